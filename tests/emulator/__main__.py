@@ -1,0 +1,76 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""`python -m ansible_collections.monitor.cloud.tests.emulator`: prints how to use the emulator, then serves."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+from .contract import BASE_PATH
+from .control import seed
+from .server import listen, serve
+from .settings import Settings, change, parse
+from .state import State
+from .store import Store
+
+
+def main() -> int:
+    """Run the command. Returns its exit code: 2 where it could not start."""
+    options = _parser().parse_args()
+    try:
+        settings = _settings(options)
+        listener = listen(options.host, options.port)
+    except ValueError as error:
+        print(f"emulator: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"emulator: cannot listen on {options.host}:{options.port}: {error.strerror}", file=sys.stderr)
+        return 2
+    state = State(Store(options.database), settings, settings)
+    if options.seed:
+        seed(state, options.seed)
+    _print_environment(options, listener.getsockname()[1], state)
+    serve(state, listener, options.tls_cert, options.tls_key, options.with_parent)
+    state.store.close()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="emulator", description="The monitoring service, for tests and for trying out.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8089, help="port; 0 takes a free one (default: %(default)s)")
+    parser.add_argument("--database", default=":memory:", metavar="PATH", help="keep the account in this file")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with so many more clients")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, see settings.py")
+    parser.add_argument("--token", metavar="TEXT", help="the token with all rights (default: made at the start)")
+    parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
+    parser.add_argument("--tls-key", metavar="PATH", help="and its key")
+    parser.add_argument("--fast", action="store_true", help="do not check answers against the contract")
+    parser.add_argument("--with-parent", action="store_true", help="end when the process that started this one ends")
+    return parser
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    settings = Settings(validate_responses=not options.fast)
+    for assignment in options.set:
+        settings = change(settings, parse(assignment))
+    return settings
+
+
+def _print_environment(options: argparse.Namespace, port: int, state: State) -> None:
+    """The lines to paste into a shell. The socket listens already, so they hold from the moment they are seen."""
+    if options.token:
+        state.tokens["read_write"] = replace(state.tokens["read_write"], value=options.token)
+        state.first_tokens = dict(state.tokens)
+    scheme = "https" if options.tls_cert else "http"
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    print(f"export MONITOR_BASE_URL={scheme}://{host}:{port}{BASE_PATH}")
+    print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The service as ASGI applications: connexion serves the contract, the gate stands in front of it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from connexion import AsyncApp
+from connexion.exceptions import ProblemException
+from connexion.lifecycle import ConnexionRequest, ConnexionResponse
+from connexion.middleware import ConnexionMiddleware
+from connexion.middleware.lifespan import LifespanMiddleware
+from connexion.middleware.security import SecurityMiddleware
+from connexion.middleware.swagger_ui import SwaggerUIMiddleware
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from . import operations
+from .contract import BASE_PATH, Variant, document
+from .control import control_app
+from .errors import ServiceError, error_body
+from .gate import serve_call
+from .state import State
+
+# The gate knows the tokens, and there is nothing to look at or to start up.
+_NOT_NEEDED = (LifespanMiddleware, SecurityMiddleware, SwaggerUIMiddleware)
+_BLAMED = re.compile(r"(?:query parameter |path parameter | - )'(\w+)|'(\w+)' is a required")
+
+
+def emulator_app(state: State) -> ASGIApp:
+    """The whole emulator: the service below `/v4`, the control interface below `/_emulator`."""
+    control = control_app(state)
+
+    @functools.cache
+    def service(variant: Variant) -> ASGIApp:
+        return service_app(state, variant)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"The emulator does not speak {scope['type']}.")
+        if scope["path"].startswith("/_emulator/"):
+            await control(scope, receive, send)
+        else:
+            await serve_call(state, service, scope, receive, send)
+
+    return app
+
+
+def service_app(state: State, variant: Variant) -> ASGIApp:
+    """The thirteen operations, requests and (if the variant says so) answers checked against the contract."""
+    middlewares = [each for each in ConnexionMiddleware.default_middlewares if each not in _NOT_NEEDED]
+    app = AsyncApp(__name__, middlewares=middlewares, pythonic_params=True)
+    app.add_api(
+        document(variant),
+        base_path=BASE_PATH,
+        resolver=lambda operation_id: _bound(getattr(operations, operation_id), state),
+        validate_responses=variant.validate_responses,
+    )
+    handler = functools.partial(_problem_answer, state)
+    app.add_error_handler(ProblemException, handler)
+    app.add_error_handler(HTTPException, handler)
+    result: ASGIApp = app
+    return result
+
+
+def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[..., Awaitable[Any]]:
+    """The operation with its state. Its errors become answers here, so that they are checked like all others."""
+    bound = functools.partial(operation, state)
+
+    @functools.wraps(bound)
+    async def run(**arguments: Any) -> Any:
+        try:
+            return await bound(**arguments)
+        except ServiceError as error:
+            return error_body(state.settings, error), error.status, error.headers
+
+    return run
+
+
+async def _problem_answer(state: State, _request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
+    """What connexion refuses (shape of the request, path, method), told as the service tells its errors."""
+    status = getattr(problem, "status_code", 500)
+    reason = str(getattr(problem, "detail", None) or getattr(problem, "title", None) or "Not acceptable")
+    error = ServiceError(status, reason.splitlines()[0], _blamed_field(reason))
+    return ConnexionResponse(
+        status_code=status,
+        mimetype="application/json",
+        body=json.dumps(error_body(state.settings, error)),
+        headers=dict(getattr(problem, "headers", None) or {}),
+    )
+
+
+def _blamed_field(reason: str) -> str | None:
+    """The field or parameter that connexion's text names."""
+    match = _BLAMED.search(reason)
+    return (match.group(1) or match.group(2)) if match else None

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the service offers to everybody: tiers (section 2.2), regions (2.3) and availability (2.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Clients included, price of an hour and of a month.
+_TIERS = ((3, 0.015, 10.0), (10, 0.03, 20.0), (40, 0.09, 60.0), (100, 0.18, 120.0))
+
+_PLACES = (
+    ("ca-east", "Montreal, QC, Canada", "ca"),
+    ("us-west", "Portland, OR, USA", "us"),
+    ("us-south", "Austin, TX, USA", "us"),
+    ("br-south", "Curitiba, PR, Brazil", "br"),
+    ("uk-north", "Leeds, England, United Kingdom", "gb"),
+    ("de-south", "Munich, Bavaria, Germany", "de"),
+    ("se-east", "Uppsala, Sweden", "se"),
+    ("it-north", "Turin, Piedmont, Italy", "it"),
+    ("in-south", "Bengaluru, Karnataka, India", "in"),
+    ("jp-west", "Kyoto, Japan", "jp"),
+    ("au-east", "Brisbane, QLD, Australia", "au"),
+    ("za-west", "Cape Town, Western Cape, South Africa", "za"),
+)
+_CAPABILITIES = ("Instances", "Firewalls", "Backups", "Block Storage", "GPU Instances", "Premium Plans")
+_OUTAGE = "za-west"
+_FAMILIES = ("premium-amd", "premium-intel", "gpu-small", "gpu-large")
+
+
+def tiers(brand: str, extra_fields: bool = False) -> list[dict[str, Any]]:
+    """The tiers of the plan, smallest first."""
+    return [_tier(brand, *tier, extra_fields) for tier in _TIERS]
+
+
+def _tier(brand: str, clients: int, hourly: float, monthly: float, extra_fields: bool) -> dict[str, Any]:
+    tier: dict[str, Any] = {
+        "id": f"{brand}-{clients}",
+        "label": f"{brand.capitalize()} {clients}",
+        "clients_included": clients,
+        "price": {"hourly": hourly, "monthly": monthly},
+    }
+    return {**tier, "retention_days": 365} if extra_fields else tier
+
+
+def regions(extra_fields: bool = False) -> list[dict[str, Any]]:
+    """All regions. Regions differ in what they are capable of, and one has an outage."""
+    return [_region(number, *place, extra_fields) for number, place in enumerate(_PLACES)]
+
+
+def _region(number: int, region_id: str, label: str, country: str, extra_fields: bool) -> dict[str, Any]:
+    region: dict[str, Any] = {
+        "id": region_id,
+        "label": label,
+        "country": country,
+        "capabilities": list(_CAPABILITIES[: 3 + number % 4]),
+        "resolvers": {
+            "ipv4": f"192.0.2.{number * 2 + 1}, 192.0.2.{number * 2 + 2}",
+            "ipv6": f"2001:db8:{number + 1}::1, 2001:db8:{number + 1}::2",
+        },
+        "status": "outage" if region_id == _OUTAGE else "ok",
+    }
+    return {**region, "site_type": "core", "limits": {"groups": 100}} if extra_fields else region
+
+
+def availability(records: int, extra_fields: bool = False) -> list[dict[str, Any]]:
+    """So many availability records: each compute type in each region, until there are enough."""
+    return [_availability(number, extra_fields) for number in range(records)]
+
+
+def _availability(number: int, extra_fields: bool) -> dict[str, Any]:
+    type_number, place = divmod(number, len(_PLACES))
+    size, family = divmod(type_number, len(_FAMILIES))
+    region = _PLACES[place][0]
+    record: dict[str, Any] = {
+        # Some pattern that has both values for each type and, but for the outage, each region.
+        "available": region != _OUTAGE and (type_number + place) % 3 != 0,
+        "plan": f"g1-{_FAMILIES[family]}-{size + 1}",
+        "region": region,
+    }
+    return {**record, "stock": "unknown"} if extra_fields else record

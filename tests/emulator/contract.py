@@ -1,0 +1,126 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The contract, `docs/openapi.yaml`, in the variant that the settings ask for."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .settings import Settings, leaves_contract
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
+BASE_PATH = "/v4"
+_VERBS = ("get", "post", "put", "delete")
+# The product word is a part of identifiers; `monitor` in a sentence is an ordinary word.
+_PRODUCT_WORD = re.compile(r"\bmonitor(?=[-_:/])")
+_CLIENT_PATH = "/monitor/clients/{clientId}"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What the contract says of an operation beyond its shape. `scope` is None where no token is needed."""
+
+    operation_id: str
+    method: str
+    pattern: re.Pattern[str]
+    scope: str | None
+    grants: tuple[Mapping[str, Any], ...]
+
+    @property
+    def paged(self) -> bool:
+        """Whether the answer is a page of a list."""
+        return self.operation_id.startswith("list_")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The ways in which the served contract can differ from the written one."""
+
+    brand: str
+    update_verb: str
+    plan_empty_string: bool
+    validate_responses: bool
+
+
+def variant_of(settings: Settings) -> Variant:
+    """The variant that plays these settings."""
+    validate = settings.validate_responses and not leaves_contract(settings)
+    return Variant(settings.brand, settings.update_verb, settings.plan_empty_string, validate)
+
+
+@functools.cache
+def _written() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-8"))
+    return document
+
+
+@functools.cache
+def document(variant: Variant) -> dict[str, Any]:
+    """The contract to serve."""
+    served = _adapted(variant)
+    result: dict[str, Any] = _branded(served, variant.brand)
+    return result
+
+
+@functools.cache
+def operations(variant: Variant) -> tuple[Operation, ...]:
+    """The operations of that contract. Scopes and grants keep their neutral names."""
+    found = []
+    for path, item in _adapted(variant)["paths"].items():
+        # Fixed paths are written before those with a parameter in their place, so the first match is right.
+        pattern = re.compile(re.sub(r"\{\w+\}", "([^/]+)", BASE_PATH + _branded(path, variant.brand)) + "$")
+        for verb in _VERBS:
+            if verb in item:
+                found.append(_operation(verb, pattern, item[verb]))
+    return tuple(found)
+
+
+def find_operation(variant: Variant, method: str, path: str) -> tuple[Operation | None, str | None]:
+    """The operation that is called, and the parameter in its path."""
+    for operation in operations(variant):
+        if operation.method == method:
+            match = operation.pattern.match(path)
+            if match:
+                return operation, (match.groups() or (None,))[0]
+    return None, None
+
+
+def _operation(verb: str, pattern: re.Pattern[str], written: Mapping[str, Any]) -> Operation:
+    scopes = [scope for scheme in written["security"] for scope in scheme.get("oauth", [])]
+    return Operation(
+        written["operationId"],
+        verb.upper(),
+        pattern,
+        scopes[0] if scopes else None,
+        tuple(written.get("x-grants", [])),
+    )
+
+
+def _adapted(variant: Variant) -> dict[str, Any]:
+    """The written contract with the changes of the variant, but still under the neutral names."""
+    adapted = copy.deepcopy(_written())
+    if variant.update_verb == "put_only":
+        client = adapted["paths"][_CLIENT_PATH]
+        client["put"] = client.pop("post")
+    if variant.plan_empty_string:
+        adapted["components"]["schemas"]["PlanInput"]["properties"]["monitor_subscription"]["enum"].append("")
+    return adapted
+
+
+def _branded(value: Any, brand: str) -> Any:
+    """The same with the product word replaced, in keys as in values."""
+    if isinstance(value, dict):
+        return {_branded(key, brand): _branded(each, brand) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_branded(each, brand) for each in value]
+    return _PRODUCT_WORD.sub(brand, value) if isinstance(value, str) else value

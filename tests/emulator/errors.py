@@ -1,0 +1,61 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Errors of the service: section 7 of `api.md`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+
+from .settings import Settings
+
+Headers = list[tuple[bytes, bytes]]
+
+
+@dataclass
+class ServiceError(Exception):
+    """An error that the service answers with. `field` is the offending one, None where no field is meant."""
+
+    status: int
+    reason: str
+    field: str | None = None
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def error_body(settings: Settings, error: ServiceError) -> dict[str, object]:
+    """`{"errors": [{"field", "reason"}]}`, in the form that the settings ask for."""
+    entry: dict[str, object] = {"reason": error.reason}
+    if error.field is not None:
+        entry["field"] = error.field
+    elif settings.error_field == "empty":
+        entry["field"] = ""
+    elif settings.error_field == "null":
+        entry["field"] = None
+    if settings.extra_fields:
+        entry["code"] = f"E{error.status}"
+    return {"errors": [entry]}
+
+
+@dataclass
+class Answer:
+    """A whole HTTP answer, kept back until it is decided whether it is sent."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+    @classmethod
+    def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> Answer:
+        """An answer with these bytes."""
+        pairs = [(b"content-type", media_type.encode()), (b"content-length", str(len(body)).encode())]
+        pairs += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
+        return cls(status, pairs, body)
+
+    @classmethod
+    def of_error(cls, settings: Settings, error: ServiceError) -> Answer:
+        """An answer that tells this error."""
+        body = json.dumps(error_body(settings, error)).encode()
+        return cls.of(error.status, body, "application/json", error.headers)

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults that are scheduled to happen to calls: what networks and gateways do, on demand.
+
+| kind | what happens |
+|---|---|
+| `drop` | the connection is reset before a byte is answered; nothing is done |
+| `lost_answer` | the work is done, then the connection is reset |
+| `truncate` | the work is done; half of the answer arrives |
+| `html`, `text` | a page of a gateway, with `status` (502 unless given) |
+| `slow` | the call waits `seconds`, then goes on |
+| `status` | an error with `status`, `headers` and, if given, this `body` |
+
+The work of `html`, `text` and `status` is not done, unless `done` says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = ("drop", "lost_answer", "truncate", "html", "text", "slow", "status")
+_AFTER_THE_WORK = ("lost_answer", "truncate", "slow")
+_MATCHED = ("label", "page", "method", "path", "token")
+
+
+@dataclass
+class Fault:
+    """One scheduled fault. It lets `skip` matching calls pass, then hits `times` of them (-1: all that come)."""
+
+    kind: str
+    operation: str | None = None
+    times: int = 1
+    skip: int = 0
+    match: dict[str, Any] = field(default_factory=dict)
+    status: int = 502
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    seconds: float = 0.0
+    done: bool = False
+
+    @property
+    def work_is_done(self) -> bool:
+        """Whether the service does the work before the fault is seen."""
+        return self.done or self.kind in _AFTER_THE_WORK
+
+
+def fault_from(given: Mapping[str, Any]) -> Fault:
+    """A fault from the fields of the control interface. Raises ValueError that says what is wrong."""
+    unknown = set(given) - {each.name for each in dataclasses.fields(Fault)}
+    if unknown:
+        raise ValueError(f"A fault has no {', '.join(sorted(unknown))}.")
+    if given.get("kind") not in KINDS:
+        raise ValueError(f"The kind of a fault is one of {', '.join(KINDS)}, not {given.get('kind')!r}.")
+    unmatched = set(given.get("match", {})) - set(_MATCHED)
+    if unmatched:
+        raise ValueError(f"Faults match {', '.join(_MATCHED)}, not {', '.join(sorted(unmatched))}.")
+    return Fault(**given)
+
+
+def take(faults: list[Fault], call: Mapping[str, Any]) -> Fault | None:
+    """The fault that hits this call, if any: the first that matches and is due. Used up ones leave the list.
+
+    `call` is the call's entry in the request log.
+    """
+    for fault in list(faults):
+        if not _matches(fault, call):
+            continue
+        if fault.skip > 0:
+            fault.skip -= 1
+            continue
+        if fault.times > 0:
+            fault.times -= 1
+        if fault.times == 0:
+            faults.remove(fault)
+        return fault
+    return None
+
+
+def _matches(fault: Fault, call: Mapping[str, Any]) -> bool:
+    if fault.operation not in (None, call["operation"]):
+        return False
+    return all(call[name] == wanted for name, wanted in fault.match.items())

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Rate limits, per token, over sliding windows."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from email.utils import formatdate
+
+from .errors import ServiceError
+from .settings import Settings
+
+Hits = defaultdict[tuple[str, str], deque[float]]
+"""When calls were let through, in monotonic seconds, by token and bucket."""
+
+
+def new_hits() -> Hits:
+    """No call yet."""
+    return defaultdict(deque)
+
+
+def count_call(hits: Hits, settings: Settings, caller: str, operation: str, paged: bool) -> None:
+    """Count a call, or raise 429 if it is one too many; calls that are refused do not count."""
+    now = time.monotonic()
+    buckets = list(_buckets(settings, operation, paged))
+    wait = 0.0
+    for name, limit, window in buckets:
+        times = hits[caller, name]
+        while times and times[0] <= now - window:
+            times.popleft()
+        if len(times) >= limit:
+            wait = max(wait, times[len(times) - limit] + window - now if limit else window)
+    if wait > 0:
+        raise ServiceError(429, "Too many requests.", headers=_retry_after(settings, wait))
+    for name, _limit, _window in buckets:
+        hits[caller, name].append(now)
+
+
+def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[str, int, float]]:
+    """Name, limit and window in seconds of each count that the call belongs to."""
+    scale = settings.rate_window_scale
+    yield "total", settings.rate_total, settings.rate_total_window * scale
+    yield operation, settings.rate_call, settings.rate_call_window * scale
+    if paged:
+        yield "paged", settings.rate_paged, settings.rate_paged_window * scale
+
+
+def _retry_after(settings: Settings, wait: float) -> dict[str, str]:
+    """The header; `wait` is in seconds."""
+    if settings.retry_after == "seconds":
+        return {"Retry-After": str(math.ceil(wait))}
+    if settings.retry_after == "date":
+        # A date has whole seconds: round up, lest the caller come back too early.
+        return {"Retry-After": formatdate(math.ceil(time.time() + wait), usegmt=True)}
+    return {}

@@ -1,0 +1,260 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The thirteen operations of section 4 of `api.md`, named as in the contract.
+
+Each takes the state and what the contract lets through, and returns the body of the answer, with its status where
+that isn't 200. Tokens, scopes and grants have been looked at before, see `gate`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from connexion import request
+
+from . import catalogue
+from .errors import ServiceError
+from .state import CALLER, State
+from .store import LabelTaken, Row
+
+Body = dict[str, Any]
+
+_STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
+
+
+async def list_clients(state: State) -> Body:
+    """Operation 1."""
+    newest_first = state.settings.list_order == "newest"
+
+    def read(offset: int, limit: int) -> list[Body]:
+        return [_shown(state, row) for row in state.store.page(offset, limit, newest_first)]
+
+    page = _page(state, state.store.count(), read)
+    _let_other_writer_act(state)
+    return page
+
+
+async def create_client(state: State, body: Body) -> Body:
+    """Operation 2."""
+    label = body.get("label")
+    if label is None:
+        if state.settings.label_required:
+            raise ServiceError(400, "label is required.", "label")
+        label = f"{state.settings.brand}{state.store.next_id():03}"
+    _check_label(state, label)
+    _check_capacity(state)
+    try:
+        row = state.store.create([label], state.settings.key_format)[0]
+    except LabelTaken as error:
+        raise _duplicate(state) from error
+    client = _shown(state, row)
+    if state.settings.apps_as_integers:
+        client["apps"] = {name: int(value) for name, value in client["apps"].items()}
+    return client
+
+
+async def get_client(state: State, client_id: int) -> Body:
+    """Operation 3."""
+    return _shown(state, _client(state, client_id))
+
+
+async def update_client(state: State, client_id: int, body: Body) -> Body:
+    """Operation 4."""
+    row = _writable_client(state, client_id)
+    label = body.get("label", row["label"])
+    _check_label(state, label)
+    try:
+        state.store.rename(client_id, label)
+    except LabelTaken as error:
+        raise _duplicate(state) from error
+    return _shown(state, _client(state, client_id))
+
+
+async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]:
+    """Operation 5."""
+    _writable_client(state, client_id)
+    state.store.delete(client_id)
+    status = state.settings.delete_status
+    return (None if status == 204 else {}), status
+
+
+async def get_plan(state: State) -> Body:
+    """Operation 6."""
+    included = state.store.plan()
+    return next((tier for tier in _tiers(state) if tier["clients_included"] == included), {})
+
+
+async def update_plan(state: State, body: Body) -> Body:
+    """Operation 7. A body without the field changes nothing."""
+    name = f"{state.settings.brand}_subscription"
+    if name not in body:
+        return await get_plan(state)
+    wanted = body[name] or None
+    if wanted is None:
+        if state.settings.plan_null == "refused":
+            raise ServiceError(400, f"{name} must be one of the subscriptions.", name)
+        if state.settings.plan_null == "free":
+            state.store.set_plan(None)
+    else:
+        state.store.set_plan(next(tier["clients_included"] for tier in _tiers(state) if tier["id"] == wanted))
+    return await get_plan(state)
+
+
+async def list_subscriptions(state: State) -> Body:
+    """Operation 8."""
+    return _page_of(state, _tiers(state))
+
+
+async def get_subscription(state: State, subscription_id: str) -> Body:
+    """Operation 9."""
+    return _only([tier for tier in _tiers(state) if tier["id"] == subscription_id])
+
+
+async def list_regions(state: State) -> Body:
+    """Operation 10."""
+    return _page_of(state, catalogue.regions(state.settings.extra_fields))
+
+
+async def list_region_availability(state: State) -> Body:
+    """Operation 11."""
+    return _page_of(state, _availability(state))
+
+
+async def get_region(state: State, region_id: str) -> Body:
+    """Operation 12."""
+    return _only([region for region in catalogue.regions(state.settings.extra_fields) if region["id"] == region_id])
+
+
+async def get_region_availability(state: State, region_id: str) -> Body | list[Body]:
+    """Operation 13."""
+    await get_region(state, region_id)
+    records = [record for record in _availability(state) if record["region"] == region_id]
+    return records if state.settings.region_availability == "array" else _only(records)
+
+
+def _tiers(state: State) -> list[Body]:
+    return catalogue.tiers(state.settings.brand, state.settings.extra_fields)
+
+
+def _availability(state: State) -> list[Body]:
+    return catalogue.availability(state.settings.availability_records, state.settings.extra_fields)
+
+
+def _only(found: Sequence[Body]) -> Body:
+    """The first, which is the only one where it has an id."""
+    if not found:
+        raise ServiceError(404, "Not found")
+    return found[0]
+
+
+def _page_of(state: State, items: list[Body]) -> Body:
+    return _page(state, len(items), lambda offset, limit: items[offset : offset + limit])
+
+
+def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) -> Body:
+    """The envelope of section 2.5 around the page that was asked for.
+
+    The query is read here, not taken as parameters, since services page the regions too, though no parameters are
+    documented there.
+    """
+    settings = state.settings
+    page = _query_number("page", 1)
+    if page < 1:
+        raise ServiceError(400, "page must be at least 1.", "page")
+    size = _query_number("page_size", settings.page_size_default)
+    if not settings.page_size_min <= size <= settings.page_size_max:
+        limits = f"{settings.page_size_min} and {settings.page_size_max}"
+        raise ServiceError(settings.page_size_status, f"page_size must be between {limits}.", "page_size")
+    pages = max(1, math.ceil(results / size))
+    if page > pages:
+        if settings.past_end == "not_found":
+            raise ServiceError(404, "Not found")
+        return {"data": [], "page": page, "pages": pages, "results": results}
+    return {"data": read((page - 1) * size, size), "page": page, "pages": pages, "results": results}
+
+
+def _query_number(name: str, default: int) -> int:
+    text = request.query_params.get(name)
+    try:
+        return default if text is None else int(text)
+    except ValueError as error:
+        raise ServiceError(400, f"{name} must be a number.", name) from error
+
+
+def _client(state: State, client_id: int) -> Row:
+    row = state.store.get(client_id)
+    if row is None:
+        raise ServiceError(404, "Not found")
+    return row
+
+
+def _writable_client(state: State, client_id: int) -> Row:
+    row = _client(state, client_id)
+    caller = CALLER.get()
+    if caller and caller.reads_only(client_id):
+        raise ServiceError(state.settings.forbidden_status, "You have read-only access to this client.")
+    return row
+
+
+def _shown(state: State, row: Row) -> Body:
+    """A client as the caller sees it."""
+    client: Body = {**row, "apps": {"apache": False, "mysql": False, "nginx": False}}
+    if state.settings.extra_fields:
+        client["tags"] = ["from-the-future"]
+        client["apps"]["postgresql"] = False
+    if _is_masked(state, row):
+        for name in ("api_key", "install_code"):
+            if state.settings.mask_kind == "missing":
+                del client[name]
+            elif state.settings.mask_kind == "cut_short":
+                client[name] = row[name][:6]
+            else:
+                client[name] = state.settings.mask_text
+    return client
+
+
+def _is_masked(state: State, row: Row) -> bool:
+    mask_for = state.settings.mask_for
+    if mask_for == "all" or row["label"] in state.settings.mask_labels:
+        return True
+    caller = CALLER.get()
+    return mask_for == "read_only" and caller is not None and caller.reads_only(row["id"])
+
+
+def _check_label(state: State, label: str) -> None:
+    """Length is checked by the contract already."""
+    if state.settings.strict_labels and not _STRICT_LABEL.fullmatch(label):
+        raise ServiceError(400, "label may hold only letters, digits, hyphens and underscores.", "label")
+    try:
+        label.encode()
+    except UnicodeEncodeError as error:
+        raise ServiceError(400, "label is not valid text.", "label") from error
+
+
+def _check_capacity(state: State) -> None:
+    """Section 8: no more clients than the tier includes. What the free plan allows is for the settings to say."""
+    included = state.store.plan()
+    limit = state.settings.free_limit if included is None else included
+    if state.settings.capacity and limit is not None and state.store.count() >= limit:
+        raise ServiceError(400, state.settings.capacity_reason)
+
+
+def _duplicate(state: State) -> ServiceError:
+    return ServiceError(state.settings.duplicate_status, state.settings.duplicate_reason, "label")
+
+
+def _let_other_writer_act(state: State) -> None:
+    """Somebody else changes the list between two pages."""
+    settings = state.settings
+    if settings.other_writer in ("deletes", "both"):
+        gone = state.store.first_with_prefix(settings.other_writer_prefix, settings.list_order == "newest")
+        if gone:
+            state.store.delete(gone["id"])
+    if settings.other_writer in ("creates", "both"):
+        label = f"{settings.other_writer_prefix}moved-{state.store.next_id()}"
+        state.store.create([label], settings.key_format)

@@ -1,0 +1,92 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Serves the emulator with uvicorn until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from .app import emulator_app
+from .state import State
+
+_NO_LINGER = struct.pack("ii", 1, 0)
+_PARENT_CHECK_SECONDS = 0.5
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one. Raises OSError where the port is busy."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def serve(state: State, listener: socket.socket, certificate: str | None, key: str | None, with_parent: bool) -> None:
+    """Serve until SIGINT or SIGTERM or, if so wanted, until the parent process is gone."""
+    config = uvicorn.Config(
+        emulator_app(state),
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        # Connections are counted by tests: one that rests for a while has to stay the same.
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=1,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    server = uvicorn.Server(config)
+    state.close_connection = _connection_closer(server)
+    # Uvicorn raises the signal that ended it once more. That is no reason to die of it: ending is what was asked for.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_run(server, listener, with_parent))
+
+
+async def _run(server: uvicorn.Server, listener: socket.socket, with_parent: bool) -> None:
+    watch = asyncio.create_task(_end_with_parent(server)) if with_parent else None
+    await server.serve(sockets=[listener])
+    if watch:
+        watch.cancel()
+
+
+async def _end_with_parent(server: uvicorn.Server) -> None:
+    """A process whose parent is gone is given to another one."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        await asyncio.sleep(_PARENT_CHECK_SECONDS)
+    server.should_exit = True
+
+
+def _connection_closer(server: uvicorn.Server) -> Callable[[str, bool], None]:
+    """A function that closes the connection of a client (`address:port`), by a reset if so wanted."""
+
+    def close(client: str, reset: bool) -> None:
+        for connection in list(server.server_state.connections):
+            protocol: Any = connection
+            if protocol.client and "{}:{}".format(*protocol.client) == client:
+                if not reset:
+                    protocol.transport.close()
+                    continue
+                raw = protocol.transport.get_extra_info("socket")
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+                protocol.transport.abort()
+
+    return close

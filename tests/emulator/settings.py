@@ -1,0 +1,200 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How the emulated service behaves where `api.md` leaves it open.
+
+Each setting names the row of the field notes that it plays. The defaults keep to the contract. Settings are plain
+values and can be changed while the service runs; `change` is the one way to do so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _setting(default: Any, row: str, about: str, choices: tuple[Any, ...] = ()) -> Any:
+    """A field with its default, the topic of its row in the field notes, and what it does."""
+    return field(default=default, metadata={"row": row, "about": about, "choices": choices})
+
+
+_MASK = "`api_key`, `install_code`"
+_ERRORS = "errors"
+_LABEL = "`label`"
+_MOVING = "a list that changes while it is read"
+_RATE = "rate limit"
+_SIZE = "`page_size`"
+_SERVICE = "(the emulator itself)"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings. Windows are in seconds, latency in milliseconds."""
+
+    brand: str = _setting("monitor", "product word", "The word in paths, tier ids and the plan field.")
+    update_verb: str = _setting(
+        "post", "client update", "`put_only`: rename by PUT; POST answers 405.", ("post", "put_only")
+    )
+
+    mask_for: str = _setting(
+        "read_only",
+        _MASK,
+        "Who sees masked keys: tokens with read-only access to the client, everybody, or nobody.",
+        ("read_only", "all", "none"),
+    )
+    mask_labels: tuple[str, ...] = _setting((), _MASK, "Clients whose keys are masked for everybody.")
+    mask_kind: str = _setting(
+        "text",
+        _MASK,
+        "A fixed text, both fields missing, or the first six characters of the value.",
+        ("text", "missing", "cut_short"),
+    )
+    mask_text: str = _setting("[REDACTED]", _MASK, "The fixed text; may be empty.")
+    key_format: str = _setting(
+        "grouped_hex",
+        "key format",
+        "8-4-4-16 upper-case hex digits, or 40 lower-case ones.",
+        ("grouped_hex", "plain_hex"),
+    )
+
+    strict_labels: bool = _setting(False, _LABEL, "Refuse all but letters, digits, `-` and `_`, with 400.")
+    label_required: bool = _setting(
+        False, "`label` on create", "Refuse a create without a label; otherwise one is invented."
+    )
+    duplicate_status: int = _setting(400, "duplicate label", "Status when a label is taken.", (400, 409))
+    duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
+
+    page_size_default: int = _setting(100, _SIZE, "Items on a page when the caller does not say.")
+    page_size_min: int = _setting(25, _SIZE, "Smallest `page_size` that is taken.")
+    page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is taken.")
+    page_size_status: int = _setting(400, _SIZE, "Status for a `page_size` outside of that.", (400, 422))
+    past_end: str = _setting(
+        "not_found", "page past the end", "404, or a page without items.", ("not_found", "empty")
+    )
+    list_order: str = _setting("oldest", _MOVING, "Which clients come first in the list.", ("oldest", "newest"))
+    other_writer: str = _setting(
+        "none",
+        _MOVING,
+        "What somebody else does after each page of clients. A create moves entries on to the next page if the "
+        "newest come first; a delete takes the first client that has the other writer's prefix.",
+        ("none", "creates", "deletes", "both"),
+    )
+    other_writer_prefix: str = _setting("seed-", _MOVING, "How the labels of the other writer begin.")
+
+    apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the answer to a create.")
+    extra_fields: bool = _setting(False, "unknown fields", "More fields on every object and every error.")
+
+    plan_null: str = _setting(
+        "free",
+        "plan `null`",
+        "Null means the free plan, or is ignored (the answer is the old plan), or is refused with 400.",
+        ("free", "unchanged", "refused"),
+    )
+    plan_empty_string: bool = _setting(False, "plan `null`", "Take an empty string for null.")
+    capacity: bool = _setting(True, "too many clients for the plan", "Refuse clients beyond `clients_included`.")
+    free_limit: int | None = _setting(
+        None, "too many clients for the plan", "Clients that the free plan allows; null: any number."
+    )
+    capacity_reason: str = _setting(
+        "Your subscription does not include any more clients. Change the subscription to add more.",
+        "too many clients for the plan",
+        "Reason given for it.",
+    )
+
+    region_availability: str = _setting(
+        "record",
+        "region availability of one region",
+        "The first record of the region, or an array of all.",
+        ("record", "array"),
+    )
+    availability_records: int = _setting(500, "`/regions/availability`", "How many records there are.")
+
+    error_field: str = _setting(
+        "empty",
+        _ERRORS,
+        "What `field` is when no field is meant: an empty string, left out, or null.",
+        ("empty", "missing", "null"),
+    )
+    redirect_to: str = _setting("", _ERRORS, "If set, every call is sent to this address instead.")
+    redirect_status: int = _setting(302, _ERRORS, "Status of that.", (301, 302, 303, 307, 308))
+    login_page: bool = _setting(False, _ERRORS, "Every call gets 200 and an HTML page that asks to log in.")
+    delete_status: int = _setting(200, "statuses", "Status of a delete; 204 has no body.", (200, 204))
+    unauthenticated_status: int = _setting(401, "statuses", "Status for a missing or unknown token.", (401, 403))
+    forbidden_status: int = _setting(
+        403, "plan view without the grant", "Status for a missing scope or grant.", (401, 403)
+    )
+
+    rate_limit: bool = _setting(False, _RATE, "Whether there are rate limits.")
+    rate_total: int = _setting(800, _RATE, "Requests of a token in `rate_total_window`.")
+    rate_total_window: float = _setting(120.0, _RATE, "Seconds.")
+    rate_call: int = _setting(400, _RATE, "Requests of a token to one operation in `rate_call_window`.")
+    rate_call_window: float = _setting(60.0, _RATE, "Seconds.")
+    rate_paged: int = _setting(200, _RATE, "Paged reads of a token in `rate_paged_window`.")
+    rate_paged_window: float = _setting(60.0, _RATE, "Seconds.")
+    rate_window_scale: float = _setting(1.0, _RATE, "All windows are multiplied by this, so that tests can be quick.")
+    retry_after: str = _setting(
+        "seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none")
+    )
+
+    latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is looked at.")
+    validate_responses: bool = _setting(True, _SERVICE, "Check each answer against the contract.")
+    refuse_token_on_public: bool = _setting(
+        False, _SERVICE, "Answer 400 where a token comes with a call that needs none; it is always in the request log."
+    )
+
+
+def leaves_contract(settings: Settings) -> bool:
+    """Whether answers are meant to differ from the contract, so that checking them makes no sense."""
+    return (
+        settings.mask_kind == "missing"
+        or settings.apps_as_integers
+        or settings.region_availability == "array"
+        or settings.error_field != "empty"
+        or settings.delete_status == 204
+    )
+
+
+def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """Settings with the changes made. Raises ValueError that names the setting which is unknown or wrong."""
+    known = {each.name: each for each in dataclasses.fields(Settings)}
+    values: dict[str, Any] = {}
+    for name, value in changes.items():
+        if name not in known:
+            raise ValueError(f"There is no setting {name!r}. There are: {', '.join(sorted(known))}.")
+        values[name] = _checked(known[name], value)
+    return dataclasses.replace(settings, **values)
+
+
+def _checked(setting: dataclasses.Field[Any], value: Any) -> Any:
+    """The value in the type of the setting's default."""
+    choices = setting.metadata["choices"]
+    if choices and value not in choices:
+        raise ValueError(f"{setting.name} is one of {', '.join(map(str, choices))}, not {value!r}.")
+    if isinstance(setting.default, tuple):
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(f"{setting.name} is a list, not {value!r}.")
+        return tuple(value)
+    if setting.default is None:
+        allowed: tuple[type, ...] = (int, type(None))
+    elif isinstance(setting.default, float):
+        allowed = (int, float)
+    else:
+        allowed = (type(setting.default),)
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+        raise ValueError(f"{setting.name} is of type {setting.type}, not {value!r}.")
+    return value
+
+
+def parse(assignment: str) -> dict[str, Any]:
+    """`name=value` of a command line as a change. The value is JSON where it is valid JSON, else text."""
+    name, equals, text = assignment.partition("=")
+    if not equals:
+        raise ValueError(f"Expected name=value, not {assignment!r}.")
+    try:
+        return {name: json.loads(text)}
+    except ValueError:
+        return {name: text}

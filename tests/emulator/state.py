@@ -1,0 +1,59 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""All that the emulator remembers, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from .faults import Fault
+from .limits import Hits, new_hits
+from .settings import Settings
+from .store import Store
+from .tokens import Token, default_tokens
+
+LogEntry = dict[str, Any]
+
+CALLER: ContextVar[Token | None] = ContextVar("caller", default=None)
+"""The token of the call that is being answered; None where no token is needed."""
+
+
+def _no_connection(_client: str, _reset: bool) -> None:
+    """Stands in until there is a server whose connections can be closed."""
+
+
+@dataclass
+class State:
+    """`baseline` is what a reset goes back to: the settings of the command line."""
+
+    store: Store
+    baseline: Settings = field(default_factory=Settings)
+    settings: Settings = field(default_factory=Settings)
+    tokens: dict[str, Token] = field(default_factory=default_tokens)
+    faults: list[Fault] = field(default_factory=list)
+    log: list[LogEntry] = field(default_factory=list)
+    hits: Hits = field(default_factory=new_hits)
+    calls: int = 0
+    close_connection: Callable[[str, bool], None] = _no_connection
+
+    def __post_init__(self) -> None:
+        self.first_tokens = dict(self.tokens)
+
+    def reset(self) -> None:
+        """An empty account on the free plan, the first settings and tokens, no faults, an empty request log."""
+        self.store.reset()
+        self.settings = self.baseline
+        self.tokens = dict(self.first_tokens)
+        self.faults.clear()
+        self.log.clear()
+        self.hits.clear()
+        self.calls = 0
+
+    def token(self, value: str) -> Token | None:
+        """The token that the caller sent, if it is one of ours."""
+        return next((token for token in self.tokens.values() if token.value == value), None)

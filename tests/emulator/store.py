@@ -1,0 +1,145 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The clients and the plan of the one account that the emulator has, in SQLite.
+
+Nothing here knows the API: rows go in and come out as plain dicts, with the true keys.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from typing import Any
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS clients (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    label TEXT NOT NULL UNIQUE,
+    api_key TEXT NOT NULL,
+    install_code TEXT NOT NULL,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS plan (clients_included INTEGER);
+"""
+
+# SQLite counts in 64 bits. An id beyond that is one that no client has, not an error.
+_LARGEST_ID = 2**63 - 1
+
+Row = dict[str, Any]
+
+
+class LabelTaken(Exception):
+    """Another client has this label."""
+
+
+class Store:
+    """The account. `path` is a file that keeps it, or `:memory:`."""
+
+    def __init__(self, path: str = ":memory:") -> None:
+        self._database = sqlite3.connect(path, isolation_level=None)
+        self._database.row_factory = sqlite3.Row
+        # Losing the last moments of a test account when the machine dies is no loss; waiting for the disk is.
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def reset(self) -> None:
+        """No clients, free plan."""
+        self._database.executescript("DELETE FROM clients; DELETE FROM plan;")
+
+    def count(self) -> int:
+        """How many clients there are."""
+        return int(self._database.execute("SELECT count(*) FROM clients").fetchone()[0])
+
+    def page(self, offset: int, limit: int, newest_first: bool = False) -> list[Row]:
+        """Clients in the order in which they were made, or the other way round."""
+        order = "DESC" if newest_first else "ASC"
+        query = f"SELECT * FROM clients ORDER BY id {order} LIMIT ? OFFSET ?"
+        return [dict(row) for row in self._database.execute(query, (limit, offset))]
+
+    def all(self) -> list[Row]:
+        """All clients."""
+        return self.page(0, -1)
+
+    def get(self, client_id: int) -> Row | None:
+        """One client, None if there is none with this id."""
+        if abs(client_id) > _LARGEST_ID:
+            return None
+        row = self._database.execute("SELECT * FROM clients WHERE id = ?", (client_id,)).fetchone()
+        return dict(row) if row else None
+
+    def first_with_prefix(self, prefix: str, newest_first: bool) -> Row | None:
+        """The first client of the list whose label begins so."""
+        order = "DESC" if newest_first else "ASC"
+        query = f"SELECT * FROM clients WHERE substr(label, 1, ?) = ? ORDER BY id {order} LIMIT 1"
+        row = self._database.execute(query, (len(prefix), prefix)).fetchone()
+        return dict(row) if row else None
+
+    def next_id(self) -> int:
+        """The id that the next client gets."""
+        row = self._database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'clients'").fetchone()
+        return (row[0] if row else 0) + 1
+
+    def create(self, labels: Iterable[str], key_format: str) -> list[Row]:
+        """New clients with new keys, all of them or, when a label is taken, none."""
+        rows = [_new_row(label, key_format) for label in labels]
+        fields = "label, api_key, install_code, created, updated"
+        query = f"INSERT INTO clients ({fields}) VALUES (:label, :api_key, :install_code, :created, :updated)"
+        self._database.execute("BEGIN")
+        try:
+            for row in rows:
+                row["id"] = self._database.execute(query, row).lastrowid
+        except sqlite3.IntegrityError as error:
+            self._database.execute("ROLLBACK")
+            raise LabelTaken from error
+        self._database.execute("COMMIT")
+        return rows
+
+    def rename(self, client_id: int, label: str) -> None:
+        """Give a client another label."""
+        query = "UPDATE clients SET label = ?, updated = ? WHERE id = ?"
+        try:
+            self._database.execute(query, (label, _now(), client_id))
+        except sqlite3.IntegrityError as error:
+            raise LabelTaken from error
+
+    def delete(self, client_id: int) -> None:
+        """Forget a client. Its id is not used again."""
+        self._database.execute("DELETE FROM clients WHERE id = ?", (client_id,))
+
+    def plan(self) -> int | None:
+        """The current plan, named by the clients that its tier includes; None for the free plan."""
+        row = self._database.execute("SELECT clients_included FROM plan").fetchone()
+        return row[0] if row else None
+
+    def set_plan(self, clients_included: int | None) -> None:
+        """Change the current plan."""
+        self._database.execute("DELETE FROM plan")
+        self._database.execute("INSERT INTO plan VALUES (?)", (clients_included,))
+
+
+def _new_row(label: str, key_format: str) -> Row:
+    now = _now()
+    keys = {"api_key": _new_key(key_format), "install_code": _new_key(key_format)}
+    return {"label": label, **keys, "created": now, "updated": now}
+
+
+def _new_key(key_format: str) -> str:
+    if key_format == "plain_hex":
+        return secrets.token_hex(20)
+    digits = secrets.token_hex(16).upper()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}"
+
+
+def _now() -> str:
+    """The time in the shape of section 2.1."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
