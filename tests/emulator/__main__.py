@@ -13,14 +13,18 @@ from dataclasses import replace
 from .contract import BASE_PATH
 from .control import seed
 from .server import listen, serve
-from .settings import Settings, change, parse
+from .settings import Settings, change, describe, parse
 from .state import State
 from .store import Store
+from .tokens import Token, default_tokens
 
 
 def main() -> int:
     """Run the command. Returns its exit code: 2 where it could not start."""
     options = _parser().parse_args()
+    if options.list_settings:
+        print(describe())
+        return 0
     try:
         settings = _settings(options)
         listener = listen(options.host, options.port)
@@ -30,7 +34,7 @@ def main() -> int:
     except OSError as error:
         print(f"emulator: cannot listen on {options.host}:{options.port}: {error.strerror}", file=sys.stderr)
         return 2
-    state = State(Store(options.database), settings, settings)
+    state = State(Store(options.database), settings, settings, _tokens(options))
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
@@ -40,12 +44,13 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="emulator", description="The monitoring service, for tests and for trying out.")
+    parser = argparse.ArgumentParser(prog="emulator", description="The monitoring service, for tests.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8089, help="port; 0 takes a free one (default: %(default)s)")
     parser.add_argument("--database", default=":memory:", metavar="PATH", help="keep the account in this file")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with so many more clients")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, see settings.py")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting")
+    parser.add_argument("--list-settings", action="store_true", help="print all settings and end")
     parser.add_argument("--token", metavar="TEXT", help="the token with all rights (default: made at the start)")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
@@ -61,11 +66,15 @@ def _settings(options: argparse.Namespace) -> Settings:
     return settings
 
 
+def _tokens(options: argparse.Namespace) -> dict[str, Token]:
+    tokens = default_tokens()
+    if options.token:
+        tokens["read_write"] = replace(tokens["read_write"], value=options.token)
+    return tokens
+
+
 def _print_environment(options: argparse.Namespace, port: int, state: State) -> None:
     """The lines to paste into a shell. The socket listens already, so they hold from the moment they are seen."""
-    if options.token:
-        state.tokens["read_write"] = replace(state.tokens["read_write"], value=options.token)
-        state.first_tokens = dict(state.tokens)
     scheme = "https" if options.tls_cert else "http"
     host = f"[{options.host}]" if ":" in options.host else options.host
     print(f"export MONITOR_BASE_URL={scheme}://{host}:{port}{BASE_PATH}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from connexion import AsyncApp
@@ -31,7 +31,7 @@ from .state import State
 
 # The gate knows the tokens, and there is nothing to look at or to start up.
 _NOT_NEEDED = (LifespanMiddleware, SecurityMiddleware, SwaggerUIMiddleware)
-_BLAMED = re.compile(r"(?:query parameter |path parameter | - )'(\w+)|'(\w+)' is a required")
+_BLAMED = re.compile(r" - '(\w+)")
 
 
 def emulator_app(state: State) -> ASGIApp:
@@ -84,11 +84,11 @@ def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[.
     return run
 
 
-async def _problem_answer(state: State, _request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
+async def _problem_answer(state: State, request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
     """What connexion refuses (shape of the request, path, method), told as the service tells its errors."""
     status = getattr(problem, "status_code", 500)
     reason = str(getattr(problem, "detail", None) or getattr(problem, "title", None) or "Not acceptable")
-    error = ServiceError(status, reason.splitlines()[0], _blamed_field(reason))
+    error = ServiceError(status, reason.splitlines()[0], _blamed_field(reason, request.query_params))
     return ConnexionResponse(
         status_code=status,
         mimetype="application/json",
@@ -97,7 +97,9 @@ async def _problem_answer(state: State, _request: ConnexionRequest, problem: Exc
     )
 
 
-def _blamed_field(reason: str) -> str | None:
-    """The field or parameter that connexion's text names."""
+def _blamed_field(reason: str, query: Mapping[str, str]) -> str | None:
+    """The field of the body that connexion's text names, or the query parameter whose value it begins with."""
     match = _BLAMED.search(reason)
-    return (match.group(1) or match.group(2)) if match else None
+    if match:
+        return match.group(1)
+    return next((name for name, value in query.items() if reason.startswith((str(value), repr(value)))), None)

@@ -78,7 +78,7 @@ def operations(variant: Variant) -> tuple[Operation, ...]:
     found = []
     for path, item in _adapted(variant)["paths"].items():
         # Fixed paths are written before those with a parameter in their place, so the first match is right.
-        pattern = re.compile(re.sub(r"\{\w+\}", "([^/]+)", BASE_PATH + _branded(path, variant.brand)) + "$")
+        pattern = re.compile(re.sub(r"\{\w+\}", "([^/]+)", BASE_PATH + _branded(path, variant.brand)))
         for verb in _VERBS:
             if verb in item:
                 found.append(_operation(verb, pattern, item[verb]))
@@ -89,10 +89,15 @@ def find_operation(variant: Variant, method: str, path: str) -> tuple[Operation 
     """The operation that is called, and the parameter in its path."""
     for operation in operations(variant):
         if operation.method == method:
-            match = operation.pattern.match(path)
+            match = operation.pattern.fullmatch(path)
             if match:
                 return operation, (match.groups() or (None,))[0]
     return None, None
+
+
+def allowed_methods(variant: Variant, path: str) -> list[str]:
+    """The methods of the operations at this path; none where there is no such path."""
+    return [operation.method for operation in operations(variant) if operation.pattern.fullmatch(path)]
 
 
 def _operation(verb: str, pattern: re.Pattern[str], written: Mapping[str, Any]) -> Operation:

@@ -109,9 +109,7 @@ async def _seed(state: State, request: Request) -> Any:
     return seed(state, **await request.json())
 
 
-def seed(
-    state: State, count: int = 0, labels: list[str] | None = None, prefix: str = "seed-"
-) -> list[dict[str, Any]]:
+def seed(state: State, count: int = 0, labels: list[str] | None = None, prefix: str = "seed-") -> list[dict[str, Any]]:
     """Make clients, with these labels or with so many numbered ones. No limit of the plan holds here."""
     first = state.store.next_id()
     wanted = [f"{prefix}{number:05}" for number in range(first, first + count)] if labels is None else labels

@@ -50,7 +50,7 @@ class Answer:
     @classmethod
     def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> Answer:
         """An answer with these bytes."""
-        pairs = [(b"content-type", media_type.encode()), (b"content-length", str(len(body)).encode())]
+        pairs = [(b"content-type", media_type.encode())]
         pairs += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
         return cls(status, pairs, body)
 

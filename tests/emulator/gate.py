@@ -13,11 +13,13 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .contract import Operation, Variant, find_operation, variant_of
+from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
 from .errors import Answer, ServiceError
 from .faults import Fault, take
 from .limits import count_call
@@ -30,48 +32,51 @@ _LOGIN_PAGE = "<!DOCTYPE html><html><body><h1>Log in</h1><form method='post'><in
 Service = Callable[[Variant], ASGIApp]
 
 
+@dataclass
+class Call:
+    """A call of the service, and what is known of it. `entry` is its place in the request log."""
+
+    scope: Scope
+    body: bytes
+    variant: Variant
+    operation: Operation | None
+    token: Token | None
+    entry: LogEntry
+    fault: Fault | None = None
+
+
 async def serve_call(state: State, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one call of the service, or fail it as the faults want it."""
-    body = await _read(receive)
-    variant = variant_of(state.settings)
-    operation, client_id = find_operation(variant, scope["method"], scope["path"])
-    token = _token(state, scope)
-    entry = _log(state, scope, operation, token, _label(state, body, client_id))
-    fault = take(state.faults, entry)
-    entry["fault"] = fault.kind if fault else None
+    call = _call(state, scope, await _read(receive))
+    call.fault = take(state.faults, call.entry)
+    kind = call.fault.kind if call.fault else None
+    call.entry["fault"] = kind
     try:
-        answer = await _answer(state, fault, operation, token, entry, scope, service(variant), body)
-        if fault and fault.kind in ("drop", "lost_answer"):
-            state.close_connection(entry["connection"], True)
-            await asyncio.sleep(0)
+        answer = await _answer(state, call, service)
+        if kind in ("drop", "lost_answer"):
+            await _hang_up(state, call, reset=True)
             return
-        entry["status"] = answer.status
-        await _send(state, answer, entry["connection"], send, cut=bool(fault and fault.kind == "truncate"))
+        call.entry["status"] = answer.status
+        await _send(answer, send, half=kind == "truncate")
+        if kind == "truncate":
+            await _hang_up(state, call, reset=False)
     finally:
-        entry["ended"] = time.monotonic()
+        call.entry["ended"] = time.monotonic()
 
 
-async def _answer(
-    state: State,
-    fault: Fault | None,
-    operation: Operation | None,
-    token: Token | None,
-    entry: LogEntry,
-    scope: Scope,
-    service: ASGIApp,
-    body: bytes,
-) -> Answer:
-    """The answer of the fault, of the gate or of the operation, whichever comes first."""
+async def _answer(state: State, call: Call, service: Service) -> Answer:
+    """The answer of the fault, of what stands in front of the service or of the service, whichever comes first."""
+    fault = call.fault
     if state.settings.latency_ms:
         await asyncio.sleep(state.settings.latency_ms / 1000)
     if fault and fault.kind == "slow" and not fault.done:
         await asyncio.sleep(fault.seconds)
-    answer = None if not fault or fault.work_is_done else _faulty(fault)
-    answer = answer or _elsewhere(state)
+    early = _faulty(fault) if fault and not fault.work_is_done else None
+    answer = early or _elsewhere(state)
     if answer is None:
         try:
-            _admit(state, operation, token, entry)
-            answer = await _run(service, scope, body, token)
+            _admit(state, call)
+            answer = await _run(service(call.variant), call)
         except ServiceError as error:
             answer = Answer.of_error(state.settings, error)
     if fault and fault.done:
@@ -104,13 +109,16 @@ def _faulty(fault: Fault) -> Answer | None:
     return Answer(0, [], b"") if fault.kind == "drop" else None
 
 
-def _admit(state: State, operation: Operation | None, token: Token | None, entry: LogEntry) -> None:
-    """Raise what sections 4.2 and 5 of `api.md` and the rate limits have against the call."""
+def _admit(state: State, call: Call) -> None:
+    """Raise what the contract, sections 4.2 and 5 of `api.md` and the rate limits have against the call."""
+    settings, operation, token = state.settings, call.operation, call.token
     if operation is None:
-        return
-    settings = state.settings
+        allowed = allowed_methods(call.variant, call.scope["path"])
+        if allowed:
+            raise ServiceError(405, "Method Not Allowed", headers={"Allow": ", ".join(allowed)})
+        raise ServiceError(404, "Not found")
     if operation.scope is None:
-        if entry["authorization"] and settings.refuse_token_on_public:
+        if call.entry["authorization"] and settings.refuse_token_on_public:
             raise ServiceError(400, "This call needs no token, and one was sent.", "Authorization")
     elif token is None:
         raise ServiceError(settings.unauthenticated_status, "Invalid Token")
@@ -134,12 +142,12 @@ async def _read(receive: Receive) -> bytes:
     return b"".join(chunks)
 
 
-async def _run(service: ASGIApp, scope: Scope, body: bytes, token: Token | None) -> Answer:
+async def _run(service: ASGIApp, call: Call) -> Answer:
     """Let the service do its work, and keep its answer."""
     answer = Answer(500, [], b"")
 
     async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": call.body, "more_body": False}
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -147,26 +155,26 @@ async def _run(service: ASGIApp, scope: Scope, body: bytes, token: Token | None)
         else:
             answer.body += message.get("body", b"")
 
-    CALLER.set(token)
-    await service(scope, receive, send)
+    CALLER.set(call.token)
+    await service(call.scope, receive, send)
     return answer
 
 
-async def _send(state: State, answer: Answer, connection: str, send: Send, cut: bool) -> None:
-    """Send the answer, or the first half of it."""
-    body = b"" if answer.status == 204 else answer.body
-    headers = [pair for pair in answer.headers if pair[0] != b"content-length"]
-    if answer.status == 204:
-        headers = [pair for pair in headers if pair[0] != b"content-type"]
+async def _send(answer: Answer, send: Send, half: bool) -> None:
+    """Send the answer, or announce all of it and send the first half."""
+    if answer.status == HTTPStatus.NO_CONTENT:
+        headers, body = [pair for pair in answer.headers if not pair[0].startswith(b"content-")], b""
     else:
+        headers, body = [pair for pair in answer.headers if pair[0] != b"content-length"], answer.body
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    if cut:
-        await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-        state.close_connection(connection, False)
-        await asyncio.sleep(0)
-        return
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body[: len(body) // 2] if half else body, "more_body": half})
+
+
+async def _hang_up(state: State, call: Call, reset: bool) -> None:
+    """Close the connection. The server has to see that before this call returns, or it answers with an error."""
+    state.close_connection(call.entry["connection"], reset)
+    await asyncio.sleep(0)
 
 
 def _header(scope: Scope, name: bytes) -> str | None:
@@ -182,20 +190,22 @@ def _label(state: State, body: bytes, client_id: str | None) -> str | None:
     """The label in the body, or that of the client in the path."""
     try:
         sent: Any = json.loads(body) if body else None
+        row = state.store.get(int(client_id)) if client_id else None
     except ValueError:
-        sent = None
+        return None
     if isinstance(sent, dict) and isinstance(sent.get("label"), str):
-        return str(sent["label"])
-    row = state.store.get(int(client_id)) if client_id and client_id.isdecimal() and len(client_id) < 19 else None
+        # Half a surrogate pair is valid JSON, but no text.
+        return str(sent["label"]).encode(errors="replace").decode()
     return row["label"] if row else None
 
 
-def _log(
-    state: State, scope: Scope, operation: Operation | None, token: Token | None, label: str | None
-) -> LogEntry:
-    """A new entry of the request log. It never has the token itself."""
-    state.calls += 1
+def _call(state: State, scope: Scope, body: bytes) -> Call:
+    """The call, entered in the request log, which never has the token itself."""
+    variant = variant_of(state.settings)
+    operation, parameter = find_operation(variant, scope["method"], scope["path"])
+    token = _token(state, scope)
     query = scope["query_string"].decode("latin-1")
+    state.calls += 1
     entry = {
         "n": state.calls,
         "operation": operation.operation_id if operation else None,
@@ -208,10 +218,10 @@ def _log(
         "authorization": _header(scope, b"authorization") is not None,
         "connection": "{}:{}".format(*scope["client"]),
         "user_agent": _header(scope, b"user-agent"),
-        "label": label,
+        "label": _label(state, body, parameter if operation and "clients" in scope["path"] else None),
         "started": time.monotonic(),
         "ended": None,
         "fault": None,
     }
     state.log.append(entry)
-    return entry
+    return Call(scope, body, variant, operation, token, entry)

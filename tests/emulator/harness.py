@@ -4,11 +4,11 @@
 
 """The emulator for tests: starts it as a process of its own and steers it. Needs nothing but the standard library.
 
-    with Emulator() as emulator:
-        emulator.seed(labels=["web-1"])
-        emulator.fault(operation="create_client", kind="lost_answer")
-        run_something(env={**os.environ, **emulator.environment()})
-        assert len(emulator.requests("create_client")) == 1
+with Emulator() as emulator:
+    emulator.seed(labels=["web-1"])
+    emulator.fault(operation="create_client", kind="lost_answer")
+    run_something(env={**os.environ, **emulator.environment()})
+    assert len(emulator.requests("create_client")) == 1
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class Emulator:
         # Calls to loopback must not go to a proxy that the environment names.
         handlers = [urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self._tls)]
         self._opener = urllib.request.build_opener(*handlers)
+        # A file, not a pipe: nobody reads it while the emulator runs.
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process: subprocess.Popen[str] | None = None
         self.base_url = ""
         self.tokens: dict[str, str] = {}
@@ -66,7 +68,6 @@ class Emulator:
 
     def start(self) -> None:
         """Start the process and wait until it answers. Raises RuntimeError with its words if it does not."""
-        self._errors = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
@@ -118,9 +119,7 @@ class Emulator:
         """Forget all scheduled faults."""
         self._call("DELETE", "faults")
 
-    def seed(
-        self, count: int = 0, labels: Iterable[str] | None = None, prefix: str = "seed-"
-    ) -> list[dict[str, Any]]:
+    def seed(self, count: int = 0, labels: Iterable[str] | None = None, prefix: str = "seed-") -> list[dict[str, Any]]:
         """Make clients behind the back of the service: so many numbered ones, or these. Returns them with keys."""
         wanted = {"count": count, "prefix": prefix, "labels": None if labels is None else list(labels)}
         return list(self._call("POST", "seed", wanted))

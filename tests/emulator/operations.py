@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from connexion import request
@@ -66,7 +67,7 @@ async def get_client(state: State, client_id: int) -> Body:
 async def update_client(state: State, client_id: int, body: Body) -> Body:
     """Operation 4."""
     row = _writable_client(state, client_id)
-    label = body.get("label", row["label"])
+    label: str = body.get("label", row["label"])
     _check_label(state, label)
     try:
         state.store.rename(client_id, label)
@@ -80,7 +81,7 @@ async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]
     _writable_client(state, client_id)
     state.store.delete(client_id)
     status = state.settings.delete_status
-    return (None if status == 204 else {}), status
+    return (None if status == HTTPStatus.NO_CONTENT else {}), status
 
 
 async def get_plan(state: State) -> Body:

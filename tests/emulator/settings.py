@@ -14,6 +14,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 
@@ -72,9 +73,7 @@ class Settings:
     page_size_min: int = _setting(25, _SIZE, "Smallest `page_size` that is taken.")
     page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is taken.")
     page_size_status: int = _setting(400, _SIZE, "Status for a `page_size` outside of that.", (400, 422))
-    past_end: str = _setting(
-        "not_found", "page past the end", "404, or a page without items.", ("not_found", "empty")
-    )
+    past_end: str = _setting("not_found", "page past the end", "404, or a page without items.", ("not_found", "empty"))
     list_order: str = _setting("oldest", _MOVING, "Which clients come first in the list.", ("oldest", "newest"))
     other_writer: str = _setting(
         "none",
@@ -136,9 +135,7 @@ class Settings:
     rate_paged: int = _setting(200, _RATE, "Paged reads of a token in `rate_paged_window`.")
     rate_paged_window: float = _setting(60.0, _RATE, "Seconds.")
     rate_window_scale: float = _setting(1.0, _RATE, "All windows are multiplied by this, so that tests can be quick.")
-    retry_after: str = _setting(
-        "seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none")
-    )
+    retry_after: str = _setting("seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
 
     latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is looked at.")
     validate_responses: bool = _setting(True, _SERVICE, "Check each answer against the contract.")
@@ -154,7 +151,7 @@ def leaves_contract(settings: Settings) -> bool:
         or settings.apps_as_integers
         or settings.region_availability == "array"
         or settings.error_field != "empty"
-        or settings.delete_status == 204
+        or settings.delete_status == HTTPStatus.NO_CONTENT
     )
 
 
@@ -198,3 +195,13 @@ def parse(assignment: str) -> dict[str, Any]:
         return {name: json.loads(text)}
     except ValueError:
         return {name: text}
+
+
+def describe() -> str:
+    """All settings for people: default, choices, the row of the field notes, and what they do."""
+    lines = []
+    for each in dataclasses.fields(Settings):
+        choices = ", ".join(json.dumps(choice) for choice in each.metadata["choices"])
+        lines.append(f"{each.name}={json.dumps(each.default)}" + (f"  (one of {choices})" if choices else ""))
+        lines.append(f"    {each.metadata['row']}: {each.metadata['about']}")
+    return "\n".join(lines)

@@ -40,6 +40,7 @@ class State:
     hits: Hits = field(default_factory=new_hits)
     calls: int = 0
     close_connection: Callable[[str, bool], None] = _no_connection
+    first_tokens: dict[str, Token] = field(init=False)
 
     def __post_init__(self) -> None:
         self.first_tokens = dict(self.tokens)
