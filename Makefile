@@ -1,0 +1,75 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Needs Python 3.11 or newer and make. Everything else is installed into .venv, once.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+DEMO := $(VENV)/.ready-demo
+TEST := $(VENV)/.ready-test
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint unit contract integration fleet emulator build docs bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+demo: $(DEMO) ## register an example inventory with an emulated service, twice
+	@$(RUN) tests/tools/demo.py
+
+emulator: $(DEMO) ## start the emulated service and say how to use it from playbooks of your own
+	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator
+
+test: $(TEST) ## everything that must hold before a release: the five below
+	@$(RUN) tests/tools/run.py
+
+lint: $(TEST) ## style, types, documentation, ansible-lint, ansible-test sanity, package
+	@$(RUN) tests/tools/run.py lint
+
+unit: $(TEST) ## the parts alone, with pytest
+	@$(RUN) tests/tools/run.py unit
+
+contract: $(TEST) ## emulator and client against docs/openapi.yaml
+	@$(RUN) tests/tools/run.py contract
+
+integration: $(TEST) ## modules, role and playbooks against the emulator, with ansible-test
+	@$(RUN) tests/tools/run.py integration
+
+fleet: $(TEST) ## many hosts at once, over real connections
+	@$(RUN) tests/tools/run.py fleet
+
+bench: $(DEMO) ## how long it takes, beside the playbook that people write without this collection
+	@$(RUN) tests/benchmark/run.py
+
+docs: $(TEST) ## check the documentation and render it into build/docs
+	@$(RUN) tests/tools/docs.py
+
+build: $(DEMO) ## the archive for ansible-galaxy, in build, checked
+	@$(RUN) tests/tools/package.py --output build
+
+clean: ## remove all that these targets have made
+	rm -rf $(VENV) .cache build tests/output
+
+# One line in place of a traceback, where Python is too old or comes without its parts (Debian: python3-venv).
+NEEDED := needs Python 3.11 or newer with venv and ensurepip; name one with: make PYTHON=/path/to/python3
+
+# The link makes the checkout importable as ansible_collections.monitor.cloud, for Python and for Ansible alike,
+# with no environment variable. It is relative, so that the tree can be moved.
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo 'monitor.cloud $(NEEDED)' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@namespace=$$(echo $(VENV)/lib/python3.*/site-packages)/ansible_collections/monitor \
+	  && mkdir -p "$$namespace" && ln -sfn ../../../../../.. "$$namespace/cloud"
+	@touch $@
+
+$(DEMO): $(VENV)/.created tests/requirements-demo.txt tests/emulator/requirements.txt
+	@echo 'Installing what the collection and the emulator need into $(VENV)'
+	@$(RUN) -m pip install -qq --disable-pip-version-check -r tests/requirements-demo.txt
+	@touch $@
+
+$(TEST): $(DEMO) tests/requirements.txt
+	@echo 'Installing what the tests need into $(VENV)'
+	@$(RUN) -m pip install -qq --disable-pip-version-check -r tests/requirements.txt
+	@touch $@

@@ -1,0 +1,50 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks the collection's documentation and, unless told --lint, renders it as HTML. Needs no network."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, copied_tree
+
+BIN = Path(sys.executable).parent
+OUTPUT = CHECKOUT / "build" / "docs"
+
+
+def _run(root: Path, *command: str) -> int:
+    environment = {
+        **os.environ,
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        "ANSIBLE_COLLECTIONS_PATH": str(root.parents[len(COLLECTION.parts) - 1]),
+    }
+    return subprocess.run([str(BIN / command[0]), *command[1:]], cwd=root, env=environment, check=False).returncode
+
+
+def main() -> int:
+    """Check, and render if that went well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lint", action="store_true", help="check only")
+    only_lint: bool = parser.parse_args().lint
+    with copied_tree() as root:
+        code = _run(root, "antsibull-docs", "lint-collection-docs", "--plugin-docs", ".")
+        if code == 0 and not only_lint:
+            code = _render(root)
+    return code
+
+
+def _render(root: Path) -> int:
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    pages = OUTPUT / "rst"
+    pages.mkdir(exist_ok=True)
+    options = ("--use-current", "--no-indexes", "--squash-hierarchy", "--dest-dir", str(pages))
+    return _run(root, "antsibull-docs", "collection", *options, "monitor.cloud")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

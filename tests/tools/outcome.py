@@ -1,0 +1,47 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What came of one part of the tests, and how all of them are summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Outcome:
+    """The result of one part: how many tests passed, which failed, and which did not run and why."""
+
+    part: str
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def word(self, strict: bool) -> str:
+        """Say in a word what came of it; strict takes a skip for a failure."""
+        if self.failed or (strict and self.skipped):
+            return "FAILED"
+        return "passed" if self.passed else "no tests"
+
+
+def summary(outcomes: Sequence[Outcome], strict: bool) -> str:
+    """Sum up: failures and skips by name, a table, and a last line of counts, which machines read."""
+    lines = []
+    for outcome in outcomes:
+        lines += [f"FAILED   {outcome.part}: {name}" for name in outcome.failed]
+        lines += [f"skipped  {outcome.part}: {reason}" for reason in outcome.skipped]
+    if strict and any(outcome.skipped for outcome in outcomes):
+        lines.append("What is skipped counts as failed here, for CI=true is set.")
+    lines += ["", f"{'part':<13}{'result':<10}{'passed':>7}{'failed':>7}{'skipped':>8}{'seconds':>9}"]
+    for one in outcomes:
+        counts = f"{one.passed:>7}{len(one.failed):>7}{len(one.skipped):>8}{one.seconds:>9.1f}"
+        lines.append(f"{one.part:<13}{one.word(strict):<10}{counts}")
+    return "\n".join([*lines, "", _counts(outcomes)])
+
+
+def _counts(outcomes: Sequence[Outcome]) -> str:
+    skipped = sum(len(one.skipped) for one in outcomes)
+    line = f"{sum(one.passed for one in outcomes)} passed, {sum(len(one.failed) for one in outcomes)} failed"
+    return f"{line}, {skipped} skipped" if skipped else line

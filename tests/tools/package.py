@@ -1,0 +1,72 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds the collection, installs what was built in an empty place, and checks what is in it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, copied_tree
+
+BIN = Path(sys.executable).parent
+CONTENT = {"CHANGELOG.md", "FILES.json", "LICENSES", "MANIFEST.json", "README.md", "changelogs", "docs", "meta"}
+CONTENT |= {"playbooks", "plugins", "roles"}
+
+
+def build(output: Path) -> Path:
+    """Build the archive from a clean copy, so that no file of the developer's own gets in."""
+    with copied_tree() as root, tempfile.TemporaryDirectory() as temporary:
+        _galaxy("build", str(root), "--output-path", temporary)
+        (built,) = Path(temporary).glob("*.tar.gz")
+        output.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy2(built, output))
+
+
+def surprises(archive: Path) -> list[str]:
+    """Name what does not belong at the top of the archive."""
+    with tarfile.open(archive) as opened:
+        found = {Path(name).parts[0] for name in opened.getnames()}
+    return sorted(found - CONTENT)
+
+
+def missing_modules(archive: Path) -> list[str]:
+    """Install the archive in an empty place and name the modules that ansible-doc does not find there."""
+    expected = {f"monitor.cloud.{path.stem}" for path in (CHECKOUT / "plugins" / "modules").glob("[!_]*.py")}
+    with tempfile.TemporaryDirectory() as place:
+        # Without the search of Python's own path, which would find the checkout.
+        alone = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": place, "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH": "false"}
+        _galaxy("install", str(archive), "--collections-path", place, "--no-deps", "--offline", environment=alone)
+        command = [str(BIN / "ansible-doc"), "--list", "--json", "--type=module", "monitor.cloud"]
+        listed = subprocess.run(command, env=alone, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return sorted(expected - set(json.loads(listed)))
+
+
+def _galaxy(*arguments: str, environment: dict[str, str] | None = None) -> None:
+    command = [str(BIN / "ansible-galaxy"), "collection", *arguments]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def main() -> int:
+    """Build and check; without --output the archive is only a trial."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, help="directory in which the archive stays")
+    output: Path | None = parser.parse_args().output
+    with tempfile.TemporaryDirectory() as temporary:
+        archive = build(output or Path(temporary))
+        problems = [f"{name} does not belong in the archive" for name in surprises(archive)]
+        problems += [f"{name} is not found once installed" for name in missing_modules(archive)]
+    print("\n".join(problems or [f"{archive.name}: complete"]))
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs `ansible-test sanity` in the collection of the current directory, without Docker."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+# ansible-test keeps virtual environments and a cache under HOME, and hands no other setting on to pip. So it gets a
+# home of its own: the settings of pip are written there, and nothing of the user's is touched.
+HOME = CHECKOUT / ".cache" / "sanity"
+OLDEST_TARGET = 9
+NEWEST_TARGET = 14
+STAND_IN_WANTED = re.compile(r"can be manually downloaded and saved to: (.+\.py)$", re.MULTILINE)
+
+
+def pip_settings() -> dict[str, str]:
+    """Collect what pip is told by its files and by the environment, which has the last word."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = [line.split("=", 1) for line in listed.splitlines() if "=" in line]
+    found.sort(key=lambda setting: setting[0].startswith(":env:"))
+    settings = {key.rpartition(".")[2]: str(ast.literal_eval(value)) for key, value in found}
+    if proxy := os.environ.get("https_proxy") or os.environ.get("HTTPS_PROXY"):
+        settings.setdefault("proxy", proxy)
+    return settings
+
+
+def prepare_home() -> None:
+    """Write pip's settings into the home; only its owner may read them, for an index address can hold a password."""
+    target = HOME / ".config" / "pip" / "pip.conf"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    config = configparser.RawConfigParser()
+    config["global"] = {**pip_settings(), "quiet": "1"}
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
+        config.write(stream)
+
+
+def pythons() -> list[str]:
+    """Name the Python versions to test with: our own, and the oldest of a managed host's that this machine can run.
+
+    Found by running them: a version manager may put commands on the path that only say they are not active.
+    """
+    own = sys.version_info.minor
+    for minor in range(OLDEST_TARGET, NEWEST_TARGET + 1):
+        path = shutil.which(f"python3.{minor}")
+        if path and minor < own and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return [f"3.{minor}", f"3.{own}"]
+    return [f"3.{own}"]
+
+
+def ansible_test() -> tuple[int, str]:
+    """Run all sanity tests once."""
+    own = f"3.{sys.version_info.minor}"
+    command = ["ansible-test", "sanity", "--color", "no", "--controller", f"origin:python={own}"]
+    for version in pythons():
+        command += ["--target-python", version]
+    environment = {**os.environ, "HOME": str(HOME)}
+    both = subprocess.STDOUT
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=both, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def main() -> int:
+    """Run the tests; where the script that installs pip can't be had, put ours in its place and run them again."""
+    prepare_home()
+    code, output = ansible_test()
+    if code != 0 and (wanted := STAND_IN_WANTED.search(output)):
+        shutil.copyfile(CHECKOUT / "tests" / "tools" / "get_pip.py", wanted[1])
+        code, output = ansible_test()
+    print(output)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

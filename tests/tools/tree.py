@@ -1,0 +1,39 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A copy of the working tree where Ansible's own tools expect a collection to be."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+COLLECTION = Path("ansible_collections", "monitor", "cloud")
+
+
+def tracked_files() -> list[Path]:
+    """Name what a commit of the whole working tree would hold: new files too, ignored and deleted ones not."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    # A file with a merge conflict is listed once for each side.
+    return [Path(name) for name in dict.fromkeys(listed.split("\0")) if name and (CHECKOUT / name).exists()]
+
+
+@contextmanager
+def copied_tree() -> Iterator[Path]:
+    """Copy the working tree to <temporary directory>/ansible_collections/monitor/cloud, and yield that path.
+
+    Outside the checkout, for ansible-test and mypy derive the collection's name from the path, and every tool
+    is free to leave its traces there.
+    """
+    with tempfile.TemporaryDirectory(prefix="monitor.cloud-") as base:
+        root = Path(base).resolve() / COLLECTION
+        for name in tracked_files():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(CHECKOUT / name, root / name, follow_symlinks=False)
+        yield root
