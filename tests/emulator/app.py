@@ -12,11 +12,11 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from connexion import AsyncApp
+from connexion.apps.asynchronous import AsyncApp
 from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionRequest, ConnexionResponse
-from connexion.middleware import ConnexionMiddleware
 from connexion.middleware.lifespan import LifespanMiddleware
+from connexion.middleware.main import ConnexionMiddleware
 from connexion.middleware.security import SecurityMiddleware
 from connexion.middleware.swagger_ui import SwaggerUIMiddleware
 from starlette.exceptions import HTTPException
@@ -31,6 +31,8 @@ from .state import State
 
 # The gate knows the tokens, and there is nothing to look at or to start up.
 _NOT_NEEDED = (LifespanMiddleware, SecurityMiddleware, SwaggerUIMiddleware)
+# Connexion's constructor has no annotations.
+_new_response: Callable[..., ConnexionResponse] = ConnexionResponse
 _BLAMED = re.compile(r" - '(\w+)")
 
 
@@ -89,7 +91,7 @@ async def _problem_answer(state: State, request: ConnexionRequest, problem: Exce
     status = getattr(problem, "status_code", 500)
     reason = str(getattr(problem, "detail", None) or getattr(problem, "title", None) or "Not acceptable")
     error = ServiceError(status, reason.splitlines()[0], _blamed_field(reason, request.query_params))
-    return ConnexionResponse(
+    return _new_response(
         status_code=status,
         mimetype="application/json",
         body=json.dumps(error_body(state.settings, error)),

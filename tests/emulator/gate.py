@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,7 +24,7 @@ from .contract import Operation, Variant, allowed_methods, find_operation, varia
 from .errors import Answer, ServiceError
 from .faults import Fault, take
 from .limits import count_call
-from .state import CALLER, LogEntry, State
+from .state import CALL, Context, LogEntry, State
 from .tokens import Token
 
 _GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>The gateway is unwell.</p></body></html>"
@@ -155,7 +156,7 @@ async def _run(service: ASGIApp, call: Call) -> Answer:
         else:
             answer.body += message.get("body", b"")
 
-    CALLER.set(call.token)
+    CALL.set(Context(call.token, dict(parse_qsl(call.entry["query"]))))
     await service(call.scope, receive, send)
     return answer
 

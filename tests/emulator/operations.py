@@ -16,11 +16,9 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from connexion import request
-
 from . import catalogue
 from .errors import ServiceError
-from .state import CALLER, State
+from .state import CALL, State
 from .store import LabelTaken, Row
 
 Body = dict[str, Any]
@@ -67,7 +65,7 @@ async def get_client(state: State, client_id: int) -> Body:
 async def update_client(state: State, client_id: int, body: Body) -> Body:
     """Operation 4."""
     row = _writable_client(state, client_id)
-    label: str = body.get("label", row["label"])
+    label: str = body["label"] if "label" in body else row["label"]
     _check_label(state, label)
     try:
         state.store.rename(client_id, label)
@@ -180,7 +178,7 @@ def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) ->
 
 
 def _query_number(name: str, default: int) -> int:
-    text = request.query_params.get(name)
+    text = CALL.get().query.get(name)
     try:
         return default if text is None else int(text)
     except ValueError as error:
@@ -196,7 +194,7 @@ def _client(state: State, client_id: int) -> Row:
 
 def _writable_client(state: State, client_id: int) -> Row:
     row = _client(state, client_id)
-    caller = CALLER.get()
+    caller = CALL.get().token
     if caller and caller.reads_only(client_id):
         raise ServiceError(state.settings.forbidden_status, "You have read-only access to this client.")
     return row
@@ -223,7 +221,7 @@ def _is_masked(state: State, row: Row) -> bool:
     mask_for = state.settings.mask_for
     if mask_for == "all" or row["label"] in state.settings.mask_labels:
         return True
-    caller = CALLER.get()
+    caller = CALL.get().token
     return mask_for == "read_only" and caller is not None and caller.reads_only(row["id"])
 
 

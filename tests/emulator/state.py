@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +19,18 @@ from .tokens import Token, default_tokens
 
 LogEntry = dict[str, Any]
 
-CALLER: ContextVar[Token | None] = ContextVar("caller", default=None)
-"""The token of the call that is being answered; None where no token is needed."""
+
+@dataclass(frozen=True)
+class Context:
+    """What an operation needs to know of the call beside its arguments: who calls (None where no token is needed),
+    and the query as it came."""
+
+    token: Token | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+CALL: ContextVar[Context] = ContextVar("call")
+"""The call that is being answered."""
 
 
 def _no_connection(_client: str, _reset: bool) -> None:

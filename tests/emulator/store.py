@@ -53,8 +53,8 @@ class Store:
         self._database.close()
 
     def reset(self) -> None:
-        """No clients, free plan."""
-        self._database.executescript("DELETE FROM clients; DELETE FROM plan;")
+        """No clients, free plan, and ids that begin at 1 again."""
+        self._database.executescript("DELETE FROM clients; DELETE FROM sqlite_sequence; DELETE FROM plan;")
 
     def count(self) -> int:
         """How many clients there are."""
