@@ -66,8 +66,8 @@ def service_app(state: State, variant: Variant) -> ASGIApp:
         validate_responses=variant.validate_responses,
     )
     handler = functools.partial(_problem_answer, state)
-    app.add_error_handler(ProblemException, handler)
-    app.add_error_handler(HTTPException, handler)
+    for kind in (ProblemException, HTTPException, UnicodeDecodeError, RecursionError):
+        app.add_error_handler(kind, handler)
     result: ASGIApp = app
     return result
 
@@ -88,8 +88,9 @@ def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[.
 
 async def _problem_answer(state: State, request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
     """What connexion refuses (shape of the request, path, method), told as the service tells its errors."""
-    status = getattr(problem, "status_code", 500)
-    reason = str(getattr(problem, "detail", None) or getattr(problem, "title", None) or "Not acceptable")
+    unreadable = isinstance(problem, (UnicodeDecodeError, RecursionError))
+    status = 400 if unreadable else getattr(problem, "status_code", 500)
+    reason = str(getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid JSON.")
     error = ServiceError(status, reason.splitlines()[0], _blamed_field(reason, request.query_params))
     return _new_response(
         status_code=status,

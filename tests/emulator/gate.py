@@ -192,7 +192,7 @@ def _label(state: State, body: bytes, client_id: str | None) -> str | None:
     try:
         sent: Any = json.loads(body) if body else None
         row = state.store.get(int(client_id)) if client_id else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if isinstance(sent, dict) and isinstance(sent.get("label"), str):
         # Half a surrogate pair is valid JSON, but no text.

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Schemathesis against the emulator: requests made from the contract, valid and not, and their answers checked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.contract.test_document import OPERATIONS
+from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
+COMMAND = Path(sys.executable).with_name("schemathesis")
+
+
+def _run(emulator: Emulator, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, "--config-file", CONFIGURATION, "run", DOCUMENT, "--url", emulator.base_url, *arguments],
+        env={**os.environ, **emulator.environment()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_schemathesis_finds_no_violation(emulator: Emulator) -> None:
+    done = _run(emulator)
+    assert done.returncode == 0, done.stdout
+    # A run in which an operation was only ever refused would prove nothing about its answers.
+    answered = {entry["operation"] for entry in emulator.requests() if entry["status"] == 200}
+    assert answered == {row[0] for row in OPERATIONS}
+
+
+@pytest.mark.parametrize(
+    "deviation",
+    [
+        {"apps_as_integers": True},
+        {"mask_for": "all", "mask_kind": "missing"},
+        {"region_availability": "array"},
+        {"error_field": "null"},
+        {"login_page": True},
+        {"error_field": "missing"},
+    ],
+    ids=str,
+)
+def test_schemathesis_sees_a_service_that_leaves_the_contract(emulator: Emulator, deviation: dict[str, object]) -> None:
+    emulator.configure(**deviation)
+    done = _run(emulator, "--max-examples", "10", "--phases", "coverage,fuzzing")
+    assert done.returncode == 1, done.stdout

@@ -1,0 +1,209 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The contract as a document: it is valid, and it says what `api.md` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from openapi_spec_validator import validate
+
+from ansible_collections.monitor.cloud.tests.emulator import catalogue
+from ansible_collections.monitor.cloud.tests.emulator.contract import (
+    DOCUMENT,
+    document,
+    find_operation,
+    variant_of,
+)
+from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
+
+READ, WRITE, PUBLIC = "monitor:read_only", "monitor:read_write", None
+
+# Section 4 of api.md, copied by hand: that is the point of this table.
+OPERATIONS = [
+    ("list_clients", "GET", "/monitor/clients", READ),
+    ("create_client", "POST", "/monitor/clients", WRITE),
+    ("get_client", "GET", "/monitor/clients/{clientId}", READ),
+    ("update_client", "POST", "/monitor/clients/{clientId}", WRITE),
+    ("delete_client", "DELETE", "/monitor/clients/{clientId}", WRITE),
+    ("get_plan", "GET", "/monitor/plan", READ),
+    ("update_plan", "PUT", "/monitor/plan", WRITE),
+    ("list_subscriptions", "GET", "/monitor/subscriptions", PUBLIC),
+    ("get_subscription", "GET", "/monitor/subscriptions/{subscriptionId}", PUBLIC),
+    ("list_regions", "GET", "/regions", PUBLIC),
+    ("list_region_availability", "GET", "/regions/availability", PUBLIC),
+    ("get_region", "GET", "/regions/{regionId}", PUBLIC),
+    ("get_region_availability", "GET", "/regions/{regionId}/availability", PUBLIC),
+]
+TIERS = ["monitor-3", "monitor-10", "monitor-40", "monitor-100"]
+
+# Section 2, copied by hand as well: the fields of each object and their JSON types.
+FIELDS = {
+    "Client": {
+        "id": "integer",
+        "label": "string",
+        "api_key": "string",
+        "install_code": "string",
+        "apps": "object",
+        "created": "string",
+        "updated": "string",
+    },
+    "Apps": {"apache": "boolean", "mysql": "boolean", "nginx": "boolean"},
+    "Subscription": {"id": "string", "label": "string", "clients_included": "integer", "price": "object"},
+    "Price": {"hourly": "number", "monthly": "number"},
+    "Region": {
+        "id": "string",
+        "label": "string",
+        "country": "string",
+        "capabilities": "array",
+        "resolvers": "object",
+        "status": "string",
+    },
+    "Availability": {"available": "boolean", "plan": "string", "region": "string"},
+    "Envelope": {"page": "integer", "pages": "integer", "results": "integer"},
+}
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, Any]:
+    """The document as it stands in the repository."""
+    loaded: dict[str, Any] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-8"))
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def schemas(written: dict[str, Any]) -> dict[str, Any]:
+    """Its schemas by name."""
+    found: dict[str, Any] = written["components"]["schemas"]
+    return found
+
+
+def _resolved(schemas: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema that is meant, behind one reference."""
+    reference = schema.get("$ref") or (schema.get("allOf") or [{}])[0].get("$ref")
+    return dict(schemas[reference.rpartition("/")[2]]) if reference else schema
+
+
+def test_document_is_valid_openapi(written: dict[str, Any]) -> None:
+    validate(written)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(brand="longview"),
+        Settings(update_verb="put_only"),
+        Settings(plan_empty_string=True),
+    ],
+    ids=lambda settings: str(variant_of(settings)),
+)
+def test_each_variant_is_valid_openapi(settings: Settings) -> None:
+    validate(document(variant_of(settings)))
+
+
+def test_document_has_the_thirteen_operations_and_no_other(written: dict[str, Any]) -> None:
+    found = {
+        (item["operationId"], verb.upper(), path)
+        for path, methods in written["paths"].items()
+        for verb, item in methods.items()
+        if verb != "parameters"
+    }
+    assert found == {(operation_id, method, path) for operation_id, method, path, _ in OPERATIONS}
+
+
+@pytest.mark.parametrize(("operation_id", "method", "path", "scope"), OPERATIONS, ids=[row[0] for row in OPERATIONS])
+def test_scope_of_section_4(written: dict[str, Any], operation_id: str, method: str, path: str, scope: str) -> None:
+    security = written["paths"][path][method.lower()]["security"]
+    expected = [] if scope is None else [{"personal_access_token": []}, {"oauth": [scope]}]
+    assert security == expected
+
+
+@pytest.mark.parametrize(("operation_id", "method", "path", "scope"), OPERATIONS, ids=[row[0] for row in OPERATIONS])
+def test_emulator_reads_the_same_table(operation_id: str, method: str, path: str, scope: str) -> None:
+    example = path.replace("{clientId}", "1").replace("{subscriptionId}", "monitor-3").replace("{regionId}", "us-west")
+    found, _ = find_operation(variant_of(Settings()), method, f"/v4{example}")
+    assert found is not None
+    assert (found.operation_id, found.scope) == (operation_id, scope)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_of_section_2(schemas: dict[str, Any], name: str) -> None:
+    properties = schemas[name]["properties"]
+    assert {field: _resolved(schemas, schema)["type"] for field, schema in properties.items()} == FIELDS[name]
+
+
+@pytest.mark.parametrize("name", sorted(set(FIELDS) - {"Apps"}))
+def test_all_fields_are_promised(schemas: dict[str, Any], name: str) -> None:
+    assert set(schemas[name]["required"]) == set(FIELDS[name])
+
+
+@pytest.mark.parametrize("name", ["ClientPage", "SubscriptionPage", "RegionPage", "AvailabilityPage"])
+def test_lists_have_the_envelope_of_section_2_5(schemas: dict[str, Any], name: str) -> None:
+    envelope, data = schemas[name]["allOf"]
+    assert envelope == {"$ref": "#/components/schemas/Envelope"}
+    assert data["required"] == ["data"]
+    assert data["properties"]["data"]["items"] == {"$ref": f"#/components/schemas/{name.removesuffix('Page')}"}
+
+
+def test_limits_of_section_8(schemas: dict[str, Any]) -> None:
+    assert (schemas["Label"]["minLength"], schemas["Label"]["maxLength"]) == (3, 32)
+    assert schemas["ClientInput"]["properties"] == {"label": {"$ref": "#/components/schemas/Label"}}
+    assert schemas["SubscriptionName"]["enum"] == TIERS
+    assert schemas["PlanInput"]["properties"]["monitor_subscription"]["enum"] == [*TIERS, None]
+    assert schemas["PlanInput"]["properties"]["monitor_subscription"]["nullable"] is True
+    assert schemas["Region"]["properties"]["status"]["enum"] == ["ok", "outage"]
+
+
+def test_grants_of_section_4_2(written: dict[str, Any]) -> None:
+    plan = written["paths"]["/monitor/plan"]
+    assert plan["get"]["x-grants"] == [
+        {"account_access": "read_write"},
+        {"account_access": "read_only"},
+        {"monitor_subscription": True},
+        {"add_monitor": True},
+    ]
+    assert plan["put"]["x-grants"] == [{"monitor_subscription": True}]
+
+
+def test_page_parameters_are_on_operations_1_and_8_only(written: dict[str, Any]) -> None:
+    paged = {
+        item["operationId"]
+        for methods in written["paths"].values()
+        for verb, item in methods.items()
+        if verb != "parameters" and {"$ref": "#/components/parameters/PageSize"} in item.get("parameters", [])
+    }
+    assert paged == {"list_clients", "list_subscriptions"}
+
+
+def test_errors_of_section_7(written: dict[str, Any], schemas: dict[str, Any]) -> None:
+    entry = schemas["Errors"]["properties"]["errors"]["items"]
+    assert {name: schema["type"] for name, schema in entry["properties"].items()} == {
+        "field": "string",
+        "reason": "string",
+    }
+    for path, methods in written["paths"].items():
+        for verb, item in methods.items():
+            if verb != "parameters":
+                assert "default" in item["responses"], f"{verb} {path} says nothing of other errors"
+
+
+def test_product_word_is_the_same_everywhere() -> None:
+    served = str(document(variant_of(Settings(brand="longview"))))
+    assert "/longview/clients/{clientId}" in served
+    assert "'longview_subscription'" in served
+    assert "'longview-100'" in served
+    for left in ("/monitor/", "monitor-1", "monitor_subscription", "monitor:read"):
+        assert left not in served
+
+
+def test_tiers_are_those_of_section_2_2() -> None:
+    assert [(tier["id"], tier["clients_included"]) for tier in catalogue.tiers("monitor")] == [
+        ("monitor-3", 3),
+        ("monitor-10", 10),
+        ("monitor-40", 40),
+        ("monitor-100", 100),
+    ]
