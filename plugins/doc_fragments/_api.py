@@ -1,0 +1,77 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of what all modules that call the service share."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+requirements:
+  - Python library C(requests) for the interpreter that runs the module.
+options:
+  base_url:
+    description:
+      - Address of the service, version segment included, for example V(https://api.example.com/v4).
+      - Must be C(https), unless it leads to the loopback interface or O(allow_http=true).
+      - If not set, the environment variable E(MONITOR_BASE_URL) is used.
+    type: str
+    required: true
+  api_token:
+    description:
+      - Personal access token or OAuth token. Required by all modules but M(monitor.cloud.monitor_subscription_info)
+        and M(monitor.cloud.region_info), which never send it.
+      - If not set, the environment variable E(MONITOR_API_TOKEN) is used.
+    type: str
+  brand:
+    description:
+      - The product word that the service uses in paths, tier ids and the field of the plan.
+      - If not set, the environment variable E(MONITOR_BRAND) is used.
+    type: str
+    default: monitor
+  validate_certs:
+    description:
+      - Whether to check the certificate of the service.
+      - If not set, the environment variable E(MONITOR_VALIDATE_CERTS) is used.
+    type: bool
+    default: true
+  ca_path:
+    description:
+      - File or directory with certificates of the authorities to trust, in PEM format.
+      - If not set, the environment variable E(MONITOR_CA_PATH) is used.
+    type: path
+  allow_http:
+    description:
+      - Whether O(base_url) may be C(http) to a host other than the loopback interface. The token then travels in clear.
+      - If not set, the environment variable E(MONITOR_ALLOW_HTTP) is used.
+    type: bool
+    default: false
+  timeout:
+    description:
+      - Seconds to wait for a connection, and for each part of an answer.
+      - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
+    type: float
+    default: 30.0
+  retry_timeout:
+    description:
+      - Seconds within which an operation is tried again where the service or the network fails, or asks to wait.
+      - If not set, the environment variable E(MONITOR_RETRY_TIMEOUT) is used.
+    type: float
+    default: 120.0
+  page_size:
+    description:
+      - Items per page when lists are read. If not set, the largest page that the service takes.
+    type: int
+"""
+
+    ATTRIBUTES = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/monitor.cloud.api) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - monitor.cloud.api
+"""

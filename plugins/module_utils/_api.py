@@ -1,0 +1,267 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The thirteen operations of the service as plain functions of one client. Section 4 of the API document.
+
+Objects travel as the service sends them, unknown fields intact. Every method raises ApiError.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+import typing as t
+import urllib.parse
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, InputError
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ansible_collections.monitor.cloud.plugins.module_utils._http import Http
+    from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
+
+Object = dict[str, t.Any]
+
+# The largest page first: one service takes 500, most take 100; None leaves it to the service.
+_PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
+_BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_GRANTS = {
+    "read": "the scope {brand}:read_only",
+    "write": "the scope {brand}:read_write",
+    "plan_read": (
+        "the scope {brand}:read_only and one of the grants account_access, {brand}_subscription, add_{brand}"
+    ),
+    "plan_write": "the scope {brand}:read_write and the grant {brand}_subscription",
+}
+
+
+class Api:
+    """The service behind an :class:`Http`. ``brand`` is the product word of paths, tier ids and the plan's field."""
+
+    def __init__(self, http: Http, *, brand: str = "monitor", page_size: int | None = None) -> None:
+        if not _BRAND.fullmatch(brand):
+            raise InputError(f"brand {brand!r} must be the product word of the service's paths, such as monitor.")
+        if page_size is not None and page_size < 1:
+            raise InputError(f"page_size must be at least 1, not {page_size}.")
+        self._http = http
+        self._brand = brand
+        self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
+        self._update_method = "POST"
+
+    @property
+    def usage(self) -> Object:
+        """Requests, retries and seconds waited so far."""
+        return self._http.usage.as_result()
+
+    def list_clients(self) -> list[Client]:
+        """Operation 1: every client that the token may access, each once."""
+        path, intent = f"/{self._brand}/clients", "list the clients"
+        items = self._pages(path, intent, "read")
+        return [_client(_object(item, "GET", path, intent, ("id", "label"))) for item in items]
+
+    def count_clients(self) -> int:
+        """Operation 1: how many clients there are, by one request."""
+        path, intent = f"/{self._brand}/clients", "count the clients"
+        results = self._page(path, intent, "read", {})["results"]
+        if results is None:
+            raise _bad_shape("GET", path, intent, "it lacks results")
+        return int(results)
+
+    def create_client(self, label: str) -> Client:
+        """Operation 2. ``outcome_unknown`` of the error tells whether the client may exist all the same."""
+        path, intent = f"/{self._brand}/clients", f"create client {label!r}"
+        answer = self._send("POST", path, intent, "write", body={"label": label}, repeatable=False)
+        try:
+            return _client(_object(answer, "POST", path, intent, ("id", "label")))
+        except ApiError as error:
+            error.outcome_unknown = True
+            raise
+
+    def get_client(self, client_id: int) -> Client | None:
+        """Operation 3: the client, or None if there is none of this id."""
+        path, intent = f"/{self._brand}/clients/{client_id}", f"read client {client_id}"
+        answer = self._unless_missing("GET", path, intent, "read")
+        return None if answer is None else _client(_object(answer, "GET", path, intent, ("id", "label")))
+
+    def rename_client(self, client_id: int, label: str) -> Client:
+        """Operation 4, by ``POST``, or by ``PUT`` for the rest of the process where that is refused with 405."""
+        path, intent = f"/{self._brand}/clients/{client_id}", f"rename client {client_id} to {label!r}"
+        method = self._update_method
+        try:
+            answer = self._send(method, path, intent, "write", body={"label": label})
+        except ApiError as error:
+            if error.status != 405 or method == "PUT":
+                raise
+            method = self._update_method = "PUT"
+            answer = self._send(method, path, intent, "write", body={"label": label})
+        return _client(_object(answer, method, path, intent, ("id", "label")))
+
+    def delete_client(self, client_id: int, label: str) -> None:
+        """Operation 5. A client that is gone already is no error."""
+        self._unless_missing("DELETE", f"/{self._brand}/clients/{client_id}", f"delete client {label!r}", "write")
+
+    def get_plan(self) -> Object:
+        """Operation 6: the paid tier, or ``{}`` for the free plan."""
+        path, intent = f"/{self._brand}/plan", "read the plan"
+        return _object(self._send("GET", path, intent, "plan_read"), "GET", path, intent)
+
+    def set_plan(self, tier: str | None) -> Object:
+        """Operation 7: switch to a tier, None for the free plan, and return the plan that the service confirms."""
+        path, intent = f"/{self._brand}/plan", f"switch the plan to {tier or 'free'}"
+        answer = self._send("PUT", path, intent, "plan_write", body={f"{self._brand}_subscription": tier})
+        plan = _object(answer, "PUT", path, intent)
+        if plan.get("id") != tier:
+            raise ApiError(
+                f"the service confirmed {plan.get('id') or 'the free plan'!r} instead",
+                method="PUT",
+                path=path,
+                intent=intent,
+                hint="Look at the account's plan before you go on: monitor_plan_info.",
+            )
+        return plan
+
+    def list_subscriptions(self) -> list[Object]:
+        """Operation 8: the tiers."""
+        return self._pages(f"/{self._brand}/subscriptions", "list the subscriptions", None)
+
+    def get_subscription(self, subscription_id: str) -> Object | None:
+        """Operation 9: the tier, or None if there is none of this id."""
+        return self._public_item(f"/{self._brand}/subscriptions", subscription_id, "read subscription")
+
+    def list_regions(self) -> list[Object]:
+        """Operation 10."""
+        return self._pages("/regions", "list the regions", None)
+
+    def list_availability(self) -> list[Object]:
+        """Operation 11: availability records of all regions."""
+        return self._pages("/regions/availability", "list the availability of the regions", None)
+
+    def get_region(self, region_id: str) -> Object | None:
+        """Operation 12: the region, or None if there is none of this id."""
+        return self._public_item("/regions", region_id, "read region")
+
+    def get_region_availability(self, region_id: str) -> list[Object]:
+        """Operation 13: the records of one region, be they answered as one record, a list or an envelope."""
+        path, intent = f"/regions/{_quoted(region_id)}/availability", f"read the availability of region {region_id!r}"
+        answer = self._unless_missing("GET", path, intent, None)
+        if answer is None:
+            return []
+        if isinstance(answer, dict):
+            answer = answer.get("data", [answer])
+        return [_object(item, "GET", path, intent) for item in (answer if isinstance(answer, list) else [answer])]
+
+    def _public_item(self, collection: str, item_id: str, verb: str) -> Object | None:
+        path, intent = f"{collection}/{_quoted(item_id)}", f"{verb} {item_id!r}"
+        answer = self._unless_missing("GET", path, intent, None)
+        return None if answer is None else _object(answer, "GET", path, intent, ("id",))
+
+    def _send(self, method: str, path: str, intent: str, access: str | None, **options: t.Any) -> t.Any:
+        """``access`` names what the operation needs (sections 4 and 5); None marks a public one."""
+        try:
+            return self._http.request(method, path, intent=intent, public=access is None, **options)
+        except ApiError as error:
+            if error.status == 403 and access is not None:
+                error.hint = f"The token needs {_GRANTS[access].format(brand=self._brand)}."
+            raise
+
+    def _unless_missing(self, method: str, path: str, intent: str, access: str | None) -> t.Any:
+        try:
+            return self._send(method, path, intent, access)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _pages(self, path: str, intent: str, access: str | None) -> list[Object]:
+        """All items of a collection, each id once.
+
+        A list that changes while it is read moves entries between pages. What is seen twice counts once; where the
+        count says that something was missed, the list is read once more.
+        """
+        items, results = self._read_pages(path, intent, access)
+        if results not in (None, len(items)):
+            items, _results = self._read_pages(path, intent, access)
+        return items
+
+    def _read_pages(self, path: str, intent: str, access: str | None) -> tuple[list[Object], int | None]:
+        first = self._first_page(path, intent, access)
+        queries = [{**self._page_query(path), "page": number} for number in range(2, first["pages"] + 1)]
+        pages = [first]
+        if queries:
+            workers = min(len(queries), self._http.settings.concurrency)
+            with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
+                pages += pool.map(lambda query: self._page(path, intent, access, query), queries)
+        items = [_object(item, "GET", path, intent) for page in pages for item in page["data"]]
+        return _each_once(items), pages[-1]["results"]
+
+    def _page_query(self, path: str) -> dict[str, int]:
+        # Only the collections that document page_size are asked for one (section 8).
+        size = None if path.startswith("/regions") else self._page_sizes[0]
+        return {} if size is None else {"page_size": size}
+
+    def _first_page(self, path: str, intent: str, access: str | None) -> Object:
+        while True:
+            try:
+                return self._page(path, intent, access, self._page_query(path))
+            except ApiError as error:
+                if error.status not in (400, 422) or not error.names_field("page_size") or len(self._page_sizes) == 1:
+                    raise
+                self._page_sizes = self._page_sizes[1:]
+
+    def _page(self, path: str, intent: str, access: str | None, query: dict[str, int]) -> Object:
+        """One page of a collection (section 2.5). One past the end, which may be a 404, is empty."""
+        try:
+            answer = self._send("GET", path, intent, access, query=query)
+        except ApiError as error:
+            if error.status == 404 and "page" in query:
+                return {"data": [], "pages": 1, "results": None}
+            raise
+        page = {"pages": 1, "results": None, **_object(answer, "GET", path, intent, ("data",))}
+        if not isinstance(page["data"], list):
+            raise _bad_shape("GET", path, intent, "data is not a list")
+        if not isinstance(page["pages"], int) or not isinstance(page["results"], (int, type(None))):
+            raise _bad_shape("GET", path, intent, "pages or results is not a number")
+        return page
+
+
+def _quoted(segment: str) -> str:
+    if segment in ("", ".", ".."):
+        raise InputError(f"{segment!r} is no id.")
+    return urllib.parse.quote(segment, safe="")
+
+
+def _bad_shape(method: str, path: str, intent: str, what: str) -> ApiError:
+    return ApiError(
+        f"the answer is not of the documented shape: {what}",
+        method=method,
+        path=path,
+        intent=intent,
+        hint="Check that base_url leads to the service, version segment included.",
+    )
+
+
+def _object(answer: t.Any, method: str, path: str, intent: str, needed: Sequence[str] = ()) -> Object:
+    if not isinstance(answer, dict):
+        raise _bad_shape(method, path, intent, "it is no JSON object")
+    missing = [name for name in needed if answer.get(name) is None]
+    if missing:
+        raise _bad_shape(method, path, intent, f"it lacks {' and '.join(missing)}")
+    return answer
+
+
+def _client(item: Object) -> Client:
+    """A client with the members of ``apps`` as booleans: answers to a create have been seen to say 0 and 1."""
+    apps = item.get("apps")
+    if not isinstance(apps, dict):
+        return item
+    return {**item, "apps": {name: bool(value) if value in (0, 1) else value for name, value in apps.items()}}
+
+
+def _each_once(items: Sequence[Object]) -> list[Object]:
+    """The items without a second one of the same id; records without an id are all kept."""
+    kept: dict[t.Any, Object] = {}
+    for position, item in enumerate(items):
+        kept.setdefault(item.get("id") or f"no id {position}", item)
+    return list(kept.values())

@@ -1,0 +1,213 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One monitoring client: find or create, rename, delete. Section 4.1 of the API document."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: monitor_client
+short_description: Manage one monitoring client
+version_added: 0.1.0
+description:
+  - Makes sure that a monitoring client exists, has a label, or is gone.
+  - A client collects nothing until the agent on its host is configured with its C(install_code) and C(api_key). To
+    register many hosts use M(monitor.cloud.monitor_clients), which reads the account once for all of them.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._api
+  - monitor.cloud._api.attributes
+  - monitor.cloud._attributes
+  - monitor.cloud._attributes.keys
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+options:
+  label:
+    description:
+      - Label of the client, 3 to 32 characters, unique in the account.
+      - Alone, it is the client to find, to create or to delete. With O(id), it is the label that client has to have.
+    type: str
+  id:
+    description:
+      - Id of the client. With O(state=present) it must exist.
+      - With O(state=absent) and O(label) as well, the client is deleted only if it has that label.
+    type: int
+  state:
+    description:
+      - Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the agent on the
+        host stays installed.
+    type: str
+    choices: [present, absent]
+    default: present
+seealso:
+  - module: monitor.cloud.monitor_clients
+  - module: monitor.cloud.monitor_client_info
+"""
+
+EXAMPLES = r"""
+- name: Make sure that a client exists
+  monitor.cloud.monitor_client:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    label: web1
+  register: result
+
+- name: Rename it
+  monitor.cloud.monitor_client:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    id: "{{ result.client.id }}"
+    label: web1-old
+
+- name: Delete it
+  monitor.cloud.monitor_client:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    label: web1-old
+    state: absent
+"""
+
+RETURN = r"""
+client:
+  description:
+    - The client. After O(state=absent) the one that was removed, empty if there was none.
+    - In check mode what it would be; RV(client.id) and RV(client.key_fingerprint) are null for one to be created.
+  returned: success
+  type: dict
+  contains:
+    id:
+      description: Unique id of the client.
+      type: int
+    label:
+      description: Label of the client.
+      type: str
+    apps:
+      description: Whether the agent monitors these applications on the host.
+      type: dict
+    created:
+      description: When the client was created.
+      type: str
+    updated:
+      description: When the client was last updated.
+      type: str
+    key_fingerprint:
+      description: First 12 hexadecimal digits of the SHA-256 of the client's key. Null where the key is masked.
+      type: str
+    keys_masked:
+      description: Whether the service masked the client's key or code, as it does for read-only access.
+      type: bool
+    api_key:
+      description: The key for the agent.
+      returned: with O(include_keys=true), if not masked
+      type: str
+    install_code:
+      description: The code for the agent's installation.
+      returned: with O(include_keys=true), if not masked
+      type: str
+  sample:
+    id: 789
+    label: web1
+    apps: {apache: false, mysql: true, nginx: false}
+    created: "2026-01-02T03:04:05"
+    updated: "2026-01-02T03:04:05"
+    key_fingerprint: 1f3a5c7e9b2d
+    keys_masked: false
+api_usage:
+  description: What the task cost.
+  returned: always, once the service could be addressed
+  type: dict
+  contains:
+    requests:
+      description: Requests sent.
+      type: int
+    retries:
+      description: How many of them were repeats.
+      type: int
+    waited:
+      description: Seconds spent waiting before repeats.
+      type: float
+  sample: {requests: 2, retries: 0, waited: 0.0}
+"""
+
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._apply import carry_out, ensure_capacity
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
+from ansible_collections.monitor.cloud.plugins.module_utils._labels import check_label
+from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import (
+    Change,
+    absent,
+    by_label,
+    delete,
+    keep,
+    labelled_client,
+    renamed_client,
+)
+
+if t.TYPE_CHECKING:
+    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+    from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
+
+OPTIONS: dict[str, t.Any] = {
+    "label": {"type": "str"},
+    "id": {"type": "int"},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "include_keys": INCLUDE_KEYS,
+}
+
+
+def run(params: Params, api: Api, check_mode: bool) -> Result:
+    """Operations 1 to 6, as few as the task needs."""
+    label, client_id, present = params["label"], params["id"], params["state"] == "present"
+    if label is not None:
+        check_label(label)
+    current: list[Client] = []
+    if client_id is None:
+        current = api.list_clients()
+        change = labelled_client(by_label(current), label, present=present)
+    else:
+        change = _change_by_id(api, client_id, label, present)
+    warnings = ensure_capacity(api, [change], len(current))
+    done = carry_out(api, [change], check_mode=check_mode, retry_timeout=params["retry_timeout"])[0]
+    if done.error is not None:
+        raise done.error
+    change = done.change
+    views = Views(current, [change.before, done.client], include_keys=params["include_keys"])
+    return {
+        "changed": change.changed,
+        "client": views.show(done.client or change.before),
+        "diff": {"before": views.fingerprints([change.before]), "after": views.fingerprints([change.after])},
+        "warnings": warnings,
+    }
+
+
+def _change_by_id(api: Api, client_id: int, label: str | None, present: bool) -> Change:
+    client = api.get_client(client_id)
+    if client is None:
+        if present:
+            raise InputError(f"There is no client with the id {client_id}. Give label alone to create one.")
+        return absent(label or str(client_id))
+    if label in (None, client["label"]):
+        return keep(client) if present else delete(client)
+    if not present:
+        raise InputError(
+            f"Client {client_id} has the label {client['label']!r}, not {label!r}: not deleted. Give the id alone, or "
+            "the label alone."
+        )
+    return renamed_client(client, str(label), api.list_clients())
+
+
+def main() -> None:
+    run_module(run, OPTIONS, required_one_of=[("label", "id")])
+
+
+if __name__ == "__main__":
+    main()

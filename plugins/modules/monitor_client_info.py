@@ -1,0 +1,156 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read monitoring clients. Section 4.1 of the API document."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: monitor_client_info
+short_description: Read monitoring clients
+version_added: 0.1.0
+description:
+  - Returns the monitoring clients of the account, all of them or those asked for. What is not there is not an error.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._api
+  - monitor.cloud._api.attributes
+  - monitor.cloud._attributes
+  - monitor.cloud._attributes.info
+  - monitor.cloud._attributes.keys
+options:
+  id:
+    description: Id of the only client to return.
+    type: int
+  label:
+    description: Label of the only client to return.
+    type: str
+  label_pattern:
+    description: Regular expression; the clients whose whole label matches are returned.
+    type: str
+seealso:
+  - module: monitor.cloud.monitor_client
+  - module: monitor.cloud.monitor_clients
+"""
+
+EXAMPLES = r"""
+- name: Read all clients
+  monitor.cloud.monitor_client_info:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+  register: result
+
+- name: Show how many clients have a readable key
+  ansible.builtin.debug:
+    msg: "{{ result.clients | rejectattr('keys_masked') | length }} of {{ result.clients | length }}"
+
+- name: Read the clients of the web servers
+  monitor.cloud.monitor_client_info:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    label_pattern: web[0-9]+
+"""
+
+RETURN = r"""
+clients:
+  description: The clients found, in the order of the service.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: Unique id of the client.
+      type: int
+    label:
+      description: Label of the client.
+      type: str
+    apps:
+      description: Whether the agent monitors these applications on the host.
+      type: dict
+    created:
+      description: When the client was created.
+      type: str
+    updated:
+      description: When the client was last updated.
+      type: str
+    key_fingerprint:
+      description: First 12 hexadecimal digits of the SHA-256 of the client's key. Null where the key is masked.
+      type: str
+    keys_masked:
+      description: Whether the service masked the client's key or code, as it does for read-only access.
+      type: bool
+    api_key:
+      description: The key for the agent.
+      returned: with O(include_keys=true), if not masked
+      type: str
+    install_code:
+      description: The code for the agent's installation.
+      returned: with O(include_keys=true), if not masked
+      type: str
+  sample:
+    - id: 789
+      label: web1
+      apps: {apache: false, mysql: true, nginx: false}
+      created: "2026-01-02T03:04:05"
+      updated: "2026-01-02T03:04:05"
+      key_fingerprint: 1f3a5c7e9b2d
+      keys_masked: false
+api_usage:
+  description: What the task cost.
+  returned: always, once the service could be addressed
+  type: dict
+  contains:
+    requests:
+      description: Requests sent.
+      type: int
+    retries:
+      description: How many of them were repeats.
+      type: int
+    waited:
+      description: Seconds spent waiting before repeats.
+      type: float
+  sample: {requests: 2, retries: 0, waited: 0.0}
+"""
+
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
+from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled
+
+if t.TYPE_CHECKING:
+    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+
+OPTIONS: dict[str, t.Any] = {
+    "id": {"type": "int"},
+    "label": {"type": "str"},
+    "label_pattern": {"type": "str"},
+    "include_keys": INCLUDE_KEYS,
+}
+
+
+def run(params: Params, api: Api, check_mode: bool) -> Result:
+    """Operation 3 for an id, else operation 1."""
+    pattern = compiled(params["label_pattern"], "label_pattern") if params["label_pattern"] is not None else None
+    if params["id"] is not None:
+        client = api.get_client(params["id"])
+        account = found = [client] if client else []
+    else:
+        account = found = api.list_clients()
+    if params["label"] is not None:
+        found = [client for client in account if client["label"] == params["label"]]
+    elif pattern is not None:
+        found = [client for client in account if pattern.fullmatch(client["label"])]
+    views = Views(account, include_keys=params["include_keys"])
+    return {"changed": False, "clients": [views.show(client) for client in found]}
+
+
+def main() -> None:
+    run_module(run, OPTIONS, mutually_exclusive=[("id", "label", "label_pattern")])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,316 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Many monitoring clients at once: one read of the account for a whole fleet. Section 4.1 of the API document."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: monitor_clients
+short_description: Manage the monitoring clients of a fleet
+version_added: 0.1.0
+description:
+  - Makes sure that a client exists, or is gone, for each of many labels. The account is read once, then only what is
+    missing is created, several at a time.
+  - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
+  - Bad input is refused before anything is written.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._api
+  - monitor.cloud._api.attributes
+  - monitor.cloud._attributes
+  - monitor.cloud._attributes.keys
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+options:
+  labels:
+    description:
+      - Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter) derives them
+        from hosts.
+    type: list
+    elements: str
+    required: true
+  state:
+    description:
+      - Whether the clients have to exist. V(absent) deletes them with all that the service stored for them.
+    type: str
+    choices: [present, absent]
+    default: present
+  renames:
+    description:
+      - Clients to rename first, old label to new label.
+      - An old label that is missing, where the new one is there, is done already. Where both are there, and for chains
+        and swaps, the task is refused.
+    type: dict
+    default: {}
+  prune:
+    description:
+      - Whether to delete clients that O(labels) does not name and whose label matches O(prune_pattern).
+      - Not with O(state=absent).
+    type: bool
+    default: false
+  prune_pattern:
+    description:
+      - Regular expression of labels that may be pruned; it must match the whole label. Required with O(prune=true).
+    type: str
+  prune_limit:
+    description:
+      - The most clients that a task may prune. If there are more, it is refused before the first one is deleted.
+    type: int
+    default: 10
+  check_capacity:
+    description:
+      - Whether to look, before the first client is created, if the paid plan includes enough of them. The plan is read
+        only where something is to be created.
+    type: bool
+    default: true
+  allow_failures:
+    description:
+      - Whether the task succeeds although some labels failed, with the reasons in RV(failures).
+    type: bool
+    default: false
+  concurrency:
+    description:
+      - How many requests, and connections, there are at a time.
+    type: int
+    default: 8
+seealso:
+  - module: monitor.cloud.monitor_client
+  - module: monitor.cloud.agent_config
+"""
+
+EXAMPLES = r"""
+- name: Register every host of the play, once
+  monitor.cloud.monitor_clients:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    labels: "{{ (ansible_play_hosts_all | monitor.cloud.client_labels(hostvars)).values() | list }}"
+  run_once: true
+  delegate_to: localhost
+
+- name: Make web1 to web3 the only clients whose label starts with web
+  monitor.cloud.monitor_clients:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    labels: [web1, web2, web3]
+    prune: true
+    prune_pattern: web.*
+
+- name: Give a client another label
+  monitor.cloud.monitor_clients:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    labels: [web2]
+    renames:
+      web3: www3
+
+- name: Delete what is no longer needed
+  monitor.cloud.monitor_clients:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    labels: [web1, web2, www3]
+    state: absent
+"""
+
+RETURN = r"""
+clients:
+  description:
+    - The clients that O(labels) and O(renames) name and that are there, by label. Empty after O(state=absent).
+    - In check mode those that would be there; id and key fingerprint are null for one to be created.
+  returned: success
+  type: dict
+  contains:
+    id:
+      description: Unique id of the client.
+      type: int
+    label:
+      description: Label of the client.
+      type: str
+    apps:
+      description: Whether the agent monitors these applications on the host.
+      type: dict
+    created:
+      description: When the client was created.
+      type: str
+    updated:
+      description: When the client was last updated.
+      type: str
+    key_fingerprint:
+      description: First 12 hexadecimal digits of the SHA-256 of the client's key. Null where the key is masked.
+      type: str
+    keys_masked:
+      description: Whether the service masked the client's key or code, as it does for read-only access.
+      type: bool
+    api_key:
+      description: The key for the agent.
+      returned: with O(include_keys=true), if not masked
+      type: str
+    install_code:
+      description: The code for the agent's installation.
+      returned: with O(include_keys=true), if not masked
+      type: str
+  sample:
+    web1:
+      id: 789
+      label: web1
+      apps: {apache: false, mysql: true, nginx: false}
+      created: "2026-01-02T03:04:05"
+      updated: "2026-01-02T03:04:05"
+      key_fingerprint: 1f3a5c7e9b2d
+      keys_masked: false
+key_owners:
+  description:
+    - Whose key a fingerprint is, label by key fingerprint, for every client of the account whose key is readable.
+    - With it M(monitor.cloud.agent_config) tells whose key a host carries, without knowing the keys of other hosts.
+  returned: success
+  type: dict
+  sample: {1f3a5c7e9b2d: web1}
+created:
+  description: Labels of the clients that were created.
+  returned: always, once the account was read
+  type: list
+  elements: str
+  sample: [web1]
+renamed:
+  description: New labels of the clients that were renamed.
+  returned: always, once the account was read
+  type: list
+  elements: str
+  sample: []
+deleted:
+  description: Labels of the clients that were deleted.
+  returned: always, once the account was read
+  type: list
+  elements: str
+  sample: []
+unchanged:
+  description: Labels for which there was nothing to do.
+  returned: always, once the account was read
+  type: list
+  elements: str
+  sample: [web2, web3]
+failures:
+  description: Why a label was not done, reason by label.
+  returned: always, once the account was read
+  type: dict
+  sample: {}
+api_usage:
+  description: What the task cost.
+  returned: always, once the service could be addressed
+  type: dict
+  contains:
+    requests:
+      description: Requests sent.
+      type: int
+    retries:
+      description: How many of them were repeats.
+      type: int
+    waited:
+      description: Seconds spent waiting before repeats.
+      type: float
+  sample: {requests: 2, retries: 0, waited: 0.0}
+"""
+
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._apply import Done, carry_out, ensure_capacity
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
+from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Fleet, reconcile_fleet
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+
+OPTIONS: dict[str, t.Any] = {
+    "labels": {"type": "list", "elements": "str", "required": True},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "include_keys": INCLUDE_KEYS,
+    "renames": {"type": "dict", "default": {}},
+    "prune": {"type": "bool", "default": False},
+    "prune_pattern": {"type": "str"},
+    "prune_limit": {"type": "int", "default": 10},
+    "check_capacity": {"type": "bool", "default": True},
+    "allow_failures": {"type": "bool", "default": False},
+    "concurrency": {"type": "int", "default": 8},
+}
+_LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none": "unchanged"}
+
+
+def run(params: Params, api: Api, check_mode: bool) -> Result:
+    """Operations 1, 2, 4 and 5; operation 6 where something is to be created."""
+    fleet = Fleet(
+        labels=params["labels"],
+        present=params["state"] == "present",
+        renames=params["renames"],
+        prune_pattern=params["prune_pattern"] if params["prune"] else None,
+        prune_limit=params["prune_limit"],
+    )
+    fleet.check()
+    current = api.list_clients()
+    changes = reconcile_fleet(current, fleet)
+    warnings = ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
+    done = carry_out(
+        api,
+        changes,
+        check_mode=check_mode,
+        concurrency=params["concurrency"],
+        retry_timeout=params["retry_timeout"],
+    )
+    result = {**_summary(done), "warnings": warnings}
+    if result["failures"] and not params["allow_failures"]:
+        raise TaskFailure(_failure_message(result), result)
+    gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
+    remaining = [client for client in current if client["id"] not in gone]
+    views = Views(remaining, [entry.client for entry in done], include_keys=params["include_keys"])
+    before = Views(current)
+    return {
+        **result,
+        "clients": {entry.client["label"]: views.show(entry.client) for entry in done if entry.client},
+        "key_owners": views.key_owners(),
+        "diff": {
+            "before": before.fingerprints(
+                entry.change.before for entry in done if entry.change.changed and not entry.error
+            ),
+            "after": before.fingerprints(
+                entry.change.after for entry in done if entry.change.changed and not entry.error
+            ),
+        },
+    }
+
+
+def _summary(done: Sequence[Done]) -> Result:
+    lists: dict[str, list[str]] = {name: [] for name in _LISTED.values()}
+    for entry in done:
+        if entry.error is None:
+            lists[_LISTED[entry.change.action]].append(entry.change.label)
+    return {
+        "changed": any(entry.change.changed for entry in done if entry.error is None),
+        **lists,
+        "failures": {entry.change.label: str(entry.error) for entry in done if entry.error is not None},
+    }
+
+
+def _failure_message(result: Result) -> str:
+    failures = result["failures"]
+    labels = list(failures)
+    shown = "; ".join(dict.fromkeys(failures[label] for label in labels[:3]))
+    more = f" (and {len(labels) - 3} more, see failures)" if len(labels) > 3 else ""
+    made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
+    return f"{len(labels)} labels were not done: {shown}{more} Of the others: {made}. Run again to do the rest."
+
+
+def main() -> None:
+    run_module(run, OPTIONS, required_if=[("prune", True, ["prune_pattern"])])
+
+
+if __name__ == "__main__":
+    main()

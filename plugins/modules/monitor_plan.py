@@ -1,0 +1,160 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The monitoring plan of the account. Section 4.2 of the API document."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: monitor_plan
+short_description: Manage the monitoring plan
+version_added: 0.1.0
+description:
+  - Switches the account's monitoring plan to a tier, to the free plan, or up to the smallest tier that includes a
+    number of clients. A switch changes what the account is billed.
+  - Needs the grant C(monitor_subscription) of the account.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._api
+  - monitor.cloud._api.attributes
+  - monitor.cloud._attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+options:
+  subscription:
+    description:
+      - Id of the tier to switch to, as M(monitor.cloud.monitor_subscription_info) lists them, or V(free).
+    type: str
+  min_clients:
+    description:
+      - At least so many clients have to be included. Goes up to the smallest tier that includes them, never down.
+    type: int
+  allow_over_capacity:
+    description:
+      - Whether to switch to a tier that includes fewer clients than exist, or to the free plan, whose limit is not
+        known, while clients exist.
+    type: bool
+    default: false
+seealso:
+  - module: monitor.cloud.monitor_plan_info
+  - module: monitor.cloud.monitor_subscription_info
+"""
+
+EXAMPLES = r"""
+- name: Make room for 30 clients
+  monitor.cloud.monitor_plan:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    min_clients: 30
+
+- name: Switch to a tier
+  monitor.cloud.monitor_plan:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    subscription: monitor-100
+
+- name: Go back to the free plan, whatever its limit is
+  monitor.cloud.monitor_plan:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+    subscription: free
+    allow_over_capacity: true
+"""
+
+RETURN = r"""
+plan:
+  description: The plan of the account, in check mode what it would be. Empty for the free plan.
+  returned: success
+  type: dict
+  contains:
+    id:
+      description: Id of the tier.
+      type: str
+    label:
+      description: Name of the tier.
+      type: str
+    clients_included:
+      description: How many clients the tier includes.
+      type: int
+    price:
+      description: Price of the tier.
+      type: dict
+      contains:
+        hourly:
+          description: Price of an hour.
+          type: float
+        monthly:
+          description: Price of a month.
+          type: float
+  sample:
+    id: monitor-10
+    label: Monitor 10 pack
+    clients_included: 10
+    price: {hourly: 0.06, monthly: 40}
+previous:
+  description: The plan before the task. Empty for the free plan.
+  returned: success
+  type: dict
+  sample: {}
+api_usage:
+  description: What the task cost.
+  returned: always, once the service could be addressed
+  type: dict
+  contains:
+    requests:
+      description: Requests sent.
+      type: int
+    retries:
+      description: How many of them were repeats.
+      type: int
+    waited:
+      description: Seconds spent waiting before repeats.
+      type: float
+  sample: {requests: 2, retries: 0, waited: 0.0}
+"""
+
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._plan import FREE, check_plan_fits, plan_change, plan_facts
+
+if t.TYPE_CHECKING:
+    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+
+OPTIONS: dict[str, t.Any] = {
+    "subscription": {"type": "str"},
+    "min_clients": {"type": "int"},
+    "allow_over_capacity": {"type": "bool", "default": False},
+}
+
+
+def run(params: Params, api: Api, check_mode: bool) -> Result:
+    """Operations 6 and 8; for a switch 1, for the number of clients, and 7."""
+    tiers = api.list_subscriptions()
+    change = plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
+    if change.changed and not params["allow_over_capacity"]:
+        check_plan_fits(change, api.count_clients())
+    plan = change.after
+    if change.changed and not check_mode:
+        plan = api.set_plan(None if change.label == FREE else change.label)
+    return {
+        "changed": change.changed,
+        "plan": plan,
+        "previous": change.before,
+        "diff": {"before": plan_facts(change.before), "after": plan_facts(change.after)},
+    }
+
+
+def main() -> None:
+    both = ("subscription", "min_clients")
+    run_module(run, OPTIONS, required_one_of=[both], mutually_exclusive=[both])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read the monitoring plan and its use. Section 4.2 of the API document."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: monitor_plan_info
+short_description: Read the monitoring plan and how much of it is used
+version_added: 0.1.0
+description:
+  - Returns the account's monitoring plan, how many clients there are and how many are included.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._api
+  - monitor.cloud._api.attributes
+  - monitor.cloud._attributes
+  - monitor.cloud._attributes.info
+seealso:
+  - module: monitor.cloud.monitor_plan
+"""
+
+EXAMPLES = r"""
+- name: Read the plan
+  monitor.cloud.monitor_plan_info:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
+  register: result
+
+- name: Warn when it is nearly used up
+  ansible.builtin.debug:
+    msg: "{{ result.clients_used }} of {{ result.clients_included }} clients are used."
+  when: not result.free and result.clients_used >= 0.9 * result.clients_included
+"""
+
+RETURN = r"""
+plan:
+  description: The plan of the account. Empty for the free plan.
+  returned: success
+  type: dict
+  contains:
+    id:
+      description: Id of the tier.
+      type: str
+    label:
+      description: Name of the tier.
+      type: str
+    clients_included:
+      description: How many clients the tier includes.
+      type: int
+    price:
+      description: Price of the tier.
+      type: dict
+      contains:
+        hourly:
+          description: Price of an hour.
+          type: float
+        monthly:
+          description: Price of a month.
+          type: float
+  sample:
+    id: monitor-10
+    label: Monitor 10 pack
+    clients_included: 10
+    price: {hourly: 0.06, monthly: 40}
+free:
+  description: Whether the account is on the free plan.
+  returned: success
+  type: bool
+  sample: false
+clients_used:
+  description: How many clients there are.
+  returned: success
+  type: int
+  sample: 7
+clients_included:
+  description: How many clients the plan includes. Null for the free plan, whose limit is not known.
+  returned: success
+  type: int
+  sample: 10
+api_usage:
+  description: What the task cost.
+  returned: always, once the service could be addressed
+  type: dict
+  contains:
+    requests:
+      description: Requests sent.
+      type: int
+    retries:
+      description: How many of them were repeats.
+      type: int
+    waited:
+      description: Seconds spent waiting before repeats.
+      type: float
+  sample: {requests: 2, retries: 0, waited: 0.0}
+"""
+
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Params, Result, run_module
+
+if t.TYPE_CHECKING:
+    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+
+
+def run(params: Params, api: Api, check_mode: bool) -> Result:
+    """Operation 6, and operation 1 for the number of clients."""
+    plan = api.get_plan()
+    return {
+        "changed": False,
+        "plan": plan,
+        "free": not plan,
+        "clients_used": api.count_clients(),
+        "clients_included": plan.get("clients_included"),
+    }
+
+
+def main() -> None:
+    run_module(run, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read the regions and what is available in them. Section 4.4 of the API document."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: region_info
+short_description: Read regions and what is available in them
+version_added: 0.1.0
+description:
+  - Returns the regions that meet all conditions given. They are public, no token is sent.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._api
+  - monitor.cloud._api.attributes
+  - monitor.cloud._attributes
+  - monitor.cloud._attributes.info
+options:
+  id:
+    description: Id of the region.
+    type: str
+  country:
+    description: Country in which the region lies, as the service writes it; upper and lower case are the same.
+    type: str
+  capabilities:
+    description: Capabilities that the region has, all of them.
+    type: list
+    elements: str
+    default: []
+  status:
+    description: Operational status of the region.
+    type: str
+    choices: [ok, outage]
+  compute_type:
+    description:
+      - Id of a compute instance type that is available in the region. The service lists select types only; one that it
+        does not list is found nowhere.
+    type: str
+  include_availability:
+    description: Whether regions carry RV(regions[].availability).
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Read all regions
+  monitor.cloud.region_info:
+    base_url: "{{ monitor_base_url }}"
+  register: result
+
+- name: Find the regions of a country that work and have block storage
+  monitor.cloud.region_info:
+    base_url: "{{ monitor_base_url }}"
+    country: us
+    capabilities: [Block Storage]
+    status: ok
+
+- name: Read one region and what is available there
+  monitor.cloud.region_info:
+    base_url: "{{ monitor_base_url }}"
+    id: us-east
+    include_availability: true
+"""
+
+RETURN = r"""
+regions:
+  description: The regions found, with all fields that the service sends.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: Id of the region.
+      type: str
+    label:
+      description: City, state or region, and country.
+      type: str
+    country:
+      description: Country of the region.
+      type: str
+    capabilities:
+      description: What the region supports.
+      type: list
+      elements: str
+    resolvers:
+      description: Addresses of the region's resolvers, separated by commas, in C(ipv4) and C(ipv6).
+      type: dict
+    status:
+      description: V(ok) or V(outage).
+      type: str
+    availability:
+      description: Compute instance types and whether they are available in the region.
+      returned: with O(include_availability=true)
+      type: list
+      elements: dict
+      contains:
+        available:
+          description: Whether the type is available.
+          type: bool
+        plan:
+          description: Id of the compute instance type.
+          type: str
+        region:
+          description: Id of the region.
+          type: str
+  sample:
+    - id: us-east
+      label: Newark, NJ, USA
+      country: us
+      capabilities: [Block Storage]
+      resolvers: {ipv4: "192.0.2.1,192.0.2.2", ipv6: "2001:db8::1"}
+      status: ok
+api_usage:
+  description: What the task cost.
+  returned: always, once the service could be addressed
+  type: dict
+  contains:
+    requests:
+      description: Requests sent.
+      type: int
+    retries:
+      description: How many of them were repeats.
+      type: int
+    waited:
+      description: Seconds spent waiting before repeats.
+      type: float
+  sample: {requests: 2, retries: 0, waited: 0.0}
+"""
+
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Params, Result, run_module
+
+if t.TYPE_CHECKING:
+    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+
+OPTIONS: dict[str, t.Any] = {
+    "id": {"type": "str"},
+    "country": {"type": "str"},
+    "capabilities": {"type": "list", "elements": "str", "default": []},
+    "status": {"type": "str", "choices": ["ok", "outage"]},
+    "compute_type": {"type": "str"},
+    "include_availability": {"type": "bool", "default": False},
+}
+
+
+def run(params: Params, api: Api, check_mode: bool) -> Result:
+    """Operation 12 for an id, else 10; operation 13 or 11 where availability matters."""
+    region_id = params["id"]
+    if region_id is None:
+        regions = api.list_regions()
+    else:
+        region = api.get_region(region_id)
+        regions = [region] if region else []
+    regions = [region for region in regions if _matches(region, params)]
+    if regions and (params["compute_type"] is not None or params["include_availability"]):
+        records = api.list_availability() if region_id is None else api.get_region_availability(region_id)
+        regions = _with_availability(regions, records, params)
+    return {"changed": False, "regions": regions}
+
+
+def _matches(region: dict[str, t.Any], params: Params) -> bool:
+    return (
+        (params["country"] is None or str(region.get("country")).lower() == params["country"].lower())
+        and (params["status"] is None or region.get("status") == params["status"])
+        and set(params["capabilities"]) <= set(region.get("capabilities") or [])
+    )
+
+
+def _with_availability(
+    regions: list[dict[str, t.Any]], records: list[dict[str, t.Any]], params: Params
+) -> list[dict[str, t.Any]]:
+    found = []
+    for region in regions:
+        own = [record for record in records if record.get("region") == region["id"]]
+        types = {record.get("plan") for record in own if record.get("available")}
+        if params["compute_type"] is None or params["compute_type"] in types:
+            found.append({**region, "availability": own} if params["include_availability"] else region)
+    return found
+
+
+def main() -> None:
+    run_module(run, OPTIONS)
+
+
+if __name__ == "__main__":
+    main()
