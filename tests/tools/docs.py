@@ -27,23 +27,25 @@ def _run(root: Path, *command: str) -> int:
 
 
 def main() -> int:
-    """Check, and render if that went well."""
+    """Check, and render whatever the check finds, so that its writer can see the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lint", action="store_true", help="check only")
     only_lint: bool = parser.parse_args().lint
     with copied_tree() as root:
         code = _run(root, "antsibull-docs", "lint-collection-docs", "--plugin-docs", ".")
-        if code == 0 and not only_lint:
-            code = _render(root)
-    return code
+        rendered = 0 if only_lint else _render(root)
+    return code or rendered
 
 
 def _render(root: Path) -> int:
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    pages = OUTPUT / "rst"
-    pages.mkdir(exist_ok=True)
-    options = ("--use-current", "--no-indexes", "--squash-hierarchy", "--dest-dir", str(pages))
-    return _run(root, "antsibull-docs", "collection", *options, "monitor.cloud")
+    pages = root.parent / "pages"
+    pages.mkdir()
+    chosen = ("--use-current", "--no-indexes", "--squash-hierarchy", f"--dest-dir={pages}", "monitor.cloud")
+    code = _run(root, "antsibull-docs", "collection", *chosen)
+    # Without intersphinx, which would fetch; references into Ansible's own guide stay plain text then.
+    settings = ("project=monitor.cloud", "extensions=sphinx_antsibull_ext", "suppress_warnings=ref.ref")
+    options = [option for setting in settings for option in ("-D", setting)]
+    return code or _run(root, "sphinx-build", "-q", "-E", "-C", *options, str(pages), str(OUTPUT))
 
 
 if __name__ == "__main__":
