@@ -40,7 +40,7 @@ def prepare_home() -> None:
     target = HOME / ".config" / "pip" / "pip.conf"
     target.parent.mkdir(parents=True, exist_ok=True)
     config = configparser.RawConfigParser()
-    config["global"] = {**pip_settings(), "quiet": "1"}
+    config["global"] = {**pip_settings(), "quiet": "2"}
     with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
         config.write(stream)
 
