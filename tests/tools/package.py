@@ -18,7 +18,7 @@ from pathlib import Path
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, copied_tree
 
 BIN = Path(sys.executable).parent
-CONTENT = {"CHANGELOG.md", "FILES.json", "LICENSES", "MANIFEST.json", "README.md", "changelogs", "docs", "meta"}
+CONTENT = {"CHANGELOG.rst", "FILES.json", "LICENSES", "MANIFEST.json", "README.md", "changelogs", "docs", "meta"}
 CONTENT |= {"playbooks", "plugins", "roles"}
 
 
