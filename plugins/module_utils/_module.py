@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
 from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
@@ -33,7 +34,7 @@ CONNECTION_OPTIONS: dict[str, t.Any] = {
 INCLUDE_KEYS: dict[str, t.Any] = {"type": "bool", "default": False, "no_log": False}
 
 
-def connect(params: Params, *, ansible_version: str) -> Api:
+def connect(params: Params) -> Api:
     """The service as the connection options describe it; InputError where they are unusable. Sends nothing."""
     if params["timeout"] <= 0 or params["retry_timeout"] < 0:
         raise InputError("timeout must be more than 0 seconds, and retry_timeout at least 0.")
@@ -58,11 +59,13 @@ def run_module(run: t.Callable[[Params, Api, bool], Result], options: dict[str, 
     module = AnsibleModule(argument_spec={**CONNECTION_OPTIONS, **options}, supports_check_mode=True, **constraints)
     api = None
     try:
-        api = connect(module.params, ansible_version=module.ansible_version)
+        api = connect(module.params)
         result = run(module.params, api, module.check_mode)
     except MonitorError as error:
-        details = error.details if isinstance(error, TaskFailure) else {}
-        module.fail_json(msg=str(error), **details, **({"api_usage": api.usage} if api else {}))
+        details: Result = dict(error.details) if isinstance(error, TaskFailure) else {}
+        if api is not None:
+            details["api_usage"] = api.usage
+        module.fail_json(msg=str(error), **details)
     if not module._diff:
         result.pop("diff", None)
     module.exit_json(**result, api_usage=api.usage)

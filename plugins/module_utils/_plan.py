@@ -26,14 +26,19 @@ def plan_change(
     elif subscription == FREE:
         wanted = {}
     else:
-        wanted = next((tier for tier in tiers if tier.get("id") == subscription), None)
-        if wanted is None:
-            known = quoted(sorted(str(tier.get("id")) for tier in tiers))
-            raise InputError(f"There is no subscription {subscription!r}. There are {known}, and 'free'.")
+        wanted = _tier(tiers, subscription)
     label = str(wanted.get("id", FREE))
     if wanted.get("id") == plan.get("id"):
         return Change("none", label, plan, plan)
     return Change("switch", label, plan, wanted)
+
+
+def _tier(tiers: Sequence[dict[str, t.Any]], subscription: str | None) -> dict[str, t.Any]:
+    for tier in tiers:
+        if tier.get("id") == subscription:
+            return tier
+    known = quoted(sorted(str(tier.get("id")) for tier in tiers))
+    raise InputError(f"There is no subscription {subscription!r}. There are {known}, and 'free'.")
 
 
 def _tier_for(plan: dict[str, t.Any], tiers: Sequence[dict[str, t.Any]], min_clients: int) -> dict[str, t.Any]:
