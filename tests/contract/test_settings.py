@@ -1,0 +1,441 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each setting of the emulator does what its row of the field notes says. Test names begin with that row."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Iterable
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.contract.calls import call, create
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
+
+# Rows that no setting plays: faults do (lost answers), or it is no matter of the service.
+ROWS = {
+    "product word",
+    "client update",
+    "`api_key`, `install_code`",
+    "`label`",
+    "`label` on create",
+    "`apps`",
+    "unknown fields",
+    "plan `null`",
+    "region availability of one region",
+    "`/regions/availability`",
+    "`page_size`",
+    "page past the end",
+    "a list that changes while it is read",
+    "errors",
+    "statuses",
+    "rate limit",
+    "duplicate label",
+    "too many clients for the plan",
+    "plan view without the grant",
+    "key format",
+}
+
+
+def labels(clients: Iterable[dict[str, Any]]) -> list[str]:
+    """The labels in their order."""
+    return [client["label"] for client in clients]
+
+
+def test_each_row_that_a_service_can_differ_in_has_a_setting() -> None:
+    rows = {field.metadata["row"] for field in dataclasses.fields(Settings)}
+    assert rows - {"(the emulator itself)"} == ROWS
+
+
+def test_product_word(emulator: Emulator) -> None:
+    emulator.configure(brand="longview")
+    assert call(emulator, "GET", "/monitor/clients").status == 404
+    assert call(emulator, "POST", "/longview/clients", {"label": "web"}).status == 200
+    assert call(emulator, "PUT", "/longview/plan", {"longview_subscription": "monitor-10"}).status == 400
+    plan = call(emulator, "PUT", "/longview/plan", {"longview_subscription": "longview-10"}).json
+    assert plan["id"] == "longview-10"
+    assert call(emulator, "GET", "/longview/subscriptions/longview-3", token=None).status == 200
+    assert call(emulator, "POST", "/longview/clients", {"label": "no"}, token="read_only").status == 403
+    assert emulator.requests("update_plan")[-1]["path"] == "/v4/longview/plan"
+
+
+def test_client_update_by_put_only(emulator: Emulator) -> None:
+    emulator.configure(update_verb="put_only")
+    (client,) = emulator.seed(labels=["old"])
+    path = f"/monitor/clients/{client['id']}"
+    refused = call(emulator, "POST", path, {"label": "new"})
+    assert (refused.status, refused.headers["allow"]) == (405, "GET, PUT, DELETE")
+    assert labels(emulator.clients()) == ["old"]
+    assert call(emulator, "PUT", path, {"label": "new"}).json["label"] == "new"
+    assert [entry["operation"] for entry in emulator.requests()] == [None, "update_client"]
+
+
+@pytest.mark.parametrize("path", ["/monitor/clients", "/monitor/clients/1"])
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ({}, lambda key: "[REDACTED]"),
+        ({"mask_text": "***"}, lambda key: "***"),
+        ({"mask_text": ""}, lambda key: ""),
+        ({"mask_kind": "cut_short"}, lambda key: key[:6]),
+        ({"mask_kind": "missing"}, lambda key: None),
+        ({"mask_for": "none"}, lambda key: key),
+    ],
+    ids=str,
+)
+def test_api_key_and_install_code_in_a_different_form(
+    emulator: Emulator, settings: dict[str, Any], shown: Any, path: str
+) -> None:
+    emulator.configure(**settings)
+    (true,) = emulator.seed(labels=["web"])
+    reply = call(emulator, "GET", path, token="read_only").json
+    client = reply["data"][0] if "data" in reply else reply
+    for name in ("api_key", "install_code"):
+        assert client.get(name) == shown(true[name])
+    whole = call(emulator, "GET", "/monitor/clients/1").json
+    assert whole["api_key"] == true["api_key"]
+
+
+def test_api_key_masked_for_some_labels_or_for_all(emulator: Emulator) -> None:
+    emulator.seed(labels=["one", "two"])
+    emulator.configure(mask_labels=["two"])
+    one, two = call(emulator, "GET", "/monitor/clients").json["data"]
+    assert (one["api_key"] == "[REDACTED]", two["api_key"]) == (False, "[REDACTED]")
+    emulator.configure(mask_for="all")
+    assert create(emulator, "three").json["install_code"] == "[REDACTED]"
+
+
+def test_api_key_masked_for_clients_that_a_token_only_reads(emulator: Emulator) -> None:
+    one, two = emulator.seed(labels=["one", "two"])
+    emulator.set_token("partial", read_only_ids=[two["id"]])
+    seen = call(emulator, "GET", "/monitor/clients", token="partial").json["data"]
+    assert [client["api_key"] for client in seen] == [one["api_key"], "[REDACTED]"]
+    assert call(emulator, "DELETE", f"/monitor/clients/{two['id']}", token="partial").status == 403
+    assert call(emulator, "POST", f"/monitor/clients/{two['id']}", {"label": "new"}, token="partial").status == 403
+    assert call(emulator, "DELETE", f"/monitor/clients/{one['id']}", token="partial").status == 200
+
+
+@pytest.mark.parametrize(
+    ("key_format", "pattern"),
+    [("grouped_hex", r"[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{16}"), ("plain_hex", r"[0-9a-f]{40}")],
+)
+def test_key_format(emulator: Emulator, key_format: str, pattern: str) -> None:
+    emulator.configure(key_format=key_format)
+    assert re.fullmatch(pattern, create(emulator, "web").json["api_key"])
+
+
+@pytest.mark.parametrize(("label", "strict_status"), [("web_1-A", 200), ("web 1", 400), ("web.1", 400), ("wéb", 400)])
+def test_label_of_letters_digits_hyphen_and_underscore(emulator: Emulator, label: str, strict_status: int) -> None:
+    assert create(emulator, label).status == 200
+    emulator.reset()
+    emulator.configure(strict_labels=True)
+    assert create(emulator, label).status == strict_status
+
+
+def test_label_on_create_is_invented_or_required(emulator: Emulator) -> None:
+    invented = call(emulator, "POST", "/monitor/clients", {}).json["label"]
+    assert 3 <= len(invented) <= 32
+    emulator.configure(label_required=True)
+    refused = call(emulator, "POST", "/monitor/clients", {})
+    assert (refused.status, refused.error["field"]) == (400, "label")
+
+
+def test_apps_as_integers_in_the_answer_to_a_create_only(emulator: Emulator) -> None:
+    emulator.configure(apps_as_integers=True)
+    # JSON text, since Python takes 0 and False for the same.
+    assert re.search(r'"apps": ?{"apache": ?0', create(emulator, "web").text)
+    assert re.search(r'"apps": ?{"apache": ?false', call(emulator, "GET", "/monitor/clients/1").text)
+
+
+@pytest.mark.parametrize(
+    ("path", "usual"),
+    [
+        ("/monitor/clients/1", {"id", "label", "api_key", "install_code", "apps", "created", "updated"}),
+        ("/monitor/plan", {"id", "label", "clients_included", "price"}),
+        ("/monitor/subscriptions/monitor-3", {"id", "label", "clients_included", "price"}),
+        ("/regions/us-west", {"id", "label", "country", "capabilities", "resolvers", "status"}),
+        ("/regions/us-west/availability", {"available", "plan", "region"}),
+    ],
+)
+def test_unknown_fields(emulator: Emulator, path: str, usual: set[str]) -> None:
+    emulator.seed(labels=["web"])
+    emulator.set_plan("monitor-3")
+    assert set(call(emulator, "GET", path).json) == usual
+    emulator.configure(extra_fields=True)
+    assert set(call(emulator, "GET", path).json) > usual
+
+
+def test_unknown_fields_in_errors(emulator: Emulator) -> None:
+    emulator.configure(extra_fields=True)
+    assert set(create(emulator, "no").error) == {"field", "reason", "code"}
+
+
+@pytest.mark.parametrize(
+    ("meaning", "status", "plan"), [("free", 200, None), ("unchanged", 200, 10), ("refused", 400, 10)]
+)
+def test_plan_null(emulator: Emulator, meaning: str, status: int, plan: int | None) -> None:
+    emulator.configure(plan_null=meaning)
+    emulator.set_plan("monitor-10")
+    reply = call(emulator, "PUT", "/monitor/plan", {"monitor_subscription": None})
+    assert reply.status == status
+    if status == 200:
+        assert reply.json.get("clients_included") == plan
+    assert call(emulator, "GET", "/monitor/plan").json.get("clients_included") == plan
+
+
+def test_plan_null_as_an_empty_string(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-10")
+    assert call(emulator, "PUT", "/monitor/plan", {"monitor_subscription": ""}).status == 400
+    emulator.configure(plan_empty_string=True)
+    assert call(emulator, "PUT", "/monitor/plan", {"monitor_subscription": ""}).json == {}
+
+
+def test_region_availability_of_one_region_as_an_array(emulator: Emulator) -> None:
+    first = call(emulator, "GET", "/regions/us-west/availability", token=None).json
+    emulator.configure(region_availability="array")
+    records = call(emulator, "GET", "/regions/us-west/availability", token=None).json
+    assert records[0] == first
+    assert len(records) > 1
+    assert {record["region"] for record in records} == {"us-west"}
+
+
+def test_regions_availability_is_paged_without_documented_parameters(emulator: Emulator) -> None:
+    pages = [call(emulator, "GET", f"/regions/availability?page={page}", token=None).json for page in range(1, 6)]
+    assert [(page["page"], page["pages"], page["results"], len(page["data"])) for page in pages] == [
+        (number, 5, 500, 100) for number in range(1, 6)
+    ]
+    assert len({(record["region"], record["plan"]) for page in pages for record in page["data"]}) == 500
+    emulator.configure(availability_records=7)
+    assert call(emulator, "GET", "/regions/availability", token=None).json["results"] == 7
+
+
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize(("size", "taken"), [(24, False), (25, True), (500, True), (501, False)])
+def test_page_size_outside_of_its_limits(emulator: Emulator, size: int, taken: bool, status: int) -> None:
+    emulator.configure(page_size_status=status)
+    reply = call(emulator, "GET", f"/monitor/clients?page_size={size}")
+    assert reply.status == (200 if taken else status)
+    if not taken:
+        assert reply.error["field"] == "page_size"
+
+
+def test_page_size_limits_and_default_are_settable(emulator: Emulator) -> None:
+    emulator.seed(count=120)
+    assert call(emulator, "GET", "/monitor/clients").json["pages"] == 2
+    emulator.configure(page_size_default=50, page_size_max=100, page_size_min=10)
+    assert call(emulator, "GET", "/monitor/clients").json["pages"] == 3
+    assert call(emulator, "GET", "/monitor/clients?page_size=101").status == 400
+    assert call(emulator, "GET", "/monitor/clients?page_size=10").json["pages"] == 12
+
+
+def test_page_past_the_end(emulator: Emulator) -> None:
+    emulator.seed(count=120)
+    assert len(call(emulator, "GET", "/monitor/clients?page=2").json["data"]) == 20
+    assert call(emulator, "GET", "/monitor/clients?page=3").status == 404
+    emulator.configure(past_end="empty")
+    past = call(emulator, "GET", "/monitor/clients?page=3")
+    assert (past.status, past.json["data"], past.json["pages"]) == (200, [], 2)
+
+
+def _read_pages(emulator: Emulator) -> list[str]:
+    """All labels that a reader of the two pages sees."""
+    pages = [call(emulator, "GET", f"/monitor/clients?page={page}").json["data"] for page in (1, 2)]
+    return labels(client for page in pages for client in page)
+
+
+def test_list_that_changes_while_it_is_read_shows_an_entry_twice(emulator: Emulator) -> None:
+    emulator.seed(count=150)
+    emulator.configure(other_writer="creates", list_order="newest")
+    seen = _read_pages(emulator)
+    assert len(seen) - len(set(seen)) == 1
+
+
+def test_list_that_changes_while_it_is_read_hides_an_entry(emulator: Emulator) -> None:
+    mine = [f"mine-{number}" for number in range(100)]
+    emulator.seed(count=50)
+    emulator.seed(labels=mine)
+    emulator.configure(other_writer="deletes")
+    assert len(set(mine) - set(_read_pages(emulator))) == 1
+    assert set(mine) <= set(labels(emulator.clients()))
+
+
+def test_list_that_changes_both_ways(emulator: Emulator) -> None:
+    emulator.seed(count=150)
+    before = set(labels(emulator.clients()))
+    emulator.configure(other_writer="both")
+    _read_pages(emulator)
+    after = set(labels(emulator.clients()))
+    assert (len(before - after), len(after - before)) == (2, 2)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("empty", {"field": ""}), ("null", {"field": None}), ("missing", {})])
+def test_errors_where_no_field_is_meant(emulator: Emulator, kind: str, expected: dict[str, Any]) -> None:
+    emulator.configure(error_field=kind)
+    for error in (
+        call(emulator, "GET", "/monitor/clients/9").error,
+        call(emulator, "GET", "/monitor/clients", token=None).error,
+        call(emulator, "GET", "/nowhere").error,
+    ):
+        assert {name: value for name, value in error.items() if name != "reason"} == expected
+    assert create(emulator, "no").error["field"] == "label"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_errors_redirect(emulator: Emulator, status: int) -> None:
+    emulator.configure(redirect_to="https://login.example.invalid/", redirect_status=status)
+    reply = create(emulator, "web")
+    assert (reply.status, reply.headers["location"]) == (status, "https://login.example.invalid/")
+    assert emulator.clients() == []
+
+
+def test_errors_login_page_with_200(emulator: Emulator) -> None:
+    emulator.configure(login_page=True)
+    reply = create(emulator, "web")
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert reply.text.startswith("<!DOCTYPE html>")
+    assert emulator.clients() == []
+
+
+def test_statuses_delete_with_204(emulator: Emulator) -> None:
+    emulator.configure(delete_status=204)
+    (client,) = emulator.seed(labels=["web"])
+    reply = call(emulator, "DELETE", f"/monitor/clients/{client['id']}")
+    assert (reply.status, reply.text) == (204, "")
+    assert "content-type" not in reply.headers
+    assert emulator.clients() == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_statuses_without_a_token(emulator: Emulator, status: int) -> None:
+    emulator.configure(unauthenticated_status=status)
+    assert call(emulator, "GET", "/monitor/clients", token=None).status == status
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_plan_view_without_the_grant(emulator: Emulator, status: int) -> None:
+    emulator.configure(forbidden_status=status)
+    assert call(emulator, "GET", "/monitor/plan", token="no_plan").status == status
+    assert call(emulator, "GET", "/monitor/clients", token="no_plan").status == 200
+
+
+@pytest.mark.parametrize("status", [400, 409])
+def test_duplicate_label(emulator: Emulator, status: int) -> None:
+    emulator.configure(duplicate_status=status, duplicate_reason="There is one already.")
+    emulator.seed(labels=["web"])
+    reply = create(emulator, "web")
+    assert reply.status == status
+    assert reply.error == {"field": "label", "reason": "There is one already."}
+
+
+@pytest.mark.parametrize(
+    ("plan", "free_limit", "allowed"),
+    [("monitor-3", None, 3), ("monitor-3", 1, 3), (None, 2, 2), (None, None, 12)],
+)
+def test_too_many_clients_for_the_plan(
+    emulator: Emulator, plan: str | None, free_limit: int | None, allowed: int
+) -> None:
+    emulator.set_plan(plan)
+    emulator.configure(free_limit=free_limit)
+    replies = [create(emulator, f"web-{number}") for number in range(12)]
+    assert [reply.status for reply in replies] == [200] * allowed + [400] * (12 - allowed)
+    if allowed < 12:
+        assert "subscription" in replies[-1].error["reason"]
+
+
+def test_too_many_clients_for_the_plan_can_be_let_through(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.configure(capacity=False)
+    assert [create(emulator, f"web-{number}").status for number in range(5)] == [200] * 5
+
+
+@pytest.mark.parametrize(
+    ("limit", "path"),
+    [
+        ({"rate_total": 3}, "/monitor/plan"),
+        ({"rate_call": 3}, "/monitor/plan"),
+        ({"rate_paged": 3}, "/monitor/clients"),
+        ({"rate_paged": 3}, "/regions"),
+    ],
+    ids=str,
+)
+def test_rate_limit_holds_until_its_window_is_over(emulator: Emulator, limit: dict[str, int], path: str) -> None:
+    # Windows of 120 and 60 seconds become 2 seconds and 1.
+    emulator.configure(rate_limit=True, rate_window_scale=1 / 60, **limit)
+    statuses = [call(emulator, "GET", path).status for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    refused = call(emulator, "GET", path)
+    wait = int(refused.headers["retry-after"])
+    assert wait in (1, 2)
+    time.sleep(wait)
+    assert call(emulator, "GET", path).status == 200
+
+
+def test_rate_limit_is_per_token_and_per_call(emulator: Emulator) -> None:
+    emulator.configure(rate_limit=True, rate_call=1)
+    assert call(emulator, "GET", "/monitor/clients").status == 200
+    assert call(emulator, "GET", "/monitor/clients").status == 429
+    assert call(emulator, "GET", "/monitor/plan").status == 200
+    assert call(emulator, "GET", "/monitor/clients", token="read_only").status == 200
+
+
+def test_rate_limit_of_paged_reads_leaves_others_alone(emulator: Emulator) -> None:
+    emulator.configure(rate_limit=True, rate_paged=1)
+    assert call(emulator, "GET", "/monitor/clients").status == 200
+    assert call(emulator, "GET", "/regions").status == 429
+    assert call(emulator, "GET", "/monitor/plan").status == 200
+
+
+@pytest.mark.parametrize("form", ["seconds", "date", "none"])
+def test_rate_limit_forms_of_retry_after(emulator: Emulator, form: str) -> None:
+    emulator.configure(rate_limit=True, rate_total=0, retry_after=form)
+    header = call(emulator, "GET", "/monitor/plan").headers.get("retry-after")
+    if form == "none":
+        assert header is None
+        return
+    assert header is not None
+    wait = int(header) if form == "seconds" else parsedate_to_datetime(header).timestamp() - time.time()
+    assert 118 < wait <= 121
+
+
+def test_latency(emulator: Emulator) -> None:
+    emulator.configure(latency_ms=150)
+    started = time.monotonic()
+    call(emulator, "GET", "/regions")
+    assert time.monotonic() - started >= 0.15
+    (entry,) = emulator.requests()
+    assert entry["ended"] - entry["started"] >= 0.15
+
+
+def test_answers_are_checked_against_the_contract_unless_told_otherwise(emulator: Emulator) -> None:
+    # A product word that is too long makes the service invent a label that the contract does not allow.
+    brand = "x" * 40
+    emulator.configure(brand=brand)
+    assert call(emulator, "POST", f"/{brand}/clients", {}).status == 500
+    emulator.configure(validate_responses=False)
+    assert call(emulator, "POST", f"/{brand}/clients", {}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"colour": "red"}, "no setting 'colour'"),
+        ({"update_verb": "patch"}, "one of post, put_only"),
+        ({"page_size_max": "many"}, "of type int"),
+        ({"rate_limit": 1}, "of type bool"),
+        ({"page_size_max": True}, "of type int"),
+        ({"mask_labels": "web"}, "is a list"),
+    ],
+    ids=str,
+)
+def test_setting_that_makes_no_sense_is_refused(emulator: Emulator, change: dict[str, Any], words: str) -> None:
+    before = emulator.settings()
+    with pytest.raises(ValueError, match=re.escape(words)):
+        emulator.configure(**change)
+    assert emulator.settings() == before
