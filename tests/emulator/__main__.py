@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from dataclasses import replace
+
+# Connexion imports Starlette's test client, which warns of what it needs. Nothing here uses it.
+warnings.filterwarnings("ignore", message="Using `httpx` with `starlette.testclient`")
 
 from .contract import BASE_PATH
 from .control import seed

@@ -85,6 +85,11 @@ def operations(variant: Variant) -> tuple[Operation, ...]:
     return tuple(found)
 
 
+def operation_ids() -> list[str]:
+    """The names of all operations."""
+    return [operation.operation_id for operation in operations(variant_of(Settings()))]
+
+
 def find_operation(variant: Variant, method: str, path: str) -> tuple[Operation | None, str | None]:
     """The operation that is called, and the parameter in its path."""
     for operation in operations(variant):

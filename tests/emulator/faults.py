@@ -23,6 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .contract import operation_ids
+
 KINDS = ("drop", "lost_answer", "truncate", "html", "text", "slow", "status")
 _AFTER_THE_WORK = ("lost_answer", "truncate", "slow")
 _MATCHED = ("label", "page", "method", "path", "token")
@@ -56,6 +58,9 @@ def fault_from(given: Mapping[str, Any]) -> Fault:
         raise ValueError(f"A fault has no {', '.join(sorted(unknown))}.")
     if given.get("kind") not in KINDS:
         raise ValueError(f"The kind of a fault is one of {', '.join(KINDS)}, not {given.get('kind')!r}.")
+    operation = given.get("operation")
+    if operation is not None and operation not in operation_ids():
+        raise ValueError(f"There is no operation {operation!r}. There are: {', '.join(operation_ids())}.")
     unmatched = set(given.get("match", {})) - set(_MATCHED)
     if unmatched:
         raise ValueError(f"Faults match {', '.join(_MATCHED)}, not {', '.join(sorted(unmatched))}.")

@@ -206,6 +206,7 @@ def _call(state: State, scope: Scope, body: bytes) -> Call:
     operation, parameter = find_operation(variant, scope["method"], scope["path"])
     token = _token(state, scope)
     query = scope["query_string"].decode("latin-1")
+    page = dict(parse_qsl(query)).get("page", "")[:18]
     state.calls += 1
     entry = {
         "n": state.calls,
@@ -213,7 +214,7 @@ def _call(state: State, scope: Scope, body: bytes) -> Call:
         "method": scope["method"],
         "path": scope["path"],
         "query": query,
-        "page": next((part[5:] for part in query.split("&") if part.startswith("page=")), None),
+        "page": int(page) if page.isdecimal() else None,
         "status": None,
         "token": token.name if token else None,
         "authorization": _header(scope, b"authorization") is not None,

@@ -1,0 +1,225 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The emulator as a process: its command line, its end, its request log, and the harness that steers it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.contract.calls import call, create
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+COMMAND = [sys.executable, "-m", "ansible_collections.monitor.cloud.tests.emulator"]
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """The command on a free port, and the environment variables that it prints."""
+    command = [*COMMAND, "--port", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            lines = [process.stdout.readline().strip().removeprefix("export ") for _ in range(2)]
+            yield process, dict(line.split("=", 1) for line in lines)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def _wait_for(url: str) -> int:
+    """The status of a call, as soon as there is an answer."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return int(answer.status)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_prints_the_environment_and_ends_cleanly(number: signal.Signals) -> None:
+    with running() as (process, environment):
+        assert set(environment) == {"MONITOR_BASE_URL", "MONITOR_API_TOKEN"}
+        assert environment["MONITOR_BASE_URL"].endswith("/v4")
+        assert _wait_for(environment["MONITOR_BASE_URL"] + "/regions") == 200
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+        assert (process.returncode, errors) == (0, "")
+
+
+def test_busy_port_is_told_in_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, check=False, timeout=20)
+    assert done.returncode == 2
+    assert done.stderr == f"emulator: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+@pytest.mark.parametrize("assignment", ["colour=red", "page_size_max", "page_size_max=many"])
+def test_setting_that_makes_no_sense_is_told_in_one_line(assignment: str) -> None:
+    done = subprocess.run([*COMMAND, "--set", assignment], capture_output=True, text=True, check=False, timeout=20)
+    assert done.returncode == 2
+    assert done.stderr.startswith("emulator: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_settings_are_listed() -> None:
+    done = subprocess.run([*COMMAND, "--list-settings"], capture_output=True, text=True, check=True, timeout=20)
+    assert 'update_verb="post"  (one of "post", "put_only")' in done.stdout
+
+
+def test_ends_with_its_parent(tmp_path: Path) -> None:
+    printed = tmp_path / "printed"
+    # A shell that starts the emulator, waits for its first words and is gone.
+    arguments = [*COMMAND, "--port", "0", "--with-parent"]
+    script = '"$@" >"$0" & while ! [ -s "$0" ]; do sleep 0.05; done; sleep 1; echo $!'
+    done = subprocess.run(["sh", "-c", script, printed, *arguments], stdout=subprocess.PIPE, check=True, timeout=30)
+    process_id = int(done.stdout)
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{process_id}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{process_id}").exists()
+
+
+def test_options_of_the_start_are_what_a_reset_goes_back_to() -> None:
+    with Emulator(arguments=["--seed", "3", "--set", "brand=longview", "--token", "abc"]) as emulator:
+        assert emulator.tokens["read_write"] == "abc"
+        assert len(call(emulator, "GET", "/longview/clients").json["data"]) == 3
+        emulator.configure(brand="other")
+        emulator.set_token("more")
+        emulator.reset()
+        assert call(emulator, "GET", "/longview/clients").json["data"] == []
+        assert set(emulator.tokens) == {"read_write", "read_only", "no_plan"}
+        assert emulator.tokens["read_write"] == "abc"
+
+
+def test_database_keeps_the_account(tmp_path: Path) -> None:
+    arguments = ["--database", str(tmp_path / "account.sqlite")]
+    with Emulator(arguments=arguments) as emulator:
+        create(emulator, "web")
+        emulator.set_plan("monitor-10")
+        before = emulator.clients()
+    with Emulator(arguments=arguments) as emulator:
+        assert emulator.clients() == before
+        assert call(emulator, "GET", "/monitor/plan").json["id"] == "monitor-10"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_https(tmp_path: Path) -> None:
+    certificate, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    request = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    made = ["openssl", *request.split(), "-out", certificate, "-keyout", key]
+    subprocess.run(made, check=True, capture_output=True)
+    with Emulator(arguments=["--tls-cert", certificate, "--tls-key", key], cafile=certificate) as emulator:
+        assert emulator.base_url.startswith("https://127.0.0.1:")
+        assert len(emulator.seed(count=2)) == 2
+
+
+def test_fast_mode_checks_no_answers() -> None:
+    with Emulator(fast=True) as emulator:
+        assert emulator.settings()["validate_responses"] is False
+        assert create(emulator, "web").status == 200
+
+
+def test_tokens_look_like_nothing_else(emulator: Emulator) -> None:
+    assert set(emulator.tokens) == {"read_write", "read_only", "no_plan"}
+    assert len(set(emulator.tokens.values())) == 3
+    assert all(len(value) == 64 for value in emulator.tokens.values())
+    assert emulator.environment("no_plan")["MONITOR_API_TOKEN"] == emulator.tokens["no_plan"]
+    assert emulator.environment(None) == {"MONITOR_BASE_URL": emulator.base_url}
+
+
+def test_request_log_has_no_token_and_all_else(emulator: Emulator) -> None:
+    create(emulator, "web")
+    call(emulator, "GET", "/monitor/clients?page=1&page_size=25", token="read_only")
+    first, second = emulator.requests()
+    assert not set(emulator.tokens.values()) & set(str([first, second]).replace("'", " ").split())
+    assert (first["n"], first["operation"], first["method"], first["path"], first["status"], first["label"]) == (
+        (1, "create_client", "POST", "/v4/monitor/clients", 200, "web")
+    )
+    assert (second["query"], second["page"], second["token"]) == ("page=1&page_size=25", 1, "read_only")
+    assert first["connection"] != second["connection"]
+    assert first["started"] <= first["ended"] <= second["started"]
+    assert emulator.requests("create_client") == [first]
+    emulator.clear_log()
+    assert emulator.requests() == []
+
+
+def test_connection_that_is_kept_has_one_name_in_the_log(emulator: Emulator) -> None:
+    address = urlsplit(emulator.base_url)
+    connection = http.client.HTTPConnection(address.netloc)
+    for _ in range(3):
+        connection.request("GET", "/v4/regions", headers={"User-Agent": "a reader"})
+        connection.getresponse().read()
+    connection.close()
+    log = emulator.requests()
+    assert len({entry["connection"] for entry in log}) == 1
+    assert {entry["user_agent"] for entry in log} == {"a reader"}
+
+
+def test_seeding_thousands_is_quick_and_goes_round_the_limits(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    started = time.monotonic()
+    clients = emulator.seed(count=2000)
+    assert time.monotonic() - started < 2
+    assert len({client["label"] for client in clients}) == 2000
+    assert emulator.clients() == clients
+    assert emulator.requests() == []
+
+
+def test_seeding_a_label_that_is_taken_makes_nothing(emulator: Emulator) -> None:
+    emulator.seed(labels=["one"])
+    with pytest.raises(ValueError, match="taken"):
+        emulator.seed(labels=["two", "one"])
+    assert [client["label"] for client in emulator.clients()] == ["one"]
+
+
+def test_reset_forgets_everything(emulator: Emulator) -> None:
+    create(emulator, "web")
+    emulator.set_plan("monitor-3")
+    emulator.configure(latency_ms=1, rate_limit=True)
+    emulator.fault(kind="drop")
+    emulator.reset()
+    assert emulator.clients() == []
+    assert emulator.requests() == []
+    assert emulator.faults() == []
+    assert emulator.settings()["rate_limit"] is False
+    assert call(emulator, "GET", "/monitor/plan").json == {}
+    assert create(emulator, "web").json["id"] == 1
+
+
+def test_unknown_tier_is_refused(emulator: Emulator) -> None:
+    with pytest.raises(ValueError, match="no tier 'gold'"):
+        emulator.set_plan("gold")
+
+
+def test_emulator_that_cannot_start_says_why() -> None:
+    with pytest.raises(RuntimeError, match="no setting 'colour'"):
+        Emulator(arguments=["--set", "colour=red"]).start()
+
+
+def test_harness_ends_its_process() -> None:
+    with Emulator() as emulator:
+        process_id = emulator.pid
+        os.kill(process_id, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(process_id, 0)
