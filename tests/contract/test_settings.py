@@ -81,14 +81,14 @@ def test_client_update_by_put_only(emulator: Emulator) -> None:
 @pytest.mark.parametrize(
     ("settings", "shown"),
     [
-        ({}, lambda key: "[REDACTED]"),
-        ({"mask_text": "***"}, lambda key: "***"),
-        ({"mask_text": ""}, lambda key: ""),
+        ({}, lambda _: "[REDACTED]"),
+        ({"mask_text": "***"}, lambda _: "***"),
+        ({"mask_text": ""}, lambda _: ""),
         ({"mask_kind": "cut_short"}, lambda key: key[:6]),
-        ({"mask_kind": "missing"}, lambda key: None),
+        ({"mask_kind": "missing"}, lambda _: None),
         ({"mask_for": "none"}, lambda key: key),
     ],
-    ids=str,
+    ids=["usual text", "other text", "empty", "cut short", "missing", "not masked"],
 )
 def test_api_key_and_install_code_in_a_different_form(
     emulator: Emulator, settings: dict[str, Any], shown: Any, path: str
