@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 BIN = Path(sys.executable).parent
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
-RECAP = re.compile(r"^(?P<host>\S+)\s+: .*\bchanged=(?P<changed>\d+) .*\bfailed=0\b", re.MULTILINE)
+RECAP = re.compile(r"^(?P<host>\S+)\s+: .*\bchanged=(?P<changed>\d+) +unreachable=0 +failed=0\b", re.MULTILINE)
 
 
 def write_inventory(place: Path) -> Path:
@@ -32,6 +33,14 @@ def write_inventory(place: Path) -> Path:
     inventory = place / "inventory.yml"
     inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
     return inventory
+
+
+def own_settings(place: Path) -> dict[str, str]:
+    """Return an environment without the user's connection to a real service, ansible.cfg and installed collections."""
+    config = place / "ansible.cfg"
+    config.write_text(f"[defaults]\ncollections_path = {sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
+    return {**inherited, "ANSIBLE_CONFIG": str(config)}
 
 
 def roll_out(inventory: Path, environment: dict[str, str]) -> dict[str, int]:
@@ -51,9 +60,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
         place = Path(temporary)
         inventory = write_inventory(place)
-        # No settings of the user's own: neither the connection of a real service nor an ansible.cfg.
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
-        environment = {**inherited, **service.environment(), "ANSIBLE_CONFIG": os.devnull}
+        environment = {**own_settings(place), **service.environment()}
         print("First run: the service knows none of the hosts.\n")
         first = roll_out(inventory, environment)
         print("Second run: all is as it should be.\n")
