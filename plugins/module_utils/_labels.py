@@ -64,7 +64,7 @@ def labels_of_hosts(
     owners: dict[str, str] = {}
     for host in dict.fromkeys([*hosts, *everyone]):
         own = own_label(host)
-        label = client_label(host) if own is None else str(own)
+        label = client_label(host) if own in (None, "") else str(own)
         if host in wanted:
             try:
                 check_label(label)

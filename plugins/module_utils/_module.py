@@ -66,6 +66,8 @@ def run_module(run: t.Callable[[Params, Api, bool], Result], options: dict[str, 
         if api is not None:
             details["api_usage"] = api.usage
         module.fail_json(msg=str(error), **details)
+    for warning in result.pop("warnings", []):
+        module.warn(warning)
     if not module._diff:
         result.pop("diff", None)
     module.exit_json(**result, api_usage=api.usage)

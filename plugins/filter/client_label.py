@@ -1,0 +1,39 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The filters client_label and client_labels."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label, labels_of_hosts
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def label_of_host(host: str) -> str:
+    """A valid label for a host's name; see :func:`client_label`."""
+    if not isinstance(host, str):
+        raise AnsibleFilterError(f"client_label takes the name of a host, not {type(host).__name__}.")
+    return client_label(host)
+
+
+def labels_of_fleet(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[str, str]:
+    """Host → label; what the inventory sets as monitor_agent_label counts. All hosts of ``hostvars`` must differ."""
+    if isinstance(hosts, str):
+        raise AnsibleFilterError("client_labels takes a list of hosts, not one; for one there is client_label.")
+    try:
+        return labels_of_hosts(list(hosts), list(hostvars), lambda host: hostvars[host].get("monitor_agent_label"))
+    except InputError as error:
+        raise AnsibleFilterError(str(error)) from None
+
+
+class FilterModule:
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"client_label": label_of_host, "client_labels": labels_of_fleet}

@@ -1,0 +1,138 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin agent_config; the code is there."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: agent_config
+short_description: Configure the monitoring agent of a host with its client's keys
+version_added: 0.1.0
+description:
+  - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
+  - Looks at the host with a single command, without Python there, and writes with one more only where something
+    differs. A new file is complete, and readable by its owner alone, from the first instant.
+  - Tells whose key the host carried before, so that machines cloned from one another are found.
+  - Calls no API. Use M(monitor.cloud.monitor_clients) first.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+options:
+  path:
+    description: Absolute path of the file on the host. A link there is replaced, not followed.
+    type: str
+    required: true
+  template:
+    description:
+      - Template of the file, looked up as M(ansible.builtin.template) does. It sees C(client), with C(api_key) and
+        C(install_code), and C(label).
+      - Required with O(state=present), unless O(content) is given.
+    type: str
+  content:
+    description: The template itself.
+    type: raw
+  client:
+    description:
+      - The client, as M(monitor.cloud.monitor_client) returns it with O(monitor.cloud.monitor_client#module:include_keys=true).
+    type: dict
+  label:
+    description:
+      - Label of the client, where O(registration) holds many.
+    type: str
+  registration:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
+        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value: that would be rendered anew
+        for each host, and show up among the arguments of the task.
+    type: str
+  state:
+    description: Whether the file has to be there.
+    type: str
+    choices: [present, absent]
+    default: present
+  owner:
+    description: User that owns the file, by name or number. Empty or not set, the one who writes it.
+    type: str
+  group:
+    description: Group of the file, by name or number. Empty or not set, the one of who writes it.
+    type: str
+  mode:
+    description: Permissions of the file, in octal digits.
+    type: raw
+    default: "0600"
+  create_directory:
+    description: Whether to create the directory of the file, with mode V(0755), where it is missing.
+    type: bool
+    default: true
+  backup:
+    description: Whether to keep the file that was there before, beside it, with the date in its name.
+    type: bool
+    default: false
+seealso:
+  - module: monitor.cloud.monitor_clients
+"""
+
+EXAMPLES = r"""
+- name: Register all hosts at once
+  monitor.cloud.monitor_clients:
+    labels: "{{ (ansible_play_batch | monitor.cloud.client_labels(hostvars)).values() | list }}"
+    include_keys: true
+  register: registered
+  run_once: true
+  delegate_to: localhost
+
+- name: Write both values on each host
+  monitor.cloud.agent_config:
+    path: /etc/monitor/agent.conf
+    content: |
+      install_code={{ client.install_code }}
+      api_key={{ client.api_key }}
+    label: "{{ inventory_hostname | monitor.cloud.client_label }}"
+    registration: registered
+  become: true
+
+- name: Remove the configuration
+  monitor.cloud.agent_config:
+    path: /etc/monitor/agent.conf
+    state: absent
+  become: true
+"""
+
+RETURN = r"""
+path:
+  description: Path of the file.
+  returned: success
+  type: str
+  sample: /etc/monitor/agent.conf
+label:
+  description: Label of the host's client.
+  returned: success
+  type: str
+  sample: web1
+key_owner:
+  description:
+    - Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of another client
+      of the account, V(unknown) for a key of no client of the account, or V(unverifiable) where the keys are masked.
+  returned: success
+  type: str
+  sample: other
+owner_label:
+  description: Label of the client whose key it was; null if not known.
+  returned: success
+  type: str
+  sample: db1
+key_fingerprint:
+  description: First 12 hexadecimal digits of the SHA-256 of the key that the file carried before; null if there was none.
+  returned: success
+  type: str
+  sample: 1f3a5c7e9b2d
+"""

@@ -1,0 +1,69 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin agent_install; the code is there."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: agent_install
+short_description: Run the installer of a monitoring agent with its client's install code
+version_added: 0.1.0
+description:
+  - Runs a command on a host with the client's install code in the environment variable E(MONITOR_INSTALL_CODE). The code
+    is handed over on standard input, so that it is on no command line, in no file and in no log.
+  - Needs no Python on the host.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+options:
+  command:
+    description: The command, for a POSIX shell.
+    type: str
+    required: true
+  creates:
+    description: Path that the command creates. Where it is there, the command is not run.
+    type: str
+  client:
+    description:
+      - The client, as M(monitor.cloud.monitor_client) returns it with O(monitor.cloud.monitor_client#module:include_keys=true).
+    type: dict
+  label:
+    description:
+      - Label of the client, where O(registration) holds many.
+    type: str
+  registration:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
+        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value: that would be rendered anew
+        for each host, and show up among the arguments of the task.
+    type: str
+seealso:
+  - module: monitor.cloud.agent_config
+"""
+
+EXAMPLES = r"""
+- name: Install the agent
+  monitor.cloud.agent_install:
+    command: curl -sSf https://agent.example.com/install | sh
+    creates: /usr/bin/monitor-agent
+    label: "{{ inventory_hostname | monitor.cloud.client_label }}"
+    registration: registered
+  become: true
+"""
+
+RETURN = r"""
+label:
+  description: Label of the host's client.
+  returned: success
+  type: str
+  sample: web1
+"""

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs a module of the same name, and keeps a result that carries keys out of the output and out of logs."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._connection import unlogged
+
+
+class QuietAction(ActionBase):
+    """A module's action plugin. A failure stays readable: failures never carry keys."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result = super().run(tmp, task_vars)
+        # The defaults of the action group are in the arguments of this task, and nowhere else.
+        arguments = self._task.args
+        if not boolean(arguments.get("include_keys", False), strict=False):
+            return {
+                **result,
+                **self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._async),
+            }
+        if self._async:
+            raise AnsibleActionFail("include_keys can't go with async: the job's file and status would show the keys.")
+        with unlogged(self._connection):
+            result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
+        if not result.get("failed"):
+            # A module can't say this of its own result: core takes it out.
+            result["_ansible_no_log"] = True
+        return result
+
+    @property
+    def _async(self) -> bool:
+        return bool(self._task.async_val)

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The client of a host, found in what a task registered. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._keys import SECRET_FIELDS, fingerprint, looks_masked
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class Registered:
+    """A client, and whose the account's keys are: label by key fingerprint."""
+
+    label: str
+    client: Mapping[str, t.Any]
+    key_owners: Mapping[str, str]
+
+    @property
+    def pending(self) -> bool:
+        """Whether the client is only foreseen by check mode: it will be created, and has no key yet."""
+        return self.client.get("id") is None
+
+    @property
+    def masked(self) -> bool:
+        """Whether the client is there but its secrets can't be read."""
+        return not self.pending and any(looks_masked(self.client.get(field)) for field in SECRET_FIELDS)
+
+    @property
+    def key_fingerprint(self) -> str | None:
+        return None if self.pending or self.masked else fingerprint(self.client["api_key"])
+
+    def check_readable(self) -> None:
+        """InputError that names the access that is missing, where the secrets are masked."""
+        if self.masked:
+            raise InputError(
+                f"The service masks the keys of client {self.label!r}, so nothing was written. The token needs "
+                "read-write access to this client (the scope monitor:read_write, and a user who may change it); the "
+                "task that registers needs include_keys: true."
+            )
+
+
+def of_client(client: Mapping[str, t.Any]) -> Registered:
+    """The client that a task was given itself, as monitor_client returns it with include_keys."""
+    label = client.get("label")
+    if not isinstance(label, str):
+        raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
+    key = client.get("api_key")
+    return Registered(label, client, {} if looks_masked(key) else {fingerprint(str(key)): label})
+
+
+def of_registration(variables: Mapping[str, t.Any], name: str, label: str) -> Registered:
+    """The client of a label in the variable of this name, which holds a result of monitor_clients; else InputError."""
+    result = variables.get(name)
+    if not hasattr(result, "get"):
+        raise InputError(
+            f"There is no registered variable {name!r}. Run monitor.cloud.monitor_clients with register: first."
+        )
+    result = t.cast("Mapping[str, t.Any]", result)
+    reason = (result.get("failures") or {}).get(label)
+    if reason is not None:
+        raise InputError(str(reason))
+    if result.get("skipped") or result.get("failed") or "clients" not in result:
+        raise InputError(f"{name!r} holds no clients: the task that registers was skipped or failed.")
+    client = result["clients"].get(label)
+    if client is None:
+        raise InputError(
+            f"The label {label!r} was not registered. A label that play or role variables set is not seen when all "
+            "hosts are registered at once: set monitor_agent_label in the inventory."
+        )
+    return Registered(label, client, result.get("key_owners") or {})
