@@ -61,7 +61,6 @@ class ActionModule(ActionBase):
         if options["state"] == "absent":
             return self._remove(options, path, task_vars)
         registered = self._registered(options, task_vars)
-        assert registered is not None
         if not self._task.check_mode:
             registered.check_readable()
         wanted = config.Wanted(
@@ -128,7 +127,7 @@ class ActionModule(ActionBase):
             raise InputError("agent_config works on hosts with a POSIX shell only.")
         return t.cast("dict[str, t.Any]", options)
 
-    def _registered(self, options: Mapping[str, t.Any], task_vars: Mapping[str, t.Any]) -> Registered | None:
+    def _registered(self, options: Mapping[str, t.Any], task_vars: Mapping[str, t.Any]) -> Registered:
         if options["client"] is not None:
             return of_client(options["client"])
         return of_registration(task_vars, options["registration"], options["label"])

@@ -42,7 +42,8 @@ options:
     type: raw
   client:
     description:
-      - The client, as M(monitor.cloud.monitor_client) returns it with O(monitor.cloud.monitor_client#module:include_keys=true).
+      - The client, as M(monitor.cloud.monitor_client) returns it with
+        O(monitor.cloud.monitor_client#module:include_keys=true).
     type: dict
   label:
     description:
@@ -131,7 +132,7 @@ owner_label:
   type: str
   sample: db1
 key_fingerprint:
-  description: First 12 hexadecimal digits of the SHA-256 of the key that the file carried before; null if there was none.
+  description: First 12 hexadecimal digits of the SHA-256 of the key that the file carried before; null for none.
   returned: success
   type: str
   sample: 1f3a5c7e9b2d

@@ -12,8 +12,8 @@ module: agent_install
 short_description: Run the installer of a monitoring agent with its client's install code
 version_added: 0.1.0
 description:
-  - Runs a command on a host with the client's install code in the environment variable E(MONITOR_INSTALL_CODE). The code
-    is handed over on standard input, so that it is on no command line, in no file and in no log.
+  - Runs a command on a host with the client's install code in the environment variable E(MONITOR_INSTALL_CODE). The
+    code is handed over on standard input, so that it is on no command line, in no file and in no log.
   - Needs no Python on the host.
 author:
   - monitor.cloud contributors (!UNKNOWN)
@@ -34,7 +34,8 @@ options:
     type: str
   client:
     description:
-      - The client, as M(monitor.cloud.monitor_client) returns it with O(monitor.cloud.monitor_client#module:include_keys=true).
+      - The client, as M(monitor.cloud.monitor_client) returns it with
+        O(monitor.cloud.monitor_client#module:include_keys=true).
     type: dict
   label:
     description:
