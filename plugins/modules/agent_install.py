@@ -44,7 +44,7 @@ options:
   registration:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
-        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value: that would be rendered anew
+        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered anew
         for each host, and show up among the arguments of the task.
     type: str
 seealso:
