@@ -9,15 +9,20 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _agent_config as config
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _host_file as host_file
-from ansible_collections.monitor.cloud.plugins.plugin_utils._connection import said, takes_input, unlogged
-from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import Registered, of_client, of_registration
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import HostAction, takes_input, unlogged
+from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import (
+    CLIENT_OPTIONS,
+    ONE_CLIENT,
+    REGISTRATION_NEEDS,
+    Registered,
+    registered_client,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +33,7 @@ OPTIONS: dict[str, t.Any] = {
     "path": {"type": "str", "required": True},
     "template": {"type": "str"},
     "content": {"type": "raw"},
-    "client": {"type": "dict"},
-    "label": {"type": "str"},
-    "registration": {"type": "str"},
+    **CLIENT_OPTIONS,
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "owner": {"type": "str"},
     "group": {"type": "str"},
@@ -40,7 +43,7 @@ OPTIONS: dict[str, t.Any] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(HostAction):
     _supports_async = False
 
     @classmethod
@@ -48,19 +51,20 @@ class ActionModule(ActionBase):
         """Leave ``content`` as it is: it is rendered later, when ``client`` and ``label`` are known."""
         return value if name == "content" else super().finalize_task_arg(name, value, templar, context)
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        super().run(tmp, task_vars)
-        try:
-            return self._run(task_vars or {})
-        except MonitorError as error:
-            raise AnsibleActionFail(str(error)) from None
-
-    def _run(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        options = self._options()
+    def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        options = self.options(
+            OPTIONS,
+            mutually_exclusive=[("template", "content"), *ONE_CLIENT],
+            required_by=REGISTRATION_NEEDS,
+            required_if=[
+                ("state", "present", ["template", "content"], True),
+                ("state", "present", ["client", "registration"], True),
+            ],
+        )
         path = host_file.absolute(options["path"])
         if options["state"] == "absent":
             return self._remove(options, path, task_vars)
-        registered = self._registered(options, task_vars)
+        registered = registered_client(options, task_vars)
         if not self._task.check_mode:
             registered.check_readable()
         wanted = config.Wanted(
@@ -100,43 +104,22 @@ class ActionModule(ActionBase):
     def _remove(self, options: Mapping[str, t.Any], path: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         found = self._look(path)
         config.check_place(found, path)
-        registered = self._registered(options, task_vars) if options["client"] or options["registration"] else None
+        registered = registered_client(options, task_vars) if options["client"] or options["registration"] else None
         label = registered.label if registered else options["label"] or ""
         key = self._whose(self._read(path, found), options, registered, task_vars)
         change = config.removal_change(found, label, key)
         config.check_writable(change, found, path)
         if change.changed and not self._task.check_mode:
-            done = self._low_level_execute_command(host_file.remove_command(path))
-            if not host_file.was_written(done["rc"], done["stdout"]):
-                raise InputError(f"{path} could not be removed: {said(done)}")
+            done = self.shell(host_file.remove_command(path))
+            if not host_file.was_written(done.returncode, done.stdout):
+                raise InputError(f"{path} could not be removed: {done.said}")
         return self._result(change, path, key)
 
-    def _options(self) -> dict[str, t.Any]:
-        options = ActionBase.validate_argument_spec(
-            self,
-            OPTIONS,
-            mutually_exclusive=[("template", "content"), ("client", "registration"), ("client", "label")],
-            required_together=[],
-            required_by={"registration": ["label"]},
-            required_if=[
-                ("state", "present", ["template", "content"], True),
-                ("state", "present", ["client", "registration"], True),
-            ],
-        )[1]
-        if getattr(self._connection._shell, "_IS_WINDOWS", False):
-            raise InputError("agent_config works on hosts with a POSIX shell only.")
-        return t.cast("dict[str, t.Any]", options)
-
-    def _registered(self, options: Mapping[str, t.Any], task_vars: Mapping[str, t.Any]) -> Registered:
-        if options["client"] is not None:
-            return of_client(options["client"])
-        return of_registration(task_vars, options["registration"], options["label"])
-
     def _look(self, path: str) -> host_file.HostFile:
-        done = self._low_level_execute_command(host_file.facts_command(path))
-        found = host_file.parse_facts(done["stdout"])
+        done = self.shell(host_file.facts_command(path))
+        found = host_file.parse_facts(done.stdout)
         if found is None:
-            raise InputError(f"Could not look at {path}: {said(done)}")
+            raise InputError(f"Could not look at {path}: {done.said}")
         return found
 
     def _read(self, path: str, found: host_file.HostFile) -> str | None:
@@ -144,11 +127,11 @@ class ActionModule(ActionBase):
         if found.kind not in ("file", "link"):
             return None
         with unlogged(self._connection):
-            done = self._low_level_execute_command(host_file.read_command(path))
-        if done["rc"] != 0:
+            done = self.shell(host_file.read_command(path))
+        if done.returncode != 0:
             return None if found.kind == "link" else ""
         # A terminal, which ssh allocates for commands without input, ends lines its own way.
-        return done["stdout"].replace("\r\n", "\n")
+        return done.stdout.replace("\r\n", "\n")
 
     def _whose(
         self,
@@ -196,18 +179,18 @@ class ActionModule(ActionBase):
             command = host_file.write_command(
                 path, len(data), owner=wanted.owner, group=wanted.group, mode=wanted.mode, backup=backup
             )
-            done = self._low_level_execute_command(command, in_data=data)
-            if host_file.was_written(done["rc"], done["stdout"]):
+            done = self.shell(command, data=data)
+            if host_file.was_written(done.returncode, done.stdout):
                 return
-            if not host_file.needs_other_way(done["rc"], done["stdout"]):
-                raise InputError(f"{path} could not be written: {said(done)}")
+            if not host_file.needs_other_way(done.returncode, done.stdout):
+                raise InputError(f"{path} could not be written: {done.said}")
         self._copy(path, wanted, backup=backup, task_vars=task_vars)
 
     def _copy(self, path: str, wanted: config.Wanted, *, backup: bool, task_vars: dict[str, t.Any]) -> None:
         """The way that needs Python on the host: for connections without standard input, and for mounted files."""
-        done = self._low_level_execute_command(host_file.narrow_command(path))
-        if done["rc"] != 0:
-            raise InputError(f"{path} could not be written: {said(done)}")
+        done = self.shell(host_file.narrow_command(path))
+        if done.returncode != 0:
+            raise InputError(f"{path} could not be written: {done.said}")
         task = self._task.copy()
         # A diff would show the text of the file.
         task.diff = False

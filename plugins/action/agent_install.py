@@ -9,45 +9,35 @@ from __future__ import annotations
 import shlex
 import typing as t
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import SECRET_FIELDS
-from ansible_collections.monitor.cloud.plugins.plugin_utils._connection import said, takes_input, unlogged
-from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import Registered, of_client, of_registration
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import HostAction, takes_input, unlogged
+from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import (
+    CLIENT_OPTIONS,
+    ONE_CLIENT,
+    REGISTRATION_NEEDS,
+    Registered,
+    registered_client,
+)
 
 OPTIONS: dict[str, t.Any] = {
     "command": {"type": "str", "required": True},
     "creates": {"type": "str"},
-    "client": {"type": "dict"},
-    "label": {"type": "str"},
-    "registration": {"type": "str"},
+    **CLIENT_OPTIONS,
 }
 _BEGUN = "monitor.cloud begun"
 _THERE = "monitor.cloud there"
 
 
-class ActionModule(ActionBase):
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        super().run(tmp, task_vars)
-        try:
-            return self._run(task_vars or {})
-        except MonitorError as error:
-            raise AnsibleActionFail(str(error)) from None
-
-    def _run(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        options = ActionBase.validate_argument_spec(
-            self,
+class ActionModule(HostAction):
+    def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        options = self.options(
             OPTIONS,
-            mutually_exclusive=[("client", "registration"), ("client", "label")],
+            mutually_exclusive=ONE_CLIENT,
             required_one_of=[("client", "registration")],
-            required_by={"registration": ["label"]},
-        )[1]
-        if options["client"] is not None:
-            registered = of_client(options["client"])
-        else:
-            registered = of_registration(task_vars, options["registration"], options["label"])
+            required_by=REGISTRATION_NEEDS,
+        )
+        registered = registered_client(options, task_vars)
         if options["creates"] and self._is_there(options["creates"]):
             return {"changed": False, "label": registered.label}
         if not self._task.check_mode:
@@ -56,10 +46,10 @@ class ActionModule(ActionBase):
         return {"changed": True, "label": registered.label}
 
     def _is_there(self, path: str) -> bool:
-        done = self._low_level_execute_command(f'[ -e {shlex.quote(path)} ] && echo "{_THERE}"; :')
-        if done["rc"] != 0:
-            raise InputError(f"Could not look at {path}: {said(done)}")
-        return _THERE in done["stdout"]
+        done = self.shell(f'[ -e {shlex.quote(path)} ] && echo "{_THERE}"; :')
+        if done.returncode != 0:
+            raise InputError(f"Could not look at {path}: {done.said}")
+        return _THERE in done.stdout
 
     def _install(self, command: str, registered: Registered) -> None:
         if not takes_input(self._connection):
@@ -72,9 +62,9 @@ class ActionModule(ActionBase):
             f"exec </dev/null; exec /bin/sh -c {shlex.quote(command)}"
         )
         with unlogged(self._connection):
-            done = self._low_level_execute_command(script, in_data=f"{registered.client['install_code']}\n".encode())
-        if done["rc"] != 0 or _BEGUN not in done["stdout"]:
-            reason = said(done).replace(_BEGUN, "").strip()
+            done = self.shell(script, data=f"{registered.client['install_code']}\n".encode())
+        if done.returncode != 0 or _BEGUN not in done.stdout:
+            reason = done.said.replace(_BEGUN, "").strip()
             for field in SECRET_FIELDS:
                 reason = reason.replace(registered.client[field], f"<{field}>")
             raise InputError(f"The installer of {registered.label!r} failed: {reason}")

@@ -12,7 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._connection import unlogged
+from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import unlogged
 
 
 class QuietAction(ActionBase):

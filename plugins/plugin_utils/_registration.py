@@ -15,6 +15,15 @@ from ansible_collections.monitor.cloud.plugins.module_utils._keys import SECRET_
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
+# How a task says which client it means: itself, or by its label in what another task registered.
+CLIENT_OPTIONS: dict[str, t.Any] = {
+    "client": {"type": "dict"},
+    "label": {"type": "str"},
+    "registration": {"type": "str"},
+}
+ONE_CLIENT = [("client", "registration"), ("client", "label")]
+REGISTRATION_NEEDS = {"registration": ["label"]}
+
 
 @dataclasses.dataclass(frozen=True)
 class Registered:
@@ -48,7 +57,14 @@ class Registered:
             )
 
 
-def of_client(client: Mapping[str, t.Any]) -> Registered:
+def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> Registered:
+    """The client that the options mean; InputError where it is not there."""
+    if options["client"] is not None:
+        return _of_client(options["client"])
+    return _of_registration(variables, options["registration"], options["label"])
+
+
+def _of_client(client: Mapping[str, t.Any]) -> Registered:
     """The client that a task was given itself, as monitor_client returns it with include_keys."""
     label = client.get("label")
     if not isinstance(label, str):
@@ -57,7 +73,7 @@ def of_client(client: Mapping[str, t.Any]) -> Registered:
     return Registered(label, client, {} if looks_masked(key) else {fingerprint(str(key)): label})
 
 
-def of_registration(variables: Mapping[str, t.Any], name: str, label: str) -> Registered:
+def _of_registration(variables: Mapping[str, t.Any], name: str, label: str) -> Registered:
     """The client of a label in the variable of this name, which holds a result of monitor_clients; else InputError."""
     result = variables.get(name)
     if not hasattr(result, "get"):
