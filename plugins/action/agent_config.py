@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 
@@ -19,7 +20,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import (
     CLIENT_OPTIONS,
     ONE_CLIENT,
-    REGISTRATION_NEEDS,
     Registered,
     registered_client,
 )
@@ -29,10 +29,9 @@ if t.TYPE_CHECKING:
 
     from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Change
 
-OPTIONS: dict[str, t.Any] = {
+_OPTIONS: dict[str, t.Any] = {
     "path": {"type": "str", "required": True},
     "template": {"type": "str"},
-    "content": {"type": "raw"},
     **CLIENT_OPTIONS,
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "owner": {"type": "str"},
@@ -41,6 +40,12 @@ OPTIONS: dict[str, t.Any] = {
     "create_directory": {"type": "bool", "default": True},
     "backup": {"type": "bool", "default": False},
 }
+# Made once, before the forks for the hosts.
+_VALIDATOR = ArgumentSpecValidator(
+    _OPTIONS,
+    mutually_exclusive=ONE_CLIENT,
+    required_if=[("state", "present", ["client", "registration"], True)],
+)
 
 
 class ActionModule(HostAction):
@@ -52,19 +57,12 @@ class ActionModule(HostAction):
         return value if name == "content" else super().finalize_task_arg(name, value, templar, context)
 
     def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        options = self.options(
-            OPTIONS,
-            mutually_exclusive=[("template", "content"), *ONE_CLIENT],
-            required_by=REGISTRATION_NEEDS,
-            required_if=[
-                ("state", "present", ["template", "content"], True),
-                ("state", "present", ["client", "registration"], True),
-            ],
-        )
+        options = self.options(_VALIDATOR, unchecked=["content"])
+        _check_content(options)
         path = host_file.absolute(options["path"])
         if options["state"] == "absent":
             return self._remove(options, path, task_vars)
-        registered = registered_client(options, task_vars)
+        registered = registered_client(options, task_vars, self.host_label(options, task_vars))
         if not self._task.check_mode:
             registered.check_readable()
         wanted = config.Wanted(
@@ -104,8 +102,12 @@ class ActionModule(HostAction):
     def _remove(self, options: Mapping[str, t.Any], path: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         found = self._look(path)
         config.check_place(found, path)
-        registered = registered_client(options, task_vars) if options["client"] or options["registration"] else None
-        label = registered.label if registered else options["label"] or ""
+        label = self.host_label(options, task_vars)
+        try:
+            registered = registered_client(options, task_vars, label)
+        except InputError:
+            # Then it can't be told whose the key is, which is no reason to leave the file there.
+            registered = None
         key = self._whose(self._read(path, found), options, registered, task_vars)
         change = config.removal_change(found, label, key)
         config.check_writable(change, found, path)
@@ -242,3 +244,9 @@ class ActionModule(HostAction):
             "owner_label": key.label,
             "key_fingerprint": key.fingerprint,
         }
+
+
+def _check_content(options: Mapping[str, t.Any]) -> None:
+    given = [name for name in ("template", "content") if options[name] is not None]
+    if len(given) > 1 or not given and options["state"] == "present":
+        raise InputError("Give either template or content: what the file has to hold.")

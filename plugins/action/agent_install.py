@@ -9,35 +9,31 @@ from __future__ import annotations
 import shlex
 import typing as t
 
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import HostAction, takes_input, unlogged
 from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import (
     CLIENT_OPTIONS,
     ONE_CLIENT,
-    REGISTRATION_NEEDS,
     Registered,
     registered_client,
 )
 
-OPTIONS: dict[str, t.Any] = {
-    "command": {"type": "str", "required": True},
-    "creates": {"type": "str"},
-    **CLIENT_OPTIONS,
-}
+_VALIDATOR = ArgumentSpecValidator(
+    {"command": {"type": "str", "required": True}, "creates": {"type": "str"}, **CLIENT_OPTIONS},
+    mutually_exclusive=ONE_CLIENT,
+    required_one_of=[("client", "registration")],
+)
 _BEGUN = "monitor.cloud begun"
 _THERE = "monitor.cloud there"
 
 
 class ActionModule(HostAction):
     def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        options = self.options(
-            OPTIONS,
-            mutually_exclusive=ONE_CLIENT,
-            required_one_of=[("client", "registration")],
-            required_by=REGISTRATION_NEEDS,
-        )
-        registered = registered_client(options, task_vars)
+        options = self.options(_VALIDATOR)
+        registered = registered_client(options, task_vars, self.host_label(options, task_vars))
         if options["creates"] and self._is_there(options["creates"]):
             return {"changed": False, "label": registered.label}
         if not self._task.check_mode:

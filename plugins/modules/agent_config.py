@@ -54,7 +54,9 @@ options:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
         O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered anew
         for each host, and show up among the arguments of the task.
-    type: str
+      - Of several names the first counts that holds clients.
+    type: list
+    elements: str
   state:
     description: Whether the file has to be there.
     type: str
@@ -97,7 +99,6 @@ EXAMPLES = r"""
     content: |
       install_code={{ client.install_code }}
       api_key={{ client.api_key }}
-    label: "{{ inventory_hostname | monitor.cloud.client_label }}"
     registration: registered
   become: true
 

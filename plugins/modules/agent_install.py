@@ -46,7 +46,9 @@ options:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
         O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered anew
         for each host, and show up among the arguments of the task.
-    type: str
+      - Of several names the first counts that holds clients.
+    type: list
+    elements: str
 seealso:
   - module: monitor.cloud.agent_config
 """
@@ -56,7 +58,6 @@ EXAMPLES = r"""
   monitor.cloud.agent_install:
     command: curl -sSf https://agent.example.com/install | sh
     creates: /usr/bin/monitor-agent
-    label: "{{ inventory_hostname | monitor.cloud.client_label }}"
     registration: registered
   become: true
 """

@@ -29,6 +29,8 @@ SENTINELS = {
     "api_key": "5E171A7E-0000-4A91-C0DE5E171A7E0000",
     "install_code": "5E171A7E-1111-4A91-C0DE5E171A7E1111",
 }
+_MODE = re.compile(r"(0o?)?[0-7]{3,4}")
+_NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
@@ -131,7 +133,7 @@ def file_mode(mode: object) -> int:
     text = str(mode)
     if isinstance(mode, int) and not isinstance(mode, bool) and 0 <= mode <= 0o7777:
         return mode
-    if isinstance(mode, str) and re.fullmatch(r"(0o?)?[0-7]{3,4}", text):
+    if isinstance(mode, str) and _MODE.fullmatch(text):
         return int(text.replace("o", ""), 8)
     raise InputError(f"mode {text!r} must be octal digits such as '0600'.")
 
@@ -140,7 +142,7 @@ def check_owner(name: str | None, option: str) -> str | None:
     """A user or group as chown takes it, by name or number; else InputError. An empty one stands for none."""
     if not name:
         return None
-    if re.search(r"[\s:\x00-\x1f]", name) or name.startswith("-"):
+    if _NOT_AN_OWNER.search(name):
         raise InputError(f"{option} {name!r} must be a name or a number.")
     return name
 

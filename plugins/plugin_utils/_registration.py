@@ -19,10 +19,9 @@ if t.TYPE_CHECKING:
 CLIENT_OPTIONS: dict[str, t.Any] = {
     "client": {"type": "dict"},
     "label": {"type": "str"},
-    "registration": {"type": "str"},
+    "registration": {"type": "list", "elements": "str"},
 }
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
-REGISTRATION_NEEDS = {"registration": ["label"]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,11 +56,11 @@ class Registered:
             )
 
 
-def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> Registered:
-    """The client that the options mean; InputError where it is not there."""
+def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.Any], label: str) -> Registered:
+    """The client that the options mean, ``label`` being that of the host; InputError where it is not there."""
     if options["client"] is not None:
         return _of_client(options["client"])
-    return _of_registration(variables, options["registration"], options["label"])
+    return _of_registration(variables, options["registration"] or [""], label)
 
 
 def _of_client(client: Mapping[str, t.Any]) -> Registered:
@@ -73,19 +72,16 @@ def _of_client(client: Mapping[str, t.Any]) -> Registered:
     return Registered(label, client, {} if looks_masked(key) else {fingerprint(str(key)): label})
 
 
-def _of_registration(variables: Mapping[str, t.Any], name: str, label: str) -> Registered:
-    """The client of a label in the variable of this name, which holds a result of monitor_clients; else InputError."""
-    result = variables.get(name)
-    if not hasattr(result, "get"):
-        raise InputError(
-            f"There is no registered variable {name!r}. Run monitor.cloud.monitor_clients with register: first."
-        )
-    result = t.cast("Mapping[str, t.Any]", result)
+def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], label: str) -> Registered:
+    results = [variables[name] for name in names if hasattr(variables.get(name), "get")]
+    if not results:
+        raise InputError(f"There is no variable {names[0]!r}. Run monitor.cloud.monitor_clients with register: first.")
+    result = next((result for result in results if result.get("clients") is not None), None)
+    if result is None:
+        raise InputError(f"{names[0]!r} holds no clients: the task that registers was skipped or failed.")
     reason = (result.get("failures") or {}).get(label)
     if reason is not None:
         raise InputError(str(reason))
-    if result.get("skipped") or result.get("failed") or "clients" not in result:
-        raise InputError(f"{name!r} holds no clients: the task that registers was skipped or failed.")
     client = result["clients"].get(label)
     if client is None:
         raise InputError(
