@@ -35,7 +35,7 @@ def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            lines = [process.stdout.readline().strip().removeprefix("export ") for _ in range(2)]
+            lines = [process.stdout.readline().strip().removeprefix("export ") for dummy in range(2)]
             yield process, dict(line.split("=", 1) for line in lines)
         finally:
             if process.poll() is None:
@@ -62,7 +62,7 @@ def test_prints_the_environment_and_ends_cleanly(number: signal.Signals) -> None
         assert environment["MONITOR_BASE_URL"].endswith("/v4")
         assert _wait_for(environment["MONITOR_BASE_URL"] + "/regions") == 200
         process.send_signal(number)
-        _, errors = process.communicate(timeout=20)
+        dummy, errors = process.communicate(timeout=20)
         assert (process.returncode, errors) == (0, "")
 
 
@@ -167,7 +167,7 @@ def test_request_log_has_no_token_and_all_else(emulator: Emulator) -> None:
 def test_connection_that_is_kept_has_one_name_in_the_log(emulator: Emulator) -> None:
     address = urlsplit(emulator.base_url)
     connection = http.client.HTTPConnection(address.netloc)
-    for _ in range(3):
+    for _dummy in range(3):
         connection.request("GET", "/v4/regions", headers={"User-Agent": "a reader"})
         connection.getresponse().read()
     connection.close()

@@ -368,7 +368,7 @@ def test_too_many_clients_for_the_plan_can_be_let_through(emulator: Emulator) ->
 def test_rate_limit_holds_until_its_window_is_over(emulator: Emulator, limit: dict[str, int], path: str) -> None:
     # Windows of 120 and 60 seconds become 2 seconds and 1.
     emulator.configure(rate_limit=True, rate_window_scale=1 / 60, **limit)
-    statuses = [call(emulator, "GET", path).status for _ in range(5)]
+    statuses = [call(emulator, "GET", path).status for dummy in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
     refused = call(emulator, "GET", path)
     wait = int(refused.headers["retry-after"])

@@ -183,7 +183,7 @@ def _header(scope: Scope, name: bytes) -> str | None:
 
 
 def _token(state: State, scope: Scope) -> Token | None:
-    scheme, _, value = (_header(scope, b"authorization") or "").partition(" ")
+    scheme, dummy, value = (_header(scope, b"authorization") or "").partition(" ")
     return state.token(value.strip()) if scheme.lower() == "bearer" else None
 
 

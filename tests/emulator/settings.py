@@ -20,6 +20,8 @@ from typing import Any
 
 def _setting(default: Any, row: str, about: str, choices: tuple[Any, ...] = ()) -> Any:
     """A field with its default, the topic of its row in the field notes, and what it does."""
+    # The call is made within the dataclass below, by way of this function.
+    # pylint: disable-next=invalid-field-call
     return field(default=default, metadata={"row": row, "about": about, "choices": choices})
 
 
