@@ -144,12 +144,12 @@ class ActionModule(HostAction):
     ) -> config.KeyOwner:
         if text is None:
             return config.KeyOwner("no_file")
+        if registered is None:
+            return config.KeyOwner("unverifiable")
         pattern = ""
-        if registered is not None and (options["template"] is not None or options["content"] is not None):
+        if options["template"] is not None or options["content"] is not None:
             pattern = self._render(options, registered, task_vars, sentinels=True)
-        own = registered.key_fingerprint if registered else None
-        owners = registered.key_owners if registered else {}
-        return config.whose_key(text, pattern, own, owners, registered.label if registered else "")
+        return config.whose_key(text, pattern, registered.key_fingerprint, registered.key_owners, registered.label)
 
     def _render(
         self,
