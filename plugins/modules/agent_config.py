@@ -21,6 +21,7 @@ author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._attributes
+  - monitor.cloud._client
 attributes:
   check_mode:
     support: full
@@ -40,23 +41,6 @@ options:
   content:
     description: The template itself.
     type: raw
-  client:
-    description:
-      - The client, as M(monitor.cloud.monitor_client) returns it with
-        O(monitor.cloud.monitor_client#module:include_keys=true).
-    type: dict
-  label:
-    description:
-      - Label of the client, where O(registration) holds many.
-    type: str
-  registration:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
-        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered anew
-        for each host, and show up among the arguments of the task.
-      - Of several names the first counts that holds clients.
-    type: list
-    elements: str
   state:
     description: Whether the file has to be there.
     type: str
