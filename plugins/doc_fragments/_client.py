@@ -17,7 +17,9 @@ options:
     type: dict
   label:
     description:
-      - Label of the client, where O(registration) holds many.
+      - Label of the client in O(registration).
+      - If not set, the variable C(monitor_agent_label) of the host, or else what the filter
+        P(monitor.cloud.client_label#filter) makes of its name.
     type: str
   registration:
     description:
