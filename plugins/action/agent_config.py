@@ -19,6 +19,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils import _host_file as
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import HostAction, takes_input, unlogged
 from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import (
     CLIENT_OPTIONS,
+    MASKED,
     ONE_CLIENT,
     Registered,
     registered_client,
@@ -89,15 +90,19 @@ class ActionModule(HostAction):
             key, differs = config.KeyOwner("own", wanted.label, wanted.key_fingerprint), False
         else:
             text = self._read(path, found)
-            key = self._whose(text, options, registered, task_vars)
+            key = self._whose(found, text, options, registered, task_vars)
             differs = found.digest is not None or text != wanted.content
         if registered.masked:
-            return self._unverifiable(path, registered, key)
+            differing = config.differences(found, wanted, content_differs=False)
+            return {**self._unverifiable(path, registered, key), "differs": differing}
         change = config.file_change(found, wanted, key, content_differs=differs)
         config.check_writable(change, found, path)
         if change.changed and not self._task.check_mode:
             self._put(path, wanted, backup=options["backup"], task_vars=task_vars)
-        return self._result(change, path, key)
+        return {
+            **self._result(change, path, key),
+            "differs": config.differences(found, wanted, content_differs=differs),
+        }
 
     def _remove(self, options: Mapping[str, t.Any], path: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         found = self._look(path)
@@ -108,7 +113,7 @@ class ActionModule(HostAction):
         except InputError:
             # Then it can't be told whose the key is, which is no reason to leave the file there.
             registered = None
-        key = self._whose(self._read(path, found), options, registered, task_vars)
+        key = self._whose(found, self._read(path, found), options, registered, task_vars)
         change = config.removal_change(found, label, key)
         config.check_writable(change, found, path)
         if change.changed and not self._task.check_mode:
@@ -125,25 +130,26 @@ class ActionModule(HostAction):
         return found
 
     def _read(self, path: str, found: host_file.HostFile) -> str | None:
-        """The text of the file, or None if there is none to read."""
+        """The text of the file, or None if there is none, or none that can be read."""
         if found.kind not in ("file", "link"):
             return None
         with unlogged(self._connection):
             done = self.shell(host_file.read_command(path))
         if done.returncode != 0:
-            return None if found.kind == "link" else ""
+            return None
         # A terminal, which ssh allocates for commands without input, ends lines its own way.
         return done.stdout.replace("\r\n", "\n")
 
     def _whose(
         self,
+        found: host_file.HostFile,
         text: str | None,
         options: Mapping[str, t.Any],
         registered: Registered | None,
         task_vars: dict[str, t.Any],
     ) -> config.KeyOwner:
         if text is None:
-            return config.KeyOwner("no_file")
+            return config.KeyOwner("unverifiable" if found.kind == "file" else "no_file")
         if registered is None:
             return config.KeyOwner("unverifiable")
         pattern = ""
@@ -221,10 +227,8 @@ class ActionModule(HostAction):
 
     def _unverifiable(self, path: str, registered: Registered, key: config.KeyOwner) -> dict[str, t.Any]:
         """Check mode where the keys are masked: the run would fail, and this says so without failing."""
-        try:
-            registered.check_readable()
-        except InputError as error:
-            self._display.warning(f"{registered.label}: {error}")
+        # The same for every host, so that it is shown once.
+        self._display.warning(MASKED)
         state = "unverifiable" if key.state in ("unknown", "own") else key.state
         return self._facts(path, registered.label, config.KeyOwner(state, key.label, key.fingerprint), changed=False)
 

@@ -107,7 +107,8 @@ label:
 key_owner:
   description:
     - Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of another client
-      of the account, V(unknown) for a key of no client of the account, or V(unverifiable) where the keys are masked.
+      of the account, V(unknown) for a key of no client of the account, or V(unverifiable) where the keys are masked or
+      the file can't be read.
   returned: success
   type: str
   sample: other
@@ -121,4 +122,13 @@ key_fingerprint:
   returned: success
   type: str
   sample: 1f3a5c7e9b2d
+differs:
+  description:
+    - What of the file was not as it has to be. Any of V(content), V(type) (it was a link), V(owner), V(group), V(mode);
+      V(content) alone where there was no file. Empty where there was nothing to do.
+    - Where the keys are masked, the content is not compared.
+  returned: success, with O(state=present)
+  type: list
+  elements: str
+  sample: [mode]
 """

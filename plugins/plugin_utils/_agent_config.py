@@ -62,8 +62,7 @@ class KeyOwner:
 def file_change(found: HostFile, wanted: Wanted, key: KeyOwner, *, content_differs: bool) -> Change:
     """Write the file, or leave it. Before and after are facts for the diff, never text of the file."""
     before = _found_facts(found, key)
-    same_place = found.kind == "file" and not content_differs
-    if same_place and _owned_as_wanted(found, wanted) and found.mode == wanted.mode:
+    if not differences(found, wanted, content_differs=content_differs):
         return Change("none", wanted.label, before, before)
     after = {
         "kind": "file",
@@ -75,6 +74,21 @@ def file_change(found: HostFile, wanted: Wanted, key: KeyOwner, *, content_diffe
         "sha256": wanted.digest,
     }
     return Change("write", wanted.label, before, after)
+
+
+def differences(found: HostFile, wanted: Wanted, *, content_differs: bool) -> list[str]:
+    """What is not as wanted: content, type (a link), owner, group, mode. Content alone where there is no file."""
+    if found.kind in ("missing", "homeless"):
+        return ["content"]
+    is_file = found.kind == "file"
+    judged = {
+        "content": content_differs,
+        "type": not is_file,
+        "owner": is_file and wanted.owner not in (None, found.user, found.uid),
+        "group": is_file and wanted.group not in (None, found.group, found.gid),
+        "mode": is_file and found.mode != wanted.mode,
+    }
+    return [name for name, differs in judged.items() if differs]
 
 
 def removal_change(found: HostFile, label: str, key: KeyOwner) -> Change:
@@ -96,12 +110,6 @@ def _found_facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:
         "key_fingerprint": key.fingerprint,
         "sha256": found.digest,
     }
-
-
-def _owned_as_wanted(found: HostFile, wanted: Wanted) -> bool:
-    return (wanted.owner is None or wanted.owner in (found.user, found.uid)) and (
-        wanted.group is None or wanted.group in (found.group, found.gid)
-    )
 
 
 def check_place(found: HostFile, path: str, *, create_directory: bool = True) -> None:
