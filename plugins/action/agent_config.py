@@ -225,11 +225,15 @@ class ActionModule(HostAction):
         if result.get("failed"):
             raise InputError(f"{path} could not be written: {result.get('msg', 'ansible.builtin.copy failed')}")
 
-    def _unverifiable(self, path: str, registered: Registered, key: config.KeyOwner) -> dict[str, t.Any]:
+    def _unverifiable(
+        self, path: str, registered: Registered, key: config.KeyOwner, text: str | None
+    ) -> dict[str, t.Any]:
         """Check mode where the keys are masked: the run would fail, and this says so without failing."""
         # The same for every host, so that it is shown once.
         self._display.warning(MASKED)
-        state = "unverifiable" if key.state in ("unknown", "own") else key.state
+        state = key.state
+        if state in ("unknown", "own") or (state == "no_key" and config.may_hold_key(text or "")):
+            state = "unverifiable"
         return self._facts(path, registered.label, config.KeyOwner(state, key.label, key.fingerprint), changed=False)
 
     def _result(self, change: Change, path: str, key: config.KeyOwner) -> dict[str, t.Any]:

@@ -185,6 +185,11 @@ def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str
     return KeyOwner("no_key")
 
 
+def may_hold_key(text: str) -> bool:
+    """Whether something in a text could be a key, of whatever client."""
+    return bool(_tokens(text))
+
+
 def _tokens(text: str) -> list[str]:
     """Whatever in a text could be a key: long words, and what is left of them without quotes and the like."""
     tokens = []
