@@ -59,8 +59,9 @@ class HostAction(ActionBase):
             if getattr(self._connection._shell, "_IS_WINDOWS", False):
                 raise InputError(f"{self._task.action} works on hosts with a POSIX shell only.")
             return self.act(task_vars or {})
-        except MonitorError as error:
-            raise AnsibleActionFail(str(error)) from None
+        except (AnsibleActionFail, MonitorError) as error:
+            # Not raised: the task's failed_when and until look at results only.
+            return {"failed": True, "msg": str(error)}
 
     def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The work: options and variables to a result. Raises MonitorError."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
@@ -28,7 +27,8 @@ class QuietAction(ActionBase):
                 **self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._async),
             }
         if self._async:
-            raise AnsibleActionFail("include_keys can't go with async: the job's file and status would show the keys.")
+            problem = "include_keys can't go with async: the job's file and status would show the keys."
+            return {**result, "failed": True, "msg": problem}
         with unlogged(self._connection):
             result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
         if not result.get("failed"):
