@@ -171,6 +171,13 @@ key_owners:
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
+account_labels:
+  description:
+    - Labels of all clients of the account, those that the task does not name too. In check mode those that would be there.
+  returned: success
+  type: list
+  elements: str
+  sample: [db1, web1]
 created:
   description: Labels of the clients that were created.
   returned: always, once the account was read
@@ -221,7 +228,7 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._apply import Done, carry_out, ensure_capacity
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
+from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
 from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Fleet, reconcile_fleet
 
@@ -276,6 +283,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         **result,
         "clients": {entry.client["label"]: views.show(entry.client) for entry in done if entry.client},
         "key_owners": views.key_owners(),
+        "account_labels": _labels(remaining, done),
         "diff": {
             "before": before.fingerprints(
                 entry.change.before for entry in done if entry.change.changed and not entry.error
@@ -297,6 +305,12 @@ def _summary(done: Sequence[Done]) -> Result:
         **lists,
         "failures": {entry.change.label: str(entry.error) for entry in done if entry.error is not None},
     }
+
+
+def _labels(before: Sequence[Client], done: Sequence[Done]) -> list[str]:
+    """The account's labels after the task: of a client that was renamed, only the new one."""
+    clients = [*before, *(entry.client for entry in done if entry.client)]
+    return sorted({client["id"] or client["label"]: client["label"] for client in clients}.values())
 
 
 def _failure_message(result: Result) -> str:

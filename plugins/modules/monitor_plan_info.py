@@ -20,6 +20,11 @@ extends_documentation_fragment:
   - monitor.cloud._api.attributes
   - monitor.cloud._attributes
   - monitor.cloud._attributes.info
+options:
+  count_clients:
+    description: Whether to count the clients too, which takes a request more.
+    type: bool
+    default: true
 seealso:
   - module: monitor.cloud.monitor_plan
 """
@@ -74,7 +79,7 @@ free:
   sample: false
 clients_used:
   description: How many clients there are.
-  returned: success
+  returned: success, with O(count_clients=true)
   type: int
   sample: 7
 clients_included:
@@ -110,17 +115,18 @@ if t.TYPE_CHECKING:
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Operation 6, and operation 1 for the number of clients."""
     plan = api.get_plan()
+    used = {"clients_used": api.count_clients()} if params["count_clients"] else {}
     return {
         "changed": False,
         "plan": plan,
         "free": not plan,
-        "clients_used": api.count_clients(),
+        **used,
         "clients_included": plan.get("clients_included"),
     }
 
 
 def main() -> None:
-    run_module(run, {})
+    run_module(run, {"count_clients": {"type": "bool", "default": True}})
 
 
 if __name__ == "__main__":
