@@ -94,7 +94,7 @@ class ActionModule(HostAction):
             differs = found.digest is not None or text != wanted.content
         if registered.masked:
             differing = config.differences(found, wanted, content_differs=False)
-            return {**self._unverifiable(path, registered, key), "differs": differing}
+            return {**self._unverifiable(path, registered, key, text), "differs": differing}
         change = config.file_change(found, wanted, key, content_differs=differs)
         config.check_writable(change, found, path)
         if change.changed and not self._task.check_mode:
