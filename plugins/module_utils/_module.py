@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
-from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._http import Http, Settings
-from ansible_collections.monitor.cloud.plugins.module_utils._version import VERSION
+from ansible_collections.monitor.cloud.plugins.module_utils._connect import Params as Params
+from ansible_collections.monitor.cloud.plugins.module_utils._connect import connect
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError, TaskFailure
 
-Params = t.Mapping[str, t.Any]
+if t.TYPE_CHECKING:
+    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+
 Result = dict[str, t.Any]
 
 CONNECTION_OPTIONS: dict[str, t.Any] = {
@@ -32,26 +32,6 @@ CONNECTION_OPTIONS: dict[str, t.Any] = {
 }
 # A fingerprint tells keys apart and include_keys is a switch: neither is a secret, whatever their names suggest.
 INCLUDE_KEYS: dict[str, t.Any] = {"type": "bool", "default": False, "no_log": False}
-
-
-def connect(params: Params) -> Api:
-    """The service as the connection options describe it; InputError where they are unusable. Sends nothing."""
-    if params["timeout"] <= 0 or params["retry_timeout"] < 0:
-        raise InputError("timeout must be more than 0 seconds, and retry_timeout at least 0.")
-    if params.get("concurrency", 1) < 1:
-        raise InputError("concurrency must be at least 1.")
-    settings = Settings(
-        base_url=params["base_url"],
-        token=params["api_token"],
-        validate_certs=params["validate_certs"],
-        ca_path=params["ca_path"],
-        allow_http=params["allow_http"],
-        timeout=params["timeout"],
-        retry_timeout=params["retry_timeout"],
-        concurrency=params.get("concurrency", 8),
-        user_agent=f"monitor.cloud/{VERSION} ansible-core/{ansible_version}",
-    )
-    return Api(Http(settings), brand=params["brand"], page_size=params["page_size"])
 
 
 def run_module(run: t.Callable[[Params, Api, bool], Result], options: dict[str, t.Any], **constraints: t.Any) -> None:
