@@ -173,7 +173,8 @@ key_owners:
   sample: {1f3a5c7e9b2d: web1}
 account_labels:
   description:
-    - Labels of all clients of the account, those that the task does not name too. In check mode those that would be there.
+    - Labels of all clients of the account, also of those that the task does not name.
+    - In check mode those that would be there.
   returned: success
   type: list
   elements: str

@@ -22,9 +22,9 @@ CLIENT_OPTIONS: dict[str, t.Any] = {
     "registration": {"type": "list", "elements": "str"},
 }
 MASKED = (
-    "The service masks keys, so whose key a host carries can't always be told, and a run would not write. The token needs "
-    "read-write access to the clients (the scope monitor:read_write, and a user who may change them); the task that "
-    "registers needs include_keys: true."
+    "The service masks keys, so whose key a host carries can't always be told, and a run would not write. The token "
+    "needs read-write access to the clients (the scope monitor:read_write, and a user who may change them); the task "
+    "that registers needs include_keys: true."
 )
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
