@@ -13,7 +13,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _agent_config as config
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _host_file as host_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import HostAction, takes_input, unlogged
@@ -96,13 +96,15 @@ class ActionModule(HostAction):
             differing = config.differences(found, wanted, content_differs=False)
             return {**self._unverifiable(path, registered, key, text), "differs": differing}
         change = config.file_change(found, wanted, key, content_differs=differs)
-        config.check_writable(change, found, path)
+        result = self._result(change, path, key)
+        result["differs"] = config.differences(found, wanted, content_differs=differs)
+        try:
+            config.check_writable(change, found, path)
+        except InputError as error:
+            raise TaskFailure(str(error), {**result, "changed": False}) from None
         if change.changed and not self._task.check_mode:
             self._put(path, wanted, backup=options["backup"], task_vars=task_vars)
-        return {
-            **self._result(change, path, key),
-            "differs": config.differences(found, wanted, content_differs=differs),
-        }
+        return result
 
     def _remove(self, options: Mapping[str, t.Any], path: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         found = self._look(path)

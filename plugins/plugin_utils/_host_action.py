@@ -15,7 +15,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
 
 if t.TYPE_CHECKING:
@@ -61,7 +61,8 @@ class HostAction(ActionBase):
             return self.act(task_vars or {})
         except (AnsibleActionFail, MonitorError) as error:
             # Not raised: the task's failed_when and until look at results only.
-            return {"failed": True, "msg": str(error)}
+            details = error.details if isinstance(error, TaskFailure) else {}
+            return {**details, "failed": True, "msg": str(error)}
 
     def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The work: options and variables to a result. Raises MonitorError."""
