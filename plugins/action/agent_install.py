@@ -60,7 +60,7 @@ class ActionModule(HostAction):
         with unlogged(self._connection):
             done = self.shell(script, data=f"{registered.client['install_code']}\n".encode())
         if done.returncode != 0 or _BEGUN not in done.stdout:
-            reason = done.said.replace(_BEGUN, "").strip()
+            reason = " ".join(done.said.replace(_BEGUN, "").split())
             for field in SECRET_FIELDS:
                 reason = reason.replace(registered.client[field], f"<{field}>")
             raise InputError(f"The installer of {registered.label!r} failed: {reason}")

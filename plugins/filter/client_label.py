@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
+from ansible.module_utils.datatag import native_type_name
 
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label, labels_of_hosts
@@ -20,7 +21,7 @@ if t.TYPE_CHECKING:
 def label_of_host(host: str) -> str:
     """A valid label for a host's name; see :func:`client_label`."""
     if not isinstance(host, str):
-        raise AnsibleFilterError(f"client_label takes the name of a host, not {type(host).__name__}.")
+        raise AnsibleFilterError(f"client_label takes the name of a host, not {native_type_name(host)}.")
     return client_label(host)
 
 

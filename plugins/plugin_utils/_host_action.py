@@ -11,7 +11,7 @@ import dataclasses
 import re
 import typing as t
 
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleActionFail, AnsibleFileNotFound
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
@@ -59,7 +59,7 @@ class HostAction(ActionBase):
             if getattr(self._connection._shell, "_IS_WINDOWS", False):
                 raise InputError(f"{self._task.action} works on hosts with a POSIX shell only.")
             return self.act(task_vars or {})
-        except (AnsibleActionFail, MonitorError) as error:
+        except (AnsibleActionFail, AnsibleFileNotFound, MonitorError) as error:
             # Not raised: the task's failed_when and until look at results only.
             details = error.details if isinstance(error, TaskFailure) else {}
             return {**details, "failed": True, "msg": str(error)}
