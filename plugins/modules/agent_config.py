@@ -71,6 +71,8 @@ seealso:
 EXAMPLES = r"""
 - name: Register all hosts at once
   monitor.cloud.monitor_clients:
+    base_url: "{{ monitor_base_url }}"
+    api_token: "{{ monitor_api_token }}"
     labels: "{{ (ansible_play_batch | monitor.cloud.client_labels(hostvars)).values() | list }}"
     include_keys: true
   register: registered
