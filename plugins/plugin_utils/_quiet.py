@@ -17,6 +17,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import 
 class QuietAction(ActionBase):
     """A module's action plugin. A failure stays readable: failures never carry keys."""
 
+    _supports_async = True
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars)
         # The defaults of the action group are in the arguments of this task, and nowhere else.
