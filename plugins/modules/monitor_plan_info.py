@@ -111,6 +111,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Param
 if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
 
+OPTIONS: dict[str, t.Any] = {"count_clients": {"type": "bool", "default": True}}
+
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Operation 6, and operation 1 for the number of clients."""
@@ -126,7 +128,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 
 
 def main() -> None:
-    run_module(run, {"count_clients": {"type": "bool", "default": True}})
+    run_module(run, OPTIONS)
 
 
 if __name__ == "__main__":

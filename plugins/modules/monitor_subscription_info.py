@@ -95,6 +95,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Param
 if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
 
+OPTIONS: dict[str, t.Any] = {"id": {"type": "str"}}
+
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Operation 9 for an id, else operation 8."""
@@ -105,7 +107,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 
 
 def main() -> None:
-    run_module(run, {"id": {"type": "str"}})
+    run_module(run, OPTIONS)
 
 
 if __name__ == "__main__":

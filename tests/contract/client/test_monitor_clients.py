@@ -1,0 +1,129 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""monitor_clients, option by option: check mode, run, run again, undo."""
+
+from __future__ import annotations
+
+from ansible_collections.monitor.cloud.plugins.modules import monitor_clients
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, labels, run_all_forms, sent
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+
+def _lists(result: dict[str, object]) -> dict[str, object]:
+    return {name: result[name] for name in ("created", "renamed", "deleted", "unchanged") if result[name]}
+
+
+def test_labels_are_created_and_absent_undoes(emulator: Emulator) -> None:
+    emulator.seed(labels=["other", "web2"])
+    result = run_all_forms(emulator, monitor_clients, labels=["web1", "web2", "web3"])
+    assert _lists(result) == {"created": ["web1", "web3"], "unchanged": ["web2"]}
+    assert list(result["clients"]) == ["web1", "web2", "web3"]
+    assert all(client["label"] == label for label, client in result["clients"].items())
+    assert result["account_labels"] == ["other", "web1", "web2", "web3"]
+    assert sorted(result["key_owners"].values()) == result["account_labels"]
+    assert result["diff"] == {"before": {}, "after": {"web1": None, "web3": None}}
+    undone = run_all_forms(emulator, monitor_clients, labels=["web1", "web3"], state="absent")
+    assert _lists(undone) == {"deleted": ["web1", "web3"]}
+    assert undone["clients"] == {}
+    assert undone["account_labels"] == ["other", "web2"]
+    assert set(undone["diff"]["before"]) == {"web1", "web3"}
+    assert labels(emulator) == ["other", "web2"]
+
+
+def test_absent_labels_that_are_not_there(emulator: Emulator) -> None:
+    result = run_all_forms(emulator, monitor_clients, changes=False, labels=["web1"], state="absent")
+    assert _lists(result) == {"unchanged": ["web1"]}
+
+
+def test_no_labels_at_all(emulator: Emulator) -> None:
+    emulator.seed(labels=["other"])
+    result = run_all_forms(emulator, monitor_clients, changes=False, labels=[])
+    assert result["clients"] == {}
+    assert result["account_labels"] == ["other"]
+
+
+def test_renames_and_back(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "other"])
+    result = run_all_forms(emulator, monitor_clients, labels=["www2"], renames={"web1": "www1", "web2": "www2"})
+    assert _lists(result) == {"renamed": ["www1", "www2"]}
+    assert sorted(result["clients"]) == ["www1", "www2"]
+    assert result["account_labels"] == ["other", "www1", "www2"]
+    assert set(result["diff"]["before"]) == {"web1", "web2"}
+    assert set(result["diff"]["after"]) == {"www1", "www2"}
+    run_all_forms(emulator, monitor_clients, labels=[], renames={"www1": "web1", "www2": "web2"})
+    assert labels(emulator) == ["other", "web1", "web2"]
+
+
+def test_a_rename_that_is_done_already(emulator: Emulator) -> None:
+    emulator.seed(labels=["www1"])
+    result = run_all_forms(emulator, monitor_clients, changes=False, labels=[], renames={"web1": "www1"})
+    assert _lists(result) == {"unchanged": ["www1"]}
+    assert list(result["clients"]) == ["www1"]
+
+
+def test_a_rename_of_what_is_nowhere_creates_the_wanted_label(emulator: Emulator) -> None:
+    result = run_all_forms(emulator, monitor_clients, labels=["www1"], renames={"web1": "www1"})
+    assert _lists(result) == {"created": ["www1"]}
+
+
+def test_prune_deletes_what_matches_and_is_not_named(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "web3", "xweb4", "web5x", "db1"])
+    options = {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web[0-9]"}
+    result = run_all_forms(emulator, monitor_clients, **options)
+    assert _lists(result) == {"created": ["new1"], "deleted": ["web2", "web3"], "unchanged": ["web1"]}
+    assert labels(emulator) == ["db1", "new1", "web1", "web5x", "xweb4"]
+    assert result["account_labels"] == labels(emulator)
+    assert set(result["diff"]["before"]) == {"web2", "web3"}
+    assert set(result["diff"]["after"]) == {"new1"}
+
+
+def test_prune_spares_both_ends_of_a_rename(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    options = {"labels": ["web9"], "renames": {"web1": "web9"}, "prune": True, "prune_pattern": "web.*"}
+    result = run_all_forms(emulator, monitor_clients, **options)
+    assert _lists(result) == {"renamed": ["web9"], "deleted": ["web2"]}
+
+
+def test_a_pattern_without_prune_deletes_nothing(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    run_all_forms(emulator, monitor_clients, changes=False, labels=["web1"], prune_pattern="web.*")
+
+
+def test_prune_of_exactly_the_limit(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
+    options = {"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 2}
+    assert _lists(run_all_forms(emulator, monitor_clients, **options))["deleted"] == ["web2", "web3"]
+
+
+def test_include_keys(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1"])
+    result = go(emulator, monitor_clients, labels=["web1", "web2"], include_keys=True)
+    for client in emulator.clients():
+        shown = result["clients"][client["label"]]
+        assert (shown["api_key"], shown["install_code"]) == (client["api_key"], client["install_code"])
+
+
+def test_check_capacity_reads_the_plan_only_for_creates(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    go(emulator, monitor_clients, labels=["web1"], check_capacity=False)
+    assert ("GET", "/monitor/plan") not in sent(emulator)
+    emulator.clear_log()
+    go(emulator, monitor_clients, labels=["web1"])
+    assert sent(emulator) == [("GET", "/monitor/clients")]
+    emulator.clear_log()
+    go(emulator, monitor_clients, labels=["web1", "web2"])
+    assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
+
+
+def test_renames_free_no_place_in_the_plan_but_a_full_plan_is_no_error(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["web1", "web2"])
+    run_all_forms(emulator, monitor_clients, labels=["web3", "www1"], renames={"web1": "www1"})
+    assert labels(emulator) == ["web2", "web3", "www1"]
+
+
+def test_concurrency_of_one_uses_one_connection(emulator: Emulator) -> None:
+    go(emulator, monitor_clients, labels=[f"web{number}" for number in range(20)], concurrency=1)
+    assert len({entry["connection"] for entry in emulator.requests()}) == 1
