@@ -1,0 +1,156 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin audit_report; the code is there."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: audit_report
+short_description: Report which hosts are monitored, and under whose key
+version_added: 0.1.0
+description:
+  - Judges what M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in check mode, registered of
+    the account and of each host. Shows a table, and writes the report as JSON, JUnit XML and HTML where asked.
+  - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
+  - The entry point C(audit) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._attributes
+  - monitor.cloud._attributes.info
+options:
+  account:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode, with
+        O(monitor.cloud.monitor_clients#module:include_keys=true).
+      - Required unless O(check_only=true).
+    type: str
+  config:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
+      - Required unless O(check_only=true).
+    type: str
+  plan:
+    description: Name of the variable that holds the result of a M(monitor.cloud.monitor_plan_info) task.
+    type: str
+  subscriptions:
+    description: Name of the variable that holds the result of a M(monitor.cloud.monitor_subscription_info) task.
+    type: str
+  orphan_pattern:
+    description:
+      - Regular expression; a client counts as an orphan where it matches the whole label and no host of the inventory
+        has that label.
+    type: str
+    default: .*
+  json:
+    description: Path on the controller for the report as JSON.
+    type: str
+  junit:
+    description: Path on the controller for the report as JUnit XML, with a test case for each host.
+    type: str
+  html:
+    description: Path on the controller for the report as one HTML page that needs no network.
+    type: str
+  fail_on_drift:
+    description: Whether to fail, once all is reported, where a host is in another state than V(ok), or for an orphan.
+    type: bool
+    default: false
+  check_only:
+    description: Whether only to check that the play can be audited, to be used before anything is read.
+    type: bool
+    default: false
+seealso:
+  - module: monitor.cloud.agent_config
+  - module: monitor.cloud.monitor_clients
+"""
+
+EXAMPLES = r"""
+- name: Read the account
+  monitor.cloud.monitor_clients:
+    labels: "{{ (ansible_play_hosts_all | monitor.cloud.client_labels(hostvars)).values() | list }}"
+    include_keys: true
+    check_capacity: false
+  check_mode: true
+  register: account
+  run_once: true
+  delegate_to: localhost
+
+- name: Look at each host
+  monitor.cloud.agent_config:
+    path: /etc/monitor/agent.conf
+    template: agent.conf.j2
+    registration: account
+  check_mode: true
+  ignore_unreachable: true
+  register: config
+  failed_when: false
+
+- name: Report
+  monitor.cloud.audit_report:
+    account: account
+    config: config
+    html: audit.html
+  run_once: true
+"""
+
+RETURN = r"""
+drift:
+  description: Whether a host is in another state than V(ok), or there is an orphan.
+  returned: always, once the last host was looked at
+  type: bool
+  sample: true
+report:
+  description: The report, as O(json) has it.
+  returned: success, once the last host was looked at
+  type: dict
+  contains:
+    schema_version:
+      description: Version of this shape.
+      type: int
+    generated_at:
+      description: When the report was made, in UTC.
+      type: str
+    hosts:
+      description:
+        - The hosts, the worst first. C(state) is the first of those in C(states), which are V(unreachable),
+          V(foreign_key), V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable),
+          V(outdated), V(wrong_permissions) and V(ok).
+      type: list
+      elements: dict
+    orphans:
+      description: Labels of clients that no host of the whole inventory has.
+      type: list
+      elements: str
+    account:
+      description: The plan, its price and its use, and the next tier. Null where it can't be read.
+      type: dict
+  sample:
+    schema_version: 1
+    generated_at: "2026-01-02T03:04:05Z"
+    hosts:
+      - host: web2
+        label: web2
+        state: foreign_key
+        states: [foreign_key, shared_key]
+        owner_label: web1
+        shared_with: [web1]
+        detail: Carries the key of 'web1', the client of host web1. The same key is on web1.
+    orphans: [old1]
+    account:
+      clients_used: 3
+      clients_missing: 0
+      plan: monitor-10
+      free: false
+      clients_included: 10
+      price: {hourly: 0.06, monthly: 40}
+      next_tier:
+      problem:
+files:
+  description: Absolute paths of the files that were written, by their kind.
+  returned: always
+  type: dict
+  sample: {html: /srv/audit.html}
+"""
