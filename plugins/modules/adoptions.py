@@ -1,0 +1,88 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin adoptions; the code is there."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: adoptions
+short_description: Tell which clients hosts keep that were renamed
+version_added: 0.1.0
+description:
+  - A host that carries the key of a client under another label was renamed, or cloned. This tells which of these
+    clients can get the label of their host, out of what M(monitor.cloud.monitor_clients) and
+    M(monitor.cloud.agent_config), both in check mode, registered of the account and of each host.
+  - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory, or
+    another client has the label of the host.
+  - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
+  - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment:
+  - monitor.cloud._attributes
+  - monitor.cloud._attributes.info
+options:
+  account:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode, with
+        O(monitor.cloud.monitor_clients#module:include_keys=true).
+    type: str
+    required: true
+  config:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
+    type: str
+    required: true
+seealso:
+  - module: monitor.cloud.audit_report
+"""
+
+EXAMPLES = r"""
+- name: Work out which clients are kept
+  monitor.cloud.adoptions:
+    account: account
+    config: config
+  register: adoptions
+  run_once: true
+
+- name: Give them the labels of their hosts
+  monitor.cloud.monitor_clients:
+    labels: []
+    renames: "{{ adoptions.renames }}"
+  run_once: true
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+renames:
+  description: Clients that get the label of their host, old label to new label.
+  returned: success
+  type: dict
+  sample: {old-web1: web1}
+conflicts:
+  description: Hosts that carry the key of another client, which has to stay as it is.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    host:
+      description: Name of the host.
+      type: str
+    label:
+      description: Label of the host.
+      type: str
+    owner_label:
+      description: Label of the client whose key the host carries.
+      type: str
+    reason:
+      description: What is in the way.
+      type: str
+  sample:
+    - host: web2
+      label: web2
+      owner_label: web1
+      reason: Carries the key of client 'web1', which is that of host web1.
+"""
