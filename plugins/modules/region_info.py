@@ -150,7 +150,7 @@ OPTIONS: dict[str, t.Any] = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operation 12 for an id, else 10; operation 13 or 11 where availability matters."""
+    """Operation 12 for an id, else 10; operations 13 and 11 where availability matters."""
     region_id = params["id"]
     if region_id is None:
         regions = api.list_regions()
@@ -159,9 +159,17 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         regions = [region] if region else []
     regions = [region for region in regions if _matches(region, params)]
     if regions and (params["compute_type"] is not None or params["include_availability"]):
-        records = api.list_availability() if region_id is None else api.get_region_availability(region_id)
+        records = api.list_availability() if region_id is None else _availability_of(api, region_id)
         regions = _with_availability(regions, records, params)
     return {"changed": False, "regions": regions}
+
+
+def _availability_of(api: Api, region_id: str) -> list[dict[str, t.Any]]:
+    """The records of one region. A single one, which is what section 4.4 promises, may be but the first of several."""
+    records = api.get_region_availability(region_id)
+    if len(records) > 1:
+        return records
+    return [record for record in api.list_availability() if record.get("region") == region_id] or records
 
 
 def _matches(region: dict[str, t.Any], params: Params) -> bool:

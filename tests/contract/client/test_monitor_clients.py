@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.monitor.cloud.plugins.modules import monitor_clients
 from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, labels, run_all_forms, sent
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -70,7 +72,7 @@ def test_a_rename_of_what_is_nowhere_creates_the_wanted_label(emulator: Emulator
 
 def test_prune_deletes_what_matches_and_is_not_named(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2", "web3", "xweb4", "web5x", "db1"])
-    options = {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web[0-9]"}
+    options: dict[str, Any] = {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web[0-9]"}
     result = run_all_forms(emulator, monitor_clients, **options)
     assert _lists(result) == {"created": ["new1"], "deleted": ["web2", "web3"], "unchanged": ["web1"]}
     assert labels(emulator) == ["db1", "new1", "web1", "web5x", "xweb4"]
@@ -81,7 +83,7 @@ def test_prune_deletes_what_matches_and_is_not_named(emulator: Emulator) -> None
 
 def test_prune_spares_both_ends_of_a_rename(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2"])
-    options = {"labels": ["web9"], "renames": {"web1": "web9"}, "prune": True, "prune_pattern": "web.*"}
+    options: dict[str, Any] = {"labels": ["web9"], "renames": {"web1": "web9"}, "prune": True, "prune_pattern": "web.*"}
     result = run_all_forms(emulator, monitor_clients, **options)
     assert _lists(result) == {"renamed": ["web9"], "deleted": ["web2"]}
 
@@ -93,7 +95,7 @@ def test_a_pattern_without_prune_deletes_nothing(emulator: Emulator) -> None:
 
 def test_prune_of_exactly_the_limit(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2", "web3"])
-    options = {"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 2}
+    options: dict[str, Any] = {"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 2}
     assert _lists(run_all_forms(emulator, monitor_clients, **options))["deleted"] == ["web2", "web3"]
 
 

@@ -1,0 +1,123 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The info modules, option by option. They change nothing, in check mode or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, sent, writes
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+Regions = Callable[..., list[str]]
+
+
+@pytest.fixture
+def found(emulator: Emulator) -> Callable[..., list[str]]:
+    """Labels that monitor_client_info finds."""
+    emulator.seed(labels=["web1", "web2", "db1"])
+
+    def find(**options: Any) -> list[str]:
+        results = [go(emulator, monitor_client_info, check_mode=mode, **options) for mode in (True, False)]
+        assert {**results[0], "api_usage": None} == {**results[1], "api_usage": None}
+        assert results[0]["changed"] is False
+        return [client["label"] for client in results[0]["clients"]]
+
+    return find
+
+
+def test_clients_are_found_by_each_option(found: Callable[..., list[str]]) -> None:
+    assert found() == ["web1", "web2", "db1"]
+    assert found(id=2) == ["web2"]
+    assert found(label="db1") == ["db1"]
+    assert found(label_pattern="web[0-9]") == ["web1", "web2"]
+    assert found(label_pattern="web") == []
+    assert found(token="read_only") == ["web1", "web2", "db1"]
+
+
+def test_what_is_not_there_is_an_empty_list(found: Callable[..., list[str]]) -> None:
+    assert found(id=99) == []
+    assert found(label="web3") == []
+
+
+def test_client_info_shows_keys_only_when_asked(emulator: Emulator) -> None:
+    (seeded,) = emulator.seed(labels=["web1"])
+    (client,) = go(emulator, monitor_client_info, include_keys=True)["clients"]
+    assert (client["api_key"], client["install_code"]) == (seeded["api_key"], seeded["install_code"])
+    (shown,) = go(emulator, monitor_client_info)["clients"]
+    assert {**shown, "api_key": client["api_key"], "install_code": client["install_code"]} == client
+
+
+def test_subscriptions(emulator: Emulator) -> None:
+    tiers = go(emulator, monitor_subscription_info, token=None)["subscriptions"]
+    assert [tier["clients_included"] for tier in tiers] == [3, 10, 40, 100]
+    assert go(emulator, monitor_subscription_info, id="monitor-10")["subscriptions"] == [tiers[1]]
+    assert go(emulator, monitor_subscription_info, id="monitor-7")["subscriptions"] == []
+    assert writes(emulator) == []
+
+
+@pytest.fixture
+def regions(emulator: Emulator) -> Regions:
+    """Ids of regions that region_info finds."""
+
+    def find(**options: Any) -> list[str]:
+        return [region["id"] for region in go(emulator, region_info, token=None, **options)["regions"]]
+
+    return find
+
+
+def test_regions_are_found_by_each_option(regions: Regions) -> None:
+    everywhere = regions()
+    assert len(everywhere) == 12
+    assert regions(id="us-west") == ["us-west"]
+    assert regions(id="nowhere") == []
+    assert regions(country="US") == ["us-west", "us-south"]
+    assert regions(status="outage") == ["za-west"]
+    assert regions(status="ok", country="za") == []
+    assert regions(id="us-west", country="de") == []
+    both = regions(capabilities=["Block Storage", "GPU Instances"])
+    assert both == [region for region in regions(capabilities=["Block Storage"]) if region in both]
+    assert 0 < len(both) < len(everywhere)
+
+
+def test_regions_by_what_is_available_there(regions: Regions) -> None:
+    has = regions(compute_type="g1-premium-amd-1")
+    assert 0 < len(has) < 12
+    for compute_type in ("g1-premium-amd-1", "g1-gpu-large-1"):
+        one_by_one = [region for region in regions() if regions(id=region, compute_type=compute_type)]
+        assert one_by_one == regions(compute_type=compute_type)
+    assert regions(compute_type="unheard-of") == []
+
+
+def test_availability_is_shown_only_when_asked(emulator: Emulator) -> None:
+    plain = go(emulator, region_info, token=None, country="us")["regions"]
+    assert all("availability" not in region for region in plain)
+    full = go(emulator, region_info, token=None, country="us", include_availability=True)["regions"]
+    assert [{**region, "availability": None} for region in plain] == [
+        {**region, "availability": None} for region in full
+    ]
+    for region in full:
+        assert {record["region"] for record in region["availability"]} == {region["id"]}
+
+
+def test_one_region_shows_all_that_the_whole_list_shows(emulator: Emulator) -> None:
+    """Field note "region availability of one region": one record, or an array of all."""
+    everywhere = go(emulator, region_info, token=None, include_availability=True)["regions"]
+    for form, paths in (("array", 1), ("record", 6)):
+        emulator.configure(region_availability=form)
+        emulator.clear_log()
+        one = go(emulator, region_info, token=None, id="us-west", include_availability=True)["regions"]
+        assert one == [region for region in everywhere if region["id"] == "us-west"]
+        assert len(one[0]["availability"]) > 1
+        assert sent(emulator)[:2] == [("GET", "/regions/us-west"), ("GET", "/regions/us-west/availability")]
+        assert len(sent(emulator)) == 1 + paths

@@ -1,0 +1,136 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""monitor_plan and monitor_plan_info, option by option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, InputError
+from ansible_collections.monitor.cloud.plugins.modules import monitor_plan, monitor_plan_info
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, run_all_forms, sent, writes
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+
+def test_subscription_up_and_back_to_free(emulator: Emulator) -> None:
+    result = run_all_forms(emulator, monitor_plan, subscription="monitor-10")
+    assert result["plan"]["id"] == "monitor-10"
+    assert result["previous"] == {}
+    assert result["diff"]["before"] == {"subscription": "free", "clients_included": None, "price": None}
+    assert result["diff"]["after"] == {
+        "subscription": "monitor-10",
+        "clients_included": 10,
+        "price": result["plan"]["price"],
+    }
+    undone = run_all_forms(emulator, monitor_plan, subscription="free")
+    assert undone["plan"] == {}
+    assert undone["previous"] == result["plan"]
+
+
+@pytest.mark.parametrize(("wanted", "tier"), [(1, 3), (3, 3), (4, 10), (41, 100), (100, 100)])
+def test_min_clients_takes_the_smallest_tier(emulator: Emulator, wanted: int, tier: int) -> None:
+    result = run_all_forms(emulator, monitor_plan, min_clients=wanted)
+    assert result["plan"]["clients_included"] == tier
+
+
+def test_min_clients_never_goes_down(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-40")
+    result = run_all_forms(emulator, monitor_plan, changes=False, min_clients=3)
+    assert result["plan"] == result["previous"]
+    assert result["plan"]["id"] == "monitor-40"
+
+
+def test_a_tier_with_room_for_the_clients(emulator: Emulator) -> None:
+    emulator.seed(3)
+    emulator.set_plan("monitor-10")
+    run_all_forms(emulator, monitor_plan, subscription="monitor-3")
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"subscription": "monitor-3"},
+            r"The account has 4 clients, the subscription 'monitor-3' includes 3\. Choose a larger one",
+        ),
+        ({"min_clients": 2}, "The account has 4 clients, the subscription 'monitor-3' includes 3"),
+        ({"subscription": "free"}, "The account has 4 clients, and the free plan states no limit"),
+    ],
+)
+def test_a_plan_below_the_clients_that_exist_is_refused(
+    emulator: Emulator, options: dict[str, Any], message: str, check_mode: bool
+) -> None:
+    emulator.seed(4)
+    if options.get("subscription"):
+        emulator.set_plan("monitor-10")
+    with pytest.raises(InputError, match=message):
+        go(emulator, monitor_plan, check_mode=check_mode, **options)
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("subscription", ["monitor-3", "free"])
+def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
+    emulator.seed(4)
+    emulator.set_plan("monitor-10")
+    run_all_forms(emulator, monitor_plan, subscription=subscription, allow_over_capacity=True)
+    run_all_forms(emulator, monitor_plan, subscription="monitor-10")
+
+
+def test_an_unknown_tier_is_named_with_those_there_are(emulator: Emulator) -> None:
+    expected = (
+        "There is no subscription 'monitor-7'. "
+        "There are 'monitor-10', 'monitor-100', 'monitor-3', 'monitor-40', and 'free'."
+    )
+    with pytest.raises(InputError) as refused:
+        go(emulator, monitor_plan, subscription="monitor-7")
+    assert str(refused.value) == expected
+    assert writes(emulator) == []
+
+
+def test_more_clients_than_any_tier_includes(emulator: Emulator) -> None:
+    with pytest.raises(InputError, match="No subscription includes 101 clients; the largest, 'monitor-100'"):
+        go(emulator, monitor_plan, min_clients=101)
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("wanted", [0, -1])
+def test_min_clients_below_one(emulator: Emulator, wanted: int) -> None:
+    with pytest.raises(InputError, match=f"min_clients must be at least 1, not {wanted}"):
+        go(emulator, monitor_plan, min_clients=wanted)
+    assert writes(emulator) == []
+
+
+def test_without_the_grant_the_error_names_it(emulator: Emulator) -> None:
+    with pytest.raises(ApiError) as refused:
+        go(emulator, monitor_plan, token="no_plan", subscription="monitor-3")
+    assert "account_access, monitor_subscription, add_monitor" in str(refused.value)
+    emulator.set_token("looks", scopes=["monitor:read_write"], grants={"add_monitor": True})
+    with pytest.raises(ApiError) as refused:
+        go(emulator, monitor_plan, token="looks", subscription="monitor-3")
+    assert "the scope monitor:read_write and the grant monitor_subscription" in str(refused.value)
+
+
+def test_plan_info(emulator: Emulator) -> None:
+    emulator.seed(2)
+    free = go(emulator, monitor_plan_info, token="read_only")
+    expected = {"changed": False, "plan": {}, "free": True, "clients_used": 2, "clients_included": None}
+    assert {**free, "api_usage": None} == {**expected, "api_usage": None}
+    emulator.set_plan("monitor-10")
+    paid = go(emulator, monitor_plan_info, check_mode=True)
+    assert (paid["plan"]["id"], paid["free"], paid["clients_used"], paid["clients_included"]) == (
+        "monitor-10",
+        False,
+        2,
+        10,
+    )
+
+
+def test_plan_info_without_the_count_is_one_request(emulator: Emulator) -> None:
+    result = go(emulator, monitor_plan_info, count_clients=False)
+    assert "clients_used" not in result
+    assert sent(emulator) == [("GET", "/monitor/plan")]
