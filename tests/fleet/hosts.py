@@ -1,0 +1,198 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Hosts for tests: an `sshd` each, on loopback, with a file system of its own.
+
+A host is a process tree in namespaces of its own (mounts, processes), started and ended by its process id. Its root is an
+overlay over this machine's, kept in memory, so that tests can write /etc/monitor/agent.conf for real. Needs root.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+SSHD = "/usr/sbin/sshd"
+USER = "operator"
+PORT = 2222
+CONFIG = "/etc/monitor/agent.conf"
+
+# Within the namespaces: an overlay as the root, the devices that programs want, and a user who may become root.
+_START = """set -e
+mount --make-rprivate /
+mount -t tmpfs -o mode=755 tmpfs {place}
+mkdir {place}/upper {place}/work {place}/root
+mount -t overlay -o lowerdir=/,upperdir={place}/upper,workdir={place}/work overlay {place}/root
+cd {place}/root
+mount -t proc proc proc
+mount -t tmpfs -o mode=755 tmpfs dev
+for device in null zero full random urandom tty; do touch dev/$device; mount --bind /dev/$device dev/$device; done
+mkdir dev/pts; mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts dev/pts; ln -s pts/ptmx dev/ptmx
+touch dev/log; mount --bind {syslog} dev/log
+mount -t tmpfs -o mode=1777 tmpfs tmp
+mount -t tmpfs -o mode=755 tmpfs run; mkdir -p run/sshd; cp {keys}/host run/host_key
+mount -t tmpfs -o mode=700 tmpfs root
+mount -t tmpfs -o mode=755 tmpfs home
+mkdir -p root/.ssh home/{user}/.ssh
+cp {keys}/client.pub root/.ssh/authorized_keys; cp {keys}/client.pub home/{user}/.ssh/authorized_keys
+grep -q '^{user}:' etc/passwd || echo '{user}:x:4242:4242::/home/{user}:/bin/sh' >> etc/passwd
+grep -q '^{user}:' etc/shadow || echo '{user}:*:19000:0:99999:7:::' >> etc/shadow
+grep -q '^{user}:' etc/group || echo '{user}:x:4242:' >> etc/group
+chown -R 4242:4242 home/{user}
+mkdir -p etc/sudoers.d; echo '{user} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{user}; chmod 440 etc/sudoers.d/{user}
+rm -rf etc/monitor
+{prepare}
+exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddress={address} -o PidFile=none \\
+  -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
+  -o 'Subsystem=sftp internal-sftp'
+"""
+_ENDING_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+# There is no Python on such a host, whatever name it is looked for under.
+_WITHOUT_PYTHON = "rm -f usr/bin/python* usr/local/bin/python*"
+
+
+@dataclasses.dataclass
+class Host:
+    """A running host. ``log`` is the socket that receives what its programs send to syslog."""
+
+    name: str
+    address: str
+    process: subprocess.Popen[bytes]
+    log: socket.socket
+    port: int = PORT
+    messages: list[str] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # Programs wait when nobody takes their messages.
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self.messages.append(self.log.recv(65536).decode(errors="replace"))
+            except OSError:
+                return
+
+    def run(self, command: str, *, check: bool = True) -> str:
+        """Run a shell command on the host, past ssh, and return what it printed."""
+        enter = ["nsenter", f"--target={self._inside}", "--mount", "--pid", "--root", "--wd=/", "sh", "-c", command]
+        done = subprocess.run(enter, capture_output=True, text=True, check=False)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{self.name}: {command}: {done.stderr}")
+        return done.stdout
+
+    @property
+    def _inside(self) -> int:
+        # unshare forks: what it started is the first process of the namespace.
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
+        return int(children.split()[0])
+
+    def read(self, path: str = CONFIG) -> str | None:
+        """The text of a file, None if there is none."""
+        return self.run(f"[ ! -e '{path}' ] || {{ echo; cat '{path}'; }}")[1:] or None
+
+    def write(self, text: str, path: str = CONFIG, mode: str = "0600") -> None:
+        """Put a file where an earlier run, or somebody, would have."""
+        self.run(
+            f"mkdir -p $(dirname '{path}') && cat > '{path}' <<'END_OF_FILE'\n{text}END_OF_FILE\nchmod {mode} '{path}'"
+        )
+
+    def facts(self, path: str = CONFIG) -> str:
+        """Kind, permissions, owner and group of a path in one line."""
+        return self.run(f"stat -c '%F %a %U %G' '{path}'", check=False).strip()
+
+    def reset(self) -> None:
+        """Forget what a test wrote."""
+        self.run(
+            "umount /etc/monitor/agent.conf /etc/monitor 2>/dev/null; rm -rf /etc/monitor /opt/agent; rm -rf /tmp/*"
+        )
+        self.messages.clear()
+
+    def stop(self) -> None:
+        """End the host and all its processes."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+
+
+def missing() -> str | None:
+    """Why there can be no such hosts here; None if there can."""
+    if os.geteuid() != 0:
+        return "hosts with file systems of their own need root"
+    absent = [tool for tool in (SSHD, "ssh", "sudo", "unshare", "nsenter") if shutil.which(tool) is None]
+    return f"{' and '.join(absent)} not installed" if absent else None
+
+
+def make_keys(place: Path) -> Path:
+    """Keys for all hosts and for the client, in a directory of their own."""
+    keys = place / "keys"
+    keys.mkdir(mode=0o700)
+    for name in ("host", "client"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    return keys
+
+
+def start(names: Sequence[str], place: Path, keys: Path, *, first_address: int = 1, prepare: str = "") -> list[Host]:
+    """Start hosts, several at a time, and wait until they take connections. Addresses count on from 127.0.77.N."""
+    hosts = [
+        _start(name, f"127.0.77.{first_address + number}", place, keys, prepare) for number, name in enumerate(names)
+    ]
+    for host in hosts:
+        _wait(host)
+    return hosts
+
+
+def without_python(names: Sequence[str], place: Path, keys: Path, *, first_address: int) -> list[Host]:
+    """Hosts on which there is no Python."""
+    return start(names, place, keys, first_address=first_address, prepare=_WITHOUT_PYTHON)
+
+
+def _start(name: str, address: str, place: Path, keys: Path, prepare: str) -> Host:
+    own = place / f"host-{address}"
+    own.mkdir()
+    log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    log.bind(str(own / "log"))
+    os.chmod(own / "log", 0o666)
+    mounted = own / "fs"
+    mounted.mkdir()
+    script = _START.format(
+        place=mounted,
+        syslog=own / "log",
+        keys=keys,
+        user=USER,
+        prepare=prepare,
+        sshd=SSHD,
+        port=PORT,
+        address=address,
+    )
+    with (own / "sshd.log").open("wb") as output:
+        process = subprocess.Popen(
+            # Host and tests end together, however the tests end.
+            [*_ENDING_WITH_US, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    return Host(name, address, process, log)
+
+
+def _wait(host: Host) -> None:
+    for _attempt in range(200):
+        if host.process.poll() is not None:
+            break
+        try:
+            socket.create_connection((host.address, host.port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"{host.name} does not take connections at {host.address}:{host.port}")

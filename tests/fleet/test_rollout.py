@@ -1,0 +1,104 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The straight way: check, run, second run and undo, as root and by sudo, with pipelining and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
+from ansible_collections.monitor.cloud.tests.fleet.hosts import USER, Host
+from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, REGISTER, Controller
+
+Settings = dict[str, str]
+
+
+def expected_text(controller: Controller, host: str) -> str:
+    client = next(client for client in controller.service.clients() if client["label"] == client_label(host))
+    return f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
+
+
+@pytest.mark.parametrize("pipelining", ["False", "True"])
+@pytest.mark.parametrize("user", ["root", USER])
+def test_check_run_and_second_run(controller: Controller, user: str, pipelining: str) -> None:
+    names = set(controller.hosts)
+    controller.group_vars.update(ansible_user=user, ansible_become=user != "root")
+    settings = {"ANSIBLE_PIPELINING": pipelining}
+
+    check = controller.run("monitor.cloud.rollout", "--check", "--diff", **settings)
+    assert check.code == 0, check.output
+    assert check.changed_hosts() == names
+    assert check.writes() == []
+    assert {name: host.facts() for name, host in controller.hosts.items()} == dict.fromkeys(names, "")
+    diffs = {host: event.result["diff"] for host, event in check.of(CONFIGURE).items()}
+    assert {host: (diff["before"], diff["after"]["key_of"]) for host, diff in diffs.items()} == {
+        name: ({}, client_label(name)) for name in names
+    }
+
+    run = controller.run("monitor.cloud.rollout", **settings)
+    assert run.code == 0, run.output
+    assert run.changed_hosts() == names
+    assert sorted(run.writes()) == sorted(f"create_client {client_label(name)}" for name in names)
+    assert sorted(run.calls()) == sorted(["list_clients", "get_plan", *["create_client"] * len(names)])
+    assert {name: host.read() for name, host in controller.hosts.items()} == {
+        name: expected_text(controller, name) for name in names
+    }
+    assert {host.facts() for host in controller.hosts.values()} == {"regular file 600 root root"}
+    assert {event.result["key_owner"] for event in run.of(CONFIGURE).values()} == {"no_file"}
+
+    again = controller.run("monitor.cloud.rollout", **settings)
+    assert again.code == 0, again.output
+    assert {event.status for event in again.events} <= {"ok", "skipped"}
+    assert again.calls() == ["list_clients"]
+    assert {event.result["key_owner"] for event in again.of(CONFIGURE).values()} == {"own"}
+
+
+def test_a_steady_run_costs_each_host_one_task(controller: Controller) -> None:
+    controller.run()
+    steady = controller.run()
+    first, *others = controller.hosts
+    tasks = {name: [event.task for event in steady.events if event.host == name] for name in controller.hosts}
+    assert {name: len(tasks[name]) for name in others} == dict.fromkeys(others, 1)
+    assert sum(event.status != "skipped" for event in steady.events if event.host == first) == 3
+
+
+def test_a_host_without_python(controllers: Callable[..., Controller], bare: Host) -> None:
+    controller = controllers(bare)
+    for pipelining in ("False", "True"):
+        run = controller.run(ANSIBLE_PIPELINING=pipelining)
+        assert run.code == 0, run.output
+        assert bare.read() == expected_text(controller, bare.name)
+        assert controller.run(ANSIBLE_PIPELINING=pipelining).changed_hosts() == set()
+        bare.reset()
+
+
+def test_undo(controller: Controller) -> None:
+    controller.run()
+    controller.group_vars["monitor_agent_state"] = "absent"
+
+    check = controller.run("monitor.cloud.rollout", "--check", "--diff")
+    assert check.code == 0, check.output
+    assert check.changed_hosts() == set(controller.hosts)
+    assert check.writes() == []
+    assert all(host.read() for host in controller.hosts.values())
+
+    run = controller.run()
+    assert run.code == 0, run.output
+    assert run.changed_hosts() == set(controller.hosts)
+    assert sorted(run.writes()) == ["delete_client"] * len(controller.hosts)
+    assert [host.read() for host in controller.hosts.values()] == [None] * len(controller.hosts)
+    assert controller.service.clients() == []
+
+    again = controller.run()
+    assert again.code == 0, again.output
+    assert {event.status for event in again.events} <= {"ok", "skipped"}
+
+
+def test_the_change_of_registration_is_in_check_mode_what_it_is_in_the_run(controller: Controller) -> None:
+    check = controller.run("monitor.cloud.rollout", "--check", "--diff")
+    run = controller.run("monitor.cloud.rollout", "--diff")
+    assert check.statuses(REGISTER) == run.statuses(REGISTER) == {"web-1": "changed"}
