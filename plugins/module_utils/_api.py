@@ -228,7 +228,7 @@ class Api:
 
 def _quoted(segment: str) -> str:
     if segment in ("", ".", ".."):
-        raise InputError(f"{segment!r} is no id.")
+        raise InputError(f"id {segment!r} names nothing: give one as the service lists them.")
     return urllib.parse.quote(segment, safe="")
 
 

@@ -26,6 +26,8 @@ _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 def check_label(label: str) -> None:
     """Raise InputError unless the label has 3 to 32 characters; any other rule is the service's to tell."""
+    if not isinstance(label, str):
+        raise InputError(f"The label {label!r} is no text. Put it in quotes.")
     if not MIN_LENGTH <= len(label) <= MAX_LENGTH:
         raise InputError(
             f"The label {label!r} has {len(label)} characters; a label has {MIN_LENGTH} to {MAX_LENGTH}. "

@@ -1,0 +1,204 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Bad input gets a clear error before the first write, in check mode as well."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, go, labels, writes
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+_PRIVATE = (monitor_client, monitor_clients, monitor_client_info, monitor_plan, monitor_plan_info)
+_NEEDED: dict[Any, dict[str, Any]] = {
+    monitor_client: {"label": "web1"},
+    monitor_clients: {"labels": ["web1"]},
+    monitor_plan: {"min_clients": 1},
+}
+
+
+def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
+    """The one message that check mode and the run give, neither having written."""
+    messages = []
+    for check_mode in (True, False):
+        with pytest.raises(InputError) as refused:
+            go(emulator, module, check_mode=check_mode, **options)
+        messages.append(str(refused.value))
+    assert writes(emulator) == []
+    assert messages[0] == messages[1]
+    assert not re.search(r"\.\. |\s\s|(\.\.|[^.])$", messages[0]), messages[0]
+    return messages[0]
+
+
+def _failure(capsys: pytest.CaptureFixture[str], module: Any, **arguments: Any) -> str:
+    """The message of the module as Ansible runs it."""
+    with patch_module_args(arguments), pytest.raises(SystemExit):
+        module.main()
+    result = json.loads(capsys.readouterr().out)
+    assert result["failed"] is True
+    return str(result["msg"])
+
+
+@pytest.mark.parametrize(
+    ("base_url", "message"),
+    [
+        ("http://api.example.com/v4", "would send the token unencrypted. Use https, or set allow_http: true"),
+        ("https://user:secret@api.example.com/v4", "base_url must carry no credentials"),
+        ("https://api.example.com/v4?token=secret", "base_url must carry no credentials, query or fragment"),
+        ("https://api.example.com/v4#top", "base_url must carry no credentials, query or fragment"),
+        ("api.example.com/v4", "base_url must be a URL such as https://api.example.com/v4"),
+        ("ftp://api.example.com/v4", "base_url must be a URL"),
+        ("https:///v4", "base_url must be a URL"),
+        ("https://api.example.com:port/v4", "base_url must be a URL"),
+        ("http://[::1/v4", "base_url must be a URL"),
+        ("", "base_url must be a URL"),
+    ],
+)
+def test_unusable_base_url(emulator: Emulator, base_url: str, message: str) -> None:
+    said = _refusal(emulator, monitor_client, label="web1", base_url=base_url)
+    assert message in said
+    assert "secret" not in said
+    assert emulator.requests() == []
+
+
+@pytest.mark.parametrize("module", _PRIVATE)
+def test_missing_token(emulator: Emulator, module: Any) -> None:
+    said = _refusal(emulator, module, token=None, **_NEEDED.get(module, {}))
+    assert "api_token is required" in said
+    assert "MONITOR_API_TOKEN" in said
+    assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []
+
+
+@pytest.mark.parametrize("label", ["ab", "a" * 33, ""])
+def test_label_of_a_wrong_length(emulator: Emulator, label: str) -> None:
+    expected = f"The label {label!r} has {len(label)} characters; a label has 3 to 32."
+    assert expected in _refusal(emulator, monitor_client, label=label)
+    assert expected in _refusal(emulator, monitor_clients, labels=["web1", label])
+    assert expected in _refusal(emulator, monitor_clients, labels=[], renames={"web1": label})
+    emulator.seed(labels=["web1"])
+    assert expected in _refusal(emulator, monitor_client, id=1, label=label)
+    assert labels(emulator) == ["web1"]
+
+
+def test_unknown_id_to_change(emulator: Emulator) -> None:
+    expected = "There is no client with the id 99. Give label alone to create one."
+    assert _refusal(emulator, monitor_client, id=99) == expected
+    assert _refusal(emulator, monitor_client, id=99, label="web1") == expected
+
+
+def test_a_label_listed_twice(emulator: Emulator) -> None:
+    said = _refusal(emulator, monitor_clients, labels=["web1", "web2", "web1"])
+    assert said == "The label 'web1' is listed twice. Labels are unique: give each host its own."
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"renames": {"web1": "web9", "web9": "web8"}}, "renames has a chain or swap at 'web9'"),
+        ({"renames": {"web1": "web2", "web2": "web1"}}, "renames has a chain or swap at 'web1', 'web2'"),
+        ({"renames": {"web1": "web2"}}, "'web1' can't be renamed to 'web2': there are clients of both labels"),
+        ({"renames": {"web7": "web8"}}, "'web7' can't be renamed to 'web8': there is no client of either label"),
+        ({"renames": {"web1": "web8", "web2": "web8"}}, "renames gives two clients the same new label"),
+        ({"labels": ["web1"], "renames": {"web1": "web9"}}, "'web1' can't be both renamed and wanted"),
+        ({"state": "absent", "renames": {"web1": "web9"}}, "renames and prune go with state: present only"),
+        ({"state": "absent", "prune": True, "prune_pattern": "web.*"}, "go with state: present only"),
+        ({"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 1}, "prune would delete 2 cli"),
+        ({"labels": ["web1"], "prune": True, "prune_pattern": "web["}, "prune_pattern 'web[' is no regular expression"),
+        ({"prune": True, "prune_pattern": "web.*"}, "labels is empty, so that prune would remove every client"),
+        ({"renames": {"web1": 123}}, "The label 123 is no text. Put it in quotes."),
+        ({"renames": {"web1": None}}, "The label None is no text."),
+        ({"labels": ["web1"], "concurrency": 0}, "concurrency must be at least 1"),
+    ],
+)
+def test_wishes_of_a_fleet_that_contradict(emulator: Emulator, options: dict[str, Any], message: str) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
+    assert message in _refusal(emulator, monitor_clients, **{"labels": [], **options})
+    assert labels(emulator) == ["web1", "web2", "web3"]
+
+
+def test_prune_over_the_limit_names_the_clients(emulator: Emulator) -> None:
+    emulator.seed(count=30)
+    said = _refusal(emulator, monitor_clients, labels=["web1"], prune=True, prune_pattern="seed-.*")
+    assert "prune would delete 30 clients, more than prune_limit (10); nothing was done" in said
+    assert said.count("'seed-") == 20
+    assert "and 10 more" in said
+
+
+def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-100")
+    emulator.seed(20)
+    said = _refusal(emulator, monitor_clients, labels=[f"web{number:03}" for number in range(100)])
+    assert "needs 120, includes 100" in said
+    assert "Nothing was created" in said
+    assert len(labels(emulator)) == 20
+    emulator.seed(80, prefix="more-")
+    assert "needs 101, includes 100" in _refusal(emulator, monitor_client, label="web1")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"brand": "mon/itor"}, "brand 'mon/itor' must be the product word"),
+        ({"brand": ""}, "brand '' must be the product word"),
+        ({"page_size": 0}, "page_size must be at least 1, not 0"),
+        ({"timeout": 0.0}, "timeout must be more than 0 seconds"),
+        ({"retry_timeout": -1.0}, "retry_timeout at least 0"),
+        ({"label_pattern": "*web"}, "label_pattern '*web' is no regular expression"),
+    ],
+)
+def test_connection_options(emulator: Emulator, options: dict[str, Any], message: str) -> None:
+    assert message in _refusal(emulator, monitor_client_info, **options)
+    assert emulator.requests() == []
+
+
+@pytest.mark.parametrize(("module", "option"), [(region_info, "id"), (monitor_subscription_info, "id")])
+@pytest.mark.parametrize("value", ["", ".", ".."])
+def test_ids_that_would_change_the_path(emulator: Emulator, module: Module, option: str, value: str) -> None:
+    assert (
+        _refusal(emulator, module, **{option: value})
+        == f"id {value!r} names nothing: give one as the service lists them."
+    )
+    assert emulator.requests() == []
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "message"),
+    [
+        (monitor_plan, {}, "one of the following is required: subscription, min_clients"),
+        (
+            monitor_plan,
+            {"subscription": "free", "min_clients": 2},
+            "parameters are mutually exclusive: subscription|min_clients",
+        ),
+        (monitor_clients, {"labels": ["web1"], "prune": True}, "prune is True but all of the following are missing"),
+        (monitor_clients, {}, "missing required arguments: labels"),
+        (monitor_client, {}, "one of the following is required: label, id"),
+        (monitor_client_info, {"id": 1, "label": "web1"}, "parameters are mutually exclusive"),
+        (region_info, {"status": "down"}, "value of status must be one of: ok, outage"),
+        (monitor_client, {"label": "web1", "base_url": None}, "missing required arguments: base_url"),
+    ],
+)
+def test_what_the_options_themselves_refuse(
+    emulator: Emulator, capsys: pytest.CaptureFixture[str], module: Any, arguments: dict[str, Any], message: str
+) -> None:
+    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
+    arguments = {name: value for name, value in {**connection, **arguments}.items() if value is not None}
+    assert message in _failure(capsys, module, **arguments)
+    assert emulator.requests() == []
