@@ -13,7 +13,7 @@ import pathlib
 import re
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_table import account_sentence
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report_table import account_sentence, price
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # Of a picture a thousand units wide; a single host among thousands must still be seen.
 _PICTURE = 1000
 _NARROWEST = 6
-_MOST_NAMES = 100
+_MOST_NAMES = 12
 
 
 def page(report: Report, steps: Sequence[Step]) -> str:
@@ -67,7 +67,9 @@ def _hash(text: str) -> str:
 def _coverage(report: Report) -> str:
     counts = report.counts
     words = ", ".join(f"{count} {state}" for state, count in counts.items()) or "no hosts"
-    picture = _picture(f"States of {len(report.hosts)} hosts: {words}", counts.items())
+    picture = _picture(
+        f"States of {len(report.hosts)} hosts: {words}", [(state, state, count) for state, count in counts.items()]
+    )
     entries = "".join(
         f'<li><span class="entry" data-state="{state}"><span class="dot s-{state}"></span>{state}&nbsp;<b>{count}</b>'
         "</span></li>"
@@ -76,51 +78,62 @@ def _coverage(report: Report) -> str:
     return f'{picture}\n<ul class="legend">{entries}</ul>'
 
 
-def _picture(words: str, parts: Iterable[tuple[str, int]], whole: int | None = None) -> str:
-    """Parts of a whole as a bar, each at least wide enough to be seen."""
-    present = [(state, count) for state, count in parts if count]
-    total = max(whole or 0, sum(count for _state, count in present)) or 1
-    widths = [max(_NARROWEST, count * _PICTURE / total) for _state, count in present]
+def _picture(words: str, parts: Iterable[tuple[str, str, int]], whole: int = 0) -> str:
+    """Parts of a whole as a bar, each at least wide enough to be seen. A part: class, what it is, how many."""
+    present = [part for part in parts if part[2] > 0]
+    total = max(whole, sum(count for _kind, _what, count in present)) or 1
+    widths = [max(_NARROWEST, count * _PICTURE / total) for _kind, _what, count in present]
     scale = min(1.0, _PICTURE / (sum(widths) or 1))
     shapes, left = [], 0.0
-    for (state, count), width in zip(present, widths, strict=True):
+    for (kind, what, count), width in zip(present, widths, strict=True):
         shapes.append(
-            f'<rect class="s-{state}" x="{left:.1f}" y="0" width="{width * scale:.1f}" height="40">'
-            f"<title>{state}: {count}</title></rect>"
+            f'<rect class="s-{kind}" x="{left:.1f}" y="0" width="{width * scale:.1f}" height="40">'
+            f"<title>{what}: {count}</title></rect>"
         )
         left += width * scale
-    label = html.escape(words)
-    return (
-        f'<svg viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="{label}">{"".join(shapes)}</svg>'
-    )
+    start = f'<svg viewBox="0 0 {_PICTURE} 40" preserveAspectRatio="none" role="img"'
+    return f'{start} aria-label="{html.escape(words)}">{"".join(shapes)}</svg>'
 
 
 def _account(account: dict[str, t.Any]) -> str:
     used, missing, included = account["clients_used"], account["clients_missing"], account["clients_included"]
     sentence = account_sentence(account)
-    parts = [("ok", used), ("not_registered", missing)]
-    picture = _picture(sentence, parts, included) if included else ""
-    facts = {
-        "Clients used": used,
-        "Clients included": included,
-        "Hosts that need one": missing,
-        "Left after that": None if included is None else included - used - missing,
-    }
-    shown = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value is not None)
+    facts = {"Clients used": used, "Hosts that need one": missing, "Clients included": included}
+    picture = ""
+    if included is not None:
+        left = included - used - missing
+        facts.update({"Left after that": left} if left >= 0 else {"Too few by": -left})
+        parts = [
+            ("ok", "used", min(used, included)),
+            ("foreign_key", "used beyond what is included", used - included),
+            ("not_registered", "needed by hosts that are not registered", missing),
+        ]
+        picture = _picture(sentence, parts, included)
+    tier = account["next_tier"]
+    if tier:
+        facts["Next tier"] = f"{tier['id']}: {tier['clients_included']} clients, {price(tier['price'])}"
+    shown = "".join(
+        f"<dt>{name}</dt><dd>{html.escape(str(value))}</dd>" for name, value in facts.items() if value is not None
+    )
     return f"{picture}\n<p>{html.escape(sentence)}</p>\n<dl>{shown}</dl>"
 
 
 def _step(step: Step) -> str:
     count = f"&nbsp;({len(step.names)})" if step.names else ""
-    more = len(step.names) - _MOST_NAMES
-    names = "".join(f"<li>{html.escape(name)}</li>" for name in step.names[:_MOST_NAMES])
-    names += f"<li>and {more} more</li>" if more > 0 else ""
     return (
         f'<div class="step"><h3><span class="dot s-{step.kind}"></span>{html.escape(step.title)}{count}</h3>'
-        f"<p>{html.escape(step.text)}</p>"
-        + (f'<ul class="names">{names}</ul>' if names else "")
-        + f'<div class="command"><pre><code>{html.escape(step.shell)}</code></pre></div></div>'
+        f"<p>{html.escape(step.text)}</p>{_names(step.names)}"
+        f'<div class="command"><pre><code>{html.escape(step.shell)}</code></pre></div></div>'
     )
+
+
+def _names(names: Sequence[str]) -> str:
+    """A list of names; a long one is folded."""
+    if not names:
+        return ""
+    shown = "".join(f"<li>{html.escape(name)}</li>" for name in names)
+    shown = f'<ul class="names">{shown}</ul>'
+    return shown if len(names) <= _MOST_NAMES else f"<details><summary>All {len(names)}</summary>{shown}</details>"
 
 
 def _row(finding: Finding) -> str:
@@ -136,9 +149,8 @@ def _row(finding: Finding) -> str:
 def _orphans(labels: Sequence[str]) -> str:
     if not labels:
         return ""
-    names = "".join(f"<li>{html.escape(label)}</li>" for label in labels)
     return (
         '<section aria-labelledby="orphans" class="wide"><h2 id="orphans">Clients without a host</h2>'
-        f"<p>The account has {len(labels)} clients of which the whole inventory knows no host.</p>"
-        f'<ul class="names">{names}</ul></section>'
+        f"<p>{len(labels)} of the account's clients, of which the whole inventory knows no host.</p>"
+        f"{_names(labels)}</section>"
     )

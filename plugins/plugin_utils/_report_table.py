@@ -86,12 +86,12 @@ def account_sentence(account: dict[str, t.Any]) -> str:
     if account["free"] is None:
         return f"Clients: {used}{needed}. The plan is not known: {account['problem'] or 'it was not read'}"
     if account["free"]:
-        plan = "the free plan, which states no limit"
+        plan = ", on the free plan, which states no limit"
     else:
-        plan = f"{account['clients_included']} of plan {account['plan']} ({price(account['price'])})"
+        plan = f" of {account['clients_included']} that {account['plan']} includes, {price(account['price'])}"
     tier = account["next_tier"]
     larger = f" Next tier: {tier['id']}, {tier['clients_included']} clients, {price(tier['price'])}." if tier else ""
-    return f"Clients: {used} of {plan}{needed}.{larger}"
+    return f"Clients: {used}{plan}{needed}.{larger}"
 
 
 def price(value: t.Any) -> str:
