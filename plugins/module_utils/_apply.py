@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._http import backoffs
+from ansible_collections.monitor.cloud.plugins.module_utils._http import backoffs, repeated_in_vain
 from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Change, by_label, check_capacity, keep
 
 if t.TYPE_CHECKING:
@@ -157,7 +157,11 @@ def _create_all(api: Api, changes: Sequence[Change], concurrency: int, retry_tim
             break
         done.update((entry.change.label, entry) for entry in _resolved(api, doubtful))
         todo = [change for change in todo if (error := done[change.label].error) is not None and error.outcome_unknown]
-        if not todo or time.monotonic() + pause > deadline:
+        if not todo:
+            break
+        if time.monotonic() + pause > deadline:
+            for change in todo:
+                repeated_in_vain(t.cast("ApiError", done[change.label].error), retry_timeout)
             break
         time.sleep(pause)
     return [done[change.label] for change in changes]

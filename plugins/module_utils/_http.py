@@ -217,8 +217,14 @@ def _with_budget(outcome: Outcome, retry_timeout: float) -> ApiError:
             f"({retry_timeout:g} s): raise it, or try again later."
         )
     elif outcome.may_repeat:
-        error.hint = f"{error.hint} Repeated for retry_timeout ({retry_timeout:g} s) in vain: try again later.".strip()
+        repeated_in_vain(error, retry_timeout)
     return error
+
+
+def repeated_in_vain(error: ApiError, retry_timeout: float) -> None:
+    """Say in the error that repeating was given up, and after what time."""
+    if retry_timeout:
+        error.hint = f"{error.hint} Repeated for retry_timeout ({retry_timeout:g} s) in vain: try again later.".strip()
 
 
 def _causes(failure: BaseException | None) -> Iterator[BaseException]:
@@ -255,6 +261,8 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str]:
         return f"no answer within {settings.timeout:g} s", "Raise timeout if the service is that slow."
     last = list(_causes(failure))[-1]
     reason = f"{type(last).__name__}: {last}"
+    if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
+        return f"the answer was cut short: {last}", "Check the network and what stands between."
     if isinstance(failure, requests.exceptions.SSLError):
         return f"no secure connection: {reason}", "Check base_url; for a private certificate authority set ca_path."
     if isinstance(failure, requests.exceptions.ProxyError):

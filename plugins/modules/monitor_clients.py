@@ -231,7 +231,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._apply import Done, 
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
-from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Fleet, reconcile_fleet
+from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Fleet, quoted, reconcile_fleet
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -316,11 +316,17 @@ def _labels(before: Sequence[Client], done: Sequence[Done]) -> list[str]:
 
 def _failure_message(result: Result) -> str:
     failures = result["failures"]
-    labels = list(failures)
-    shown = "; ".join(dict.fromkeys(failures[label] for label in labels[:3]))
-    more = f" (and {len(labels) - 3} more, see failures)" if len(labels) > 3 else ""
+    alike: dict[str, list[str]] = {}
+    for label, reason in failures.items():
+        alike.setdefault(reason.replace(repr(label), "").replace(" (not tried)", ""), []).append(label)
+    shown = []
+    for label, *others in list(alike.values())[:3]:
+        shown.append(failures[label] + (f" The same happened to {quoted(others)}." if others else ""))
+    if len(alike) > 3:
+        shown.append(f"There are {len(alike) - 3} more reasons, see failures.")
+    number = "1 label was" if len(failures) == 1 else f"{len(failures)} labels were"
     made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
-    return f"{len(labels)} labels were not done: {shown}{more} Of the others: {made}. Run again to do the rest."
+    return f"{number} not done. {' '.join(shown)} Of the others: {made}. Run again to do the rest."
 
 
 def main() -> None:

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each fault of the network or a gateway, met by a create: never two clients for a label, and the module's word is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils import _http
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, labels
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+FAULTS: dict[str, dict[str, Any]] = {
+    "drop": {"kind": "drop"},
+    "lost answer": {"kind": "lost_answer"},
+    "truncated": {"kind": "truncate"},
+    "html": {"kind": "html"},
+    "html with 400": {"kind": "html", "status": 400},
+    "html with 200, done": {"kind": "html", "status": 200, "done": True},
+    "text": {"kind": "text", "status": 503},
+    "slow": {"kind": "slow", "seconds": 0.5},
+    "504 though done": {"kind": "status", "status": 504, "done": True},
+    "html though done": {"kind": "html", "done": True},
+    "429 in a second": {"kind": "status", "status": 429, "headers": {"Retry-After": "1"}},
+    **{str(status): {"kind": "status", "status": status} for status in (408, 429, 500, 502, 503, 504)},
+}
+_WANTED = ["web1", "web2", "web3"]
+
+
+@pytest.fixture(autouse=True)
+def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeats come soon, so that many cases take little time."""
+    monkeypatch.setattr(_http, "_FIRST_BACKOFF", 0.02)
+
+
+def _register(emulator: Emulator, **options: Any) -> dict[str, Any]:
+    """The result of the task, whether it failed or not."""
+    try:
+        return go(emulator, monitor_clients, labels=_WANTED, timeout=0.3, **options)
+    except TaskFailure as failure:
+        return {**failure.details, "msg": str(failure)}
+
+
+def _assert_never_sent_blindly(emulator: Emulator, label: str) -> None:
+    """Before a create is sent again, the list is read; but for 429, with which nothing was done."""
+    sure = True
+    for entry in emulator.requests():
+        if entry["operation"] == "list_clients":
+            sure = True
+        elif entry["operation"] == "create_client" and entry["label"] == label:
+            assert sure, "sent again without a look at the list"
+            sure = entry["status"] == 429
+
+
+def _assert_converges(emulator: Emulator) -> None:
+    emulator.clear_faults()
+    missing = sorted(set(_WANTED) - set(labels(emulator)))
+    result = go(emulator, monitor_clients, labels=_WANTED)
+    assert sorted(result["created"]) == missing
+    assert labels(emulator) == _WANTED
+    assert go(emulator, monitor_clients, labels=_WANTED)["changed"] is False
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_create_that_meets_trouble(emulator: Emulator, name: str, times: int) -> None:
+    emulator.fault(**FAULTS[name], operation="create_client", match={"label": "web2"}, times=times)
+    result = _register(emulator, retry_timeout=8.0)
+    _assert_never_sent_blindly(emulator, "web2")
+    if name == "html with 400":
+        assert list(result["failures"]) == ["web2"]
+        assert labels(emulator) == ["web1", "web3"]
+    else:
+        assert result["failures"] == {}
+        assert sorted(result["created"] + result["unchanged"]) == _WANTED
+        assert {"web1", "web3"} <= set(result["created"])
+        assert labels(emulator) == _WANTED
+        real = {client["label"]: client["id"] for client in emulator.clients()}
+        assert {label: client["id"] for label, client in result["clients"].items()} == real
+    assert result["changed"] is True
+    _assert_converges(emulator)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_create_that_never_gets_through(emulator: Emulator, name: str) -> None:
+    emulator.fault(**FAULTS[name], operation="create_client", match={"label": "web2"}, times=-1)
+    result = _register(emulator, retry_timeout=0.5)
+    _assert_never_sent_blindly(emulator, "web2")
+    there = labels(emulator)
+    assert {"web1", "web3"} <= set(there)
+    assert set(result["created"] + result["unchanged"]) <= set(there)
+    if "web2" in result["failures"]:
+        assert "Could not create client 'web2'" in result["failures"]["web2"]
+        assert result["failures"]["web2"] in result["msg"]
+        assert "web2" not in there or name == "slow"
+        if name not in ("html with 400", "429 in a second"):
+            assert "Repeated for retry_timeout (0.5 s) in vain: try again later." in result["msg"]
+    else:
+        assert "web2" in there
+    _assert_converges(emulator)
+
+
+@pytest.mark.parametrize("name", ["drop", "lost answer", "truncated", "504", "429", "504 though done"])
+def test_all_creates_meet_trouble_once(emulator: Emulator, name: str) -> None:
+    for label in _WANTED:
+        emulator.fault(**FAULTS[name], operation="create_client", match={"label": label})
+    result = _register(emulator, retry_timeout=8.0)
+    assert sorted(result["created"]) == _WANTED
+    assert labels(emulator) == _WANTED
+    # One more look at the list for all of them together, not one each.
+    assert len(emulator.requests("list_clients")) <= 3
+
+
+@pytest.mark.parametrize("name", ["drop", "lost answer", "truncated", "html", "504 though done", "500", "429"])
+def test_one_client_meets_trouble(emulator: Emulator, name: str) -> None:
+    emulator.fault(**FAULTS[name], operation="create_client")
+    result = go(emulator, monitor_client, label="web1", retry_timeout=8.0)
+    assert result["changed"] is True
+    assert result["client"]["id"] == emulator.clients()[0]["id"]
+    _assert_never_sent_blindly(emulator, "web1")
+    assert go(emulator, monitor_client, label="web1")["changed"] is False
+
+
+def test_one_cause_is_told_once(emulator: Emulator) -> None:
+    emulator.fault(kind="status", status=403, operation="create_client", times=-1)
+    message = str(_register(emulator, retry_timeout=0.0)["msg"])
+    assert message.startswith("3 labels were not done. Could not create client 'web1': the service answered 403: ")
+    assert message.count("403 Gateway Trouble") == 1
+    assert "The same happened to 'web2', 'web3'." in message
+    assert message.endswith("Of the others: created 0, renamed 0, deleted 0, unchanged 0. Run again to do the rest.")
+    assert len(emulator.requests("create_client")) <= 3
+    emulator.clear_faults()
+    emulator.fault(kind="status", status=403, operation="create_client", match={"label": "web2"})
+    assert str(_register(emulator)["msg"]).startswith("1 label was not done. Could not create client 'web2'")
+
+
+def test_a_create_whose_fate_stays_unknown_says_so(emulator: Emulator) -> None:
+    emulator.fault(kind="lost_answer", operation="create_client", match={"label": "web2"})
+    emulator.fault(kind="status", status=503, operation="list_clients", skip=1, times=-1)
+    result = _register(emulator, retry_timeout=0.3)
+    assert list(result["failures"]) == ["web2"]
+    assert "Could not find out whether client 'web2' was created" in result["failures"]["web2"]
+    assert "Run again to find out: nothing is created twice." in result["failures"]["web2"]
+    _assert_converges(emulator)
