@@ -18,11 +18,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import Account, Look
+from ansible_collections.monitor.cloud.plugins.plugin_utils._strategy import check_linear
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_LINEAR = frozenset({"linear", "debug"})
 # Of callbacks whose output is a document, which other text would break.
 _DOCUMENTS = ("json", "jsonl")
 
@@ -63,15 +63,6 @@ class FleetAction(ActionBase):
             return everyone, True
         last = max(number for number, host in enumerate(everyone) if host in now)
         return everyone[: last + 1], False
-
-
-def check_linear(strategy: str) -> None:
-    """InputError for a strategy with which the hosts of a play don't go together from task to task."""
-    if strategy.rpartition(".")[2] not in _LINEAR:
-        raise InputError(
-            f"This needs all hosts at the same task, which the strategy {strategy!r} does not do. Take the strategy "
-            "'linear', Ansible's default, for this play."
-        )
 
 
 def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:

@@ -11,7 +11,9 @@ import typing as t
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import unlogged
+from ansible_collections.monitor.cloud.plugins.plugin_utils._strategy import check_linear
 
 
 class QuietAction(ActionBase):
@@ -21,6 +23,11 @@ class QuietAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars)
+        if self._task.run_once:
+            try:
+                check_linear(self._task.get_play().strategy)
+            except InputError as error:
+                return {**result, "failed": True, "msg": str(error)}
         # The defaults of the action group are in the arguments of this task, and nowhere else.
         arguments = self._task.args
         if not boolean(arguments.get("include_keys", False), strict=False):

@@ -4,8 +4,8 @@
 
 """Hosts for tests: an `sshd` each, on loopback, with a file system of its own.
 
-A host is a process tree in namespaces of its own (mounts, processes), started and ended by its process id. Its root is an
-overlay over this machine's, kept in memory, so that tests can write /etc/monitor/agent.conf for real. Needs root.
+A host is a process tree in namespaces of its own (mounts, processes), started and ended by its process id. Its root is
+an overlay over this machine's, kept in memory, so that tests can write /etc/monitor/agent.conf for real. Needs root.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Run:
 
 
 class Controller:
-    """Where runs start: an inventory of hosts, a service, and settings for Ansible. Each run is a process of its own."""
+    """Where runs start: an inventory of hosts, a service, and settings for Ansible."""
 
     def __init__(self, place: Path, keys: Path, service: Emulator, hosts: Sequence[Host]) -> None:
         self.place = place

@@ -89,7 +89,7 @@ def test_undo(controller: Controller) -> None:
     run = controller.run()
     assert run.code == 0, run.output
     assert run.changed_hosts() == set(controller.hosts)
-    assert sorted(run.writes()) == ["delete_client"] * len(controller.hosts)
+    assert sorted(run.writes()) == sorted(f"delete_client {client_label(name)}" for name in controller.hosts)
     assert [host.read() for host in controller.hosts.values()] == [None] * len(controller.hosts)
     assert controller.service.clients() == []
 
