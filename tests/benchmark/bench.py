@@ -1,0 +1,122 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The runs that are compared, and what each of them must have asked the service."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.monitor.cloud.tests.benchmark import measure
+from ansible_collections.monitor.cloud.tests.benchmark.fleets import Fleet
+from ansible_collections.monitor.cloud.tests.benchmark.measure import Contender, Cost
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
+
+HERE = Path(__file__).parent
+ROLLOUT = "monitor.cloud.rollout"
+PAGE = 500
+FORKS = 10
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A directory to work in, a service, and how often to measure. ``scale`` makes everything smaller, for a trial."""
+
+    place: Path
+    emulator: Emulator
+    rounds: int
+    scale: float
+
+    def size(self, number: int) -> int:
+        """A number of hosts or labels in this run."""
+        return max(2, round(number * self.scale))
+
+    def room(self, name: str) -> Path:
+        """A directory for a scenario."""
+        room = self.place / name
+        room.mkdir(mode=0o700)
+        return room
+
+    def environment(self) -> dict[str, str]:
+        """Without the user's own settings, and with a home for Ansible that is ours."""
+        ours = {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.place / "home"), "ANSIBLE_NOCOLOR": "1"}
+        return {**own_settings(self.place), **self.emulator.environment(), **ours}
+
+    def play(self, playbook: str, fleet: Fleet | None = None, variables: Mapping[str, Any] | None = None) -> Cost:
+        """Run a playbook of this directory, or of a collection."""
+        name = playbook if "." in playbook else str(HERE / f"{playbook}.yml")
+        extra = self.place / "extra.json"
+        extra.write_text(json.dumps(variables or {}), encoding="utf-8")
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name]
+        command += ["-i", str(fleet.inventory)] if fleet else []
+        cost = measure.run(command, {**self.environment(), **(fleet.settings if fleet else {})})
+        if fleet:
+            fleet.rest()
+        return cost
+
+    def script(self, labels: Path) -> Cost:
+        """Run the plain script that registers labels."""
+        command = [sys.executable, str(HERE / "lower_bound.py"), str(labels)]
+        return measure.run(command, {**os.environ, **self.emulator.environment()})
+
+    def forget(self, fleet: Fleet | None = None) -> None:
+        """Start anew: an account without clients, and hosts without a configuration."""
+        latency = self.emulator.settings()["latency_ms"]
+        self.emulator.reset()
+        self.emulator.configure(latency_ms=latency)
+        if fleet:
+            fleet.forget()
+
+    def asked(self, *, existing: int, created: int) -> None:
+        """Check that the service was asked what is needed and nothing else, and forget it. RuntimeError otherwise."""
+        reads = max(1, math.ceil(existing / PAGE))
+        expected = {"list_clients": reads, "create_client": created, "get_plan": min(1, created)}
+        found = Counter(str(request["operation"]) for request in self.emulator.requests())
+        self.emulator.clear_log()
+        if found != Counter({operation: times for operation, times in expected.items() if times}):
+            raise RuntimeError(f"The service was asked {dict(found)}, where {expected} was to be expected.")
+
+    def first_rollout(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
+        """Roll out to hosts of which neither the service nor they themselves know anything."""
+
+        def contender() -> Cost:
+            self.forget(fleet)
+            cost = self._roll_out(playbook, fleet)
+            if playbook == ROLLOUT:
+                self.asked(existing=0, created=fleet.size)
+            return cost
+
+        return contender
+
+    def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
+        """Roll out to hosts that are as they should be."""
+
+        def contender() -> Cost:
+            self.emulator.clear_log()
+            cost = self._roll_out(playbook, fleet)
+            if playbook == ROLLOUT:
+                self.asked(existing=fleet.size, created=0)
+            return cost
+
+        return contender
+
+    def _roll_out(self, playbook: str, fleet: Fleet) -> Cost:
+        """Run a playbook that registers. Today's gets the service as variables, ours from the environment."""
+        if playbook == ROLLOUT:
+            return self.play(playbook, fleet)
+        service = {"base_url": self.emulator.base_url, "token": self.emulator.tokens["read_write"]}
+        return self.play(playbook, fleet, {**service, "dir": str(fleet.files)})
+
+    def bare(self, fleet: Fleet, playbook: str) -> Contender:
+        """Run a play that calls no service."""
+        return lambda: self.play(playbook, fleet)

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measures the collection beside what it is to be compared with, prints a table and keeps the numbers as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.monitor.cloud.tests.benchmark.bench import FORKS, Bench
+from ansible_collections.monitor.cloud.tests.benchmark.scenarios import SCENARIOS, Figure, Outcome
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+RESULTS = CHECKOUT / "build" / "benchmark.json"
+HEADER = f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}  {'wanted':<9}{'':<8}{'of'}"
+
+
+def line(figure: Figure) -> str:
+    """A line of the table."""
+    relation = ">=" if figure.at_least else "<="
+    wanted = "" if figure.limit is None else f"{relation} {figure.limit:g}"
+    word = {True: "holds", False: "MISSED", None: ""}[figure.holds]
+    of = " / ".join(f"{value:.3g} {figure.unit}" for value in figure.of)
+    return (
+        f"{figure.scenario:<13}{figure.size:>6}  {figure.ours:<29}{figure.theirs:<19}{figure.ratio:>6.2f}  "
+        f"{wanted:<9}{word:<8}{of}"
+    )
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers depend on."""
+    model = [each.partition(":")[2].strip() for each in _cpuinfo() if each.startswith("model name")]
+    return {
+        "processors": os.cpu_count(),
+        "processor": model[0] if model else platform.processor(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "ansible-core": version("ansible-core"),
+        "forks": FORKS,
+        "load_at_start": os.getloadavg()[0],
+    }
+
+
+def _cpuinfo() -> list[str]:
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def measure(names: list[str], rounds: int, scale: float) -> dict[str, Outcome]:
+    """Run scenarios one after the other, each line of the table as soon as it is known."""
+    outcomes = {}
+    print(HEADER, flush=True)
+    with tempfile.TemporaryDirectory(prefix="bench-") as temporary, Emulator(fast=True) as emulator:
+        bench = Bench(Path(temporary), emulator, rounds, scale)
+        for name in names:
+            outcome = outcomes[name] = SCENARIOS[name](bench)
+            if outcome.skipped:
+                print(f"{name:<13}skipped: {outcome.skipped}", flush=True)
+            for figure in outcome.figures:
+                print(line(figure), flush=True)
+    return outcomes
+
+
+def as_json(outcomes: dict[str, Outcome], about: dict[str, Any], rounds: int, scale: float) -> str:
+    """Everything that was measured."""
+    figures = [{**asdict(f), "holds": f.holds} for outcome in outcomes.values() for f in outcome.figures]
+    runs = {name: outcome.costs for name, outcome in outcomes.items()}
+    skipped = {name: outcome.skipped for name, outcome in outcomes.items() if outcome.skipped}
+    head = {"measured_at": datetime.now(UTC).isoformat(timespec="seconds"), "rounds": rounds, "scale": scale}
+    return json.dumps({**head, "machine": about, "figures": figures, "runs": runs, "skipped": skipped}, indent=1)
+
+
+def main() -> int:
+    """Measure what the command line names; the exit code says whether every figure that has a limit keeps it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scenarios", nargs="*", metavar="scenario", help=", ".join(SCENARIOS))
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="one round with a tenth of the hosts: a trial, no figures")
+    parser.add_argument("--json", type=Path, default=RESULTS, help="where the numbers are kept (default: %(default)s)")
+    options = parser.parse_args()
+    names: list[str] = options.scenarios or list(SCENARIOS)
+    if unknown := set(names) - set(SCENARIOS):
+        parser.error(f"there is no scenario {', '.join(sorted(unknown))}: choose from {', '.join(SCENARIOS)}")
+    rounds, scale = (1, 0.1) if options.quick else (options.rounds, 1.0)
+    about = machine()
+    outcomes = measure(names, rounds, scale)
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(as_json(outcomes, about, rounds, scale) + "\n", encoding="utf-8")
+    print(f"All numbers: {options.json}")
+    missed = [figure for outcome in outcomes.values() for figure in outcome.figures if figure.holds is False]
+    return int(bool(missed) and not options.quick)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,240 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is compared with what, and how the comparison has to end."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.monitor.cloud.tests.benchmark import fleets
+from ansible_collections.monitor.cloud.tests.benchmark.bench import Bench
+from ansible_collections.monitor.cloud.tests.benchmark.measure import Cost, median_ratio, side_by_side
+
+Costs = Mapping[str, Sequence[Cost]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest where ``at_least`` is set."""
+
+    scenario: str
+    size: int
+    ours: str
+    theirs: str
+    ratio: float
+    of: tuple[float, float]
+    unit: str = "s"
+    limit: float | None = None
+    at_least: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the limit is kept; None without one."""
+        if self.limit is None:
+            return None
+        return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a scenario found: its figures, and every single run behind them by name."""
+
+    figures: list[Figure] = field(default_factory=list)
+    costs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    skipped: str | None = None
+
+
+def _pick(costs: Costs, name: str, what: str = "wall") -> list[float]:
+    return [getattr(cost, what) for cost in costs[name]]
+
+
+def _figure(scenario: str, size: int, costs: Costs, ours: str, theirs: str, limit: float | None, **more: Any) -> Figure:
+    """The wall time of one contender against that of another."""
+    values = _pick(costs, ours), _pick(costs, theirs)
+    medians = statistics.median(values[0]), statistics.median(values[1])
+    return Figure(scenario, size, ours, theirs, median_ratio(*values), medians, limit=limit, **more)
+
+
+def _outcome(costs: Costs, figures: list[Figure]) -> Outcome:
+    return Outcome(figures, {name: [cost.as_result() for cost in runs] for name, runs in costs.items()})
+
+
+def local(bench: Bench) -> Outcome:
+    """Directories as hosts, against a bare ping play and against today's playbook."""
+    fleet = fleets.local(bench.room("local"), bench.size(100))
+    contenders = {
+        "ping": bench.bare(fleet, "ping"),
+        "first rollout": bench.first_rollout(fleet),
+        "steady run": bench.steady_run(fleet),
+        "today's first": bench.first_rollout(fleet, "today"),
+        "today's steady": bench.steady_run(fleet, "today"),
+    }
+    costs = side_by_side(contenders, bench.rounds)
+    figures = [
+        _figure("local", fleet.size, costs, "steady run", "ping", 0.20),
+        _figure("local", fleet.size, costs, "first rollout", "ping", 0.30),
+        _figure("local", fleet.size, costs, "today's steady", "steady run", 15, at_least=True),
+        _figure("local", fleet.size, costs, "today's first", "first rollout", 10, at_least=True),
+    ]
+    return _outcome(costs, figures)
+
+
+def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bool) -> Outcome:
+    if problem := fleets.no_ssh():
+        return Outcome(skipped=problem)
+    with fleets.over_ssh(bench.room(name), bench.size(50), pipelining=pipelining) as fleet:
+        contenders = {
+            "ping": bench.bare(fleet, "ping"),
+            "first rollout": bench.first_rollout(fleet),
+            "steady run": bench.steady_run(fleet),
+        }
+        costs = side_by_side(contenders, bench.rounds)
+    figures = [
+        _figure(name, fleet.size, costs, ours, "ping", limit)
+        for ours, limit in zip(("steady run", "first rollout"), limits, strict=True)
+    ]
+    return _outcome(costs, figures)
+
+
+def ssh(bench: Bench) -> Outcome:
+    """Hosts over SSH with Ansible's default settings."""
+    return _ssh(bench, "ssh", (0.30, 0.45), pipelining=False)
+
+
+def pipelining(bench: Bench) -> Outcome:
+    """Hosts over SSH with pipelining."""
+    return _ssh(bench, "pipelining", (0.75, 1.0), pipelining=True)
+
+
+def growth(bench: Bench) -> Outcome:
+    """From 100 to 2,000 local hosts: the time for each host, and the memory, against a bare raw play."""
+    sizes = [bench.size(number) for number in (100, 500, 2000)]
+    all_costs: dict[str, list[Cost]] = {}
+    for size in sizes:
+        fleet = fleets.local(bench.room(f"growth-{size}"), size)
+        contenders = {
+            f"raw {size}": bench.bare(fleet, "raw"),
+            f"first rollout {size}": bench.first_rollout(fleet),
+            f"steady run {size}": bench.steady_run(fleet),
+        }
+        all_costs.update(side_by_side(contenders, bench.rounds))
+    figures = [
+        _growth(all_costs, ours, sizes[0], size, limit)
+        for ours in ("steady run", "first rollout")
+        for size, limit in ((sizes[1], None), (sizes[2], 1.1))
+    ]
+    figures += [_memory(all_costs, ours, sizes[-1]) for ours in ("steady run", "first rollout")]
+    return _outcome(all_costs, figures)
+
+
+def _growth(costs: Costs, ours: str, small: int, large: int, limit: float | None) -> Figure:
+    """How much the time per host grows with their number, against how much that of the raw play does."""
+
+    def growth_of(name: str) -> list[float]:
+        per_host = [[seconds / size for seconds in _pick(costs, f"{name} {size}")] for size in (small, large)]
+        return [after / before for before, after in zip(*per_host, strict=True)]
+
+    grown = growth_of(ours), growth_of("raw")
+    medians = statistics.median(grown[0]), statistics.median(grown[1])
+    return Figure("growth", large, f"{ours}, time per host", "raw", median_ratio(*grown), medians, "x", limit)
+
+
+def _memory(costs: Costs, ours: str, size: int) -> Figure:
+    peaks = _pick(costs, f"{ours} {size}", "memory"), _pick(costs, f"raw {size}", "memory")
+    medians = statistics.median(peaks[0]), statistics.median(peaks[1])
+    return Figure("growth", size, f"{ours}, peak memory", "raw", median_ratio(*peaks), medians, "MiB", 1.15)
+
+
+def registration(bench: Bench) -> Outcome:
+    """Many labels at a service that takes 20 ms to answer, against a script that does nothing else."""
+    labels = [f"label-{number:05}" for number in range(bench.size(1000))]
+    given = bench.room("registration") / "labels.json"
+    given.write_text(json.dumps({"labels": labels}), encoding="utf-8")
+
+    def start() -> Cost:
+        return bench.play("start", variables={"labels": labels})
+
+    def register(*, anew: bool) -> Cost:
+        bench.forget() if anew else bench.emulator.clear_log()
+        cost = bench.play("register", variables={"labels": labels})
+        bench.asked(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
+        return cost
+
+    def script(*, anew: bool) -> Cost:
+        bench.forget() if anew else bench.emulator.clear_log()
+        cost = bench.script(given)
+        bench.asked(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
+        return cost
+
+    def script_without_latency() -> Cost:
+        bench.emulator.configure(latency_ms=0)
+        cost = script(anew=True)
+        bench.emulator.configure(latency_ms=20)
+        return cost
+
+    bench.emulator.configure(latency_ms=20)
+    contenders: dict[str, Callable[[], Cost]] = {
+        "script, no latency": script_without_latency,
+        "Ansible's start": start,
+        "script, creating": lambda: script(anew=True),
+        "creating": lambda: register(anew=True),
+        "script, reading": lambda: script(anew=False),
+        "reading": lambda: register(anew=False),
+    }
+    costs = side_by_side(contenders, bench.rounds)
+    bench.emulator.configure(latency_ms=0)
+    figures = [
+        _above_start("registration", len(labels), costs, "creating", "script, creating", 1.25),
+        _above_start("registration", len(labels), costs, "reading", "script, reading", None),
+        # What the emulator takes when it is asked as fast as can be: far less, so it does not hold up the others.
+        _figure("registration", len(labels), costs, "script, no latency", "script, creating", None),
+    ]
+    return _outcome(costs, figures)
+
+
+def _above_start(scenario: str, size: int, costs: Costs, ours: str, theirs: str, limit: float | None) -> Figure:
+    """As a figure, with the time that Ansible takes to start taken off ours."""
+    start = _pick(costs, "Ansible's start")
+    above = [own - idle for own, idle in zip(_pick(costs, ours), start, strict=True)]
+    medians = statistics.median(above), statistics.median(_pick(costs, theirs))
+    return Figure(scenario, size, ours, theirs, median_ratio(above, _pick(costs, theirs)), medians, limit=limit)
+
+
+def module(bench: Bench) -> Outcome:
+    """A monitor_client that changes nothing, against one uri GET."""
+    times = bench.size(20)
+    label = "label-1"
+    variables = {"times": times, "label": label}
+    bench.emulator.reset()
+    bench.emulator.seed(labels=[label])
+    contenders = {
+        "Ansible's start": lambda: bench.play("start", variables=variables),
+        "uri": lambda: bench.play("one_request", variables=variables),
+        "monitor_client": lambda: bench.play("one_client", variables=variables),
+    }
+    costs = side_by_side(contenders, bench.rounds)
+    start = _pick(costs, "Ansible's start")
+    ours, theirs = (
+        [(own - idle) / times for own, idle in zip(_pick(costs, name), start, strict=True)]
+        for name in ("monitor_client", "uri")
+    )
+    medians = statistics.median(ours), statistics.median(theirs)
+    return _outcome(
+        costs, [Figure("module", 1, "monitor_client", "uri", median_ratio(ours, theirs), medians, limit=1.1)]
+    )
+
+
+SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
+    "local": local,
+    "ssh": ssh,
+    "pipelining": pipelining,
+    "growth": growth,
+    "registration": registration,
+    "module": module,
+}
