@@ -15,7 +15,7 @@ TEST := $(VENV)/.ready-test
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
-demo: $(DEMO) ## register an example inventory with an emulated service, twice
+demo: $(DEMO) ## register example hosts with an emulated service, twice, then audit what was broken since
 	@$(RUN) tests/tools/demo.py
 
 emulator: $(DEMO) ## start the emulated service and say how to use it from playbooks of your own

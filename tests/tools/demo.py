@@ -1,12 +1,14 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows the collection at work: six hosts of an example inventory are registered with an emulated service, twice."""
+"""Shows the collection at work: registers six hosts with an emulated service, twice, breaks two of them, and audits."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,9 +18,13 @@ from pathlib import Path
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 BIN = Path(sys.executable).parent
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
+PAGE = CHECKOUT / "build" / "audit.html"
+# What an audit has to find after break_two(): the host, and its state.
+BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
 RECAP = re.compile(r"^(?P<host>\S+)\s+: .*\bchanged=(?P<changed>\d+) +unreachable=0 +failed=0\b", re.MULTILINE)
 
 
@@ -43,20 +49,43 @@ def own_settings(place: Path) -> dict[str, str]:
     return {**inherited, "ANSIBLE_CONFIG": str(config)}
 
 
-def roll_out(inventory: Path, environment: dict[str, str]) -> dict[str, int]:
-    """Run the collection's playbook, show what it prints, and return how many tasks changed each host."""
-    command = [str(BIN / "ansible-playbook"), "-i", str(inventory), "monitor.cloud.rollout"]
+def play(inventory: Path, environment: dict[str, str], *arguments: str) -> str:
+    """Run a playbook of the collection, show what it prints, and return that."""
+    command = [str(BIN / "ansible-playbook"), "-i", str(inventory), *arguments]
     print(f"$ {' '.join(['ansible-playbook', *command[1:]])}", flush=True)
     nothing = subprocess.DEVNULL
     shown = subprocess.run(
         command, env=environment, stdin=nothing, stdout=subprocess.PIPE, text=True, check=False
     ).stdout
     print(shown, flush=True)
+    return shown
+
+
+def roll_out(inventory: Path, environment: dict[str, str]) -> dict[str, int]:
+    """Register and configure the hosts; return how many tasks changed each."""
+    shown = play(inventory, environment, "monitor.cloud.rollout")
     return {match["host"]: int(match["changed"]) for match in RECAP.finditer(shown)}
 
 
+def break_two(place: Path) -> None:
+    """Do to two hosts what happens in life: one is cloned from another, one's file can be read by all."""
+    shutil.copy(place / "web-1" / "agent.conf", place / "web-2" / "agent.conf")
+    (place / "db-1" / "agent.conf").chmod(0o644)
+
+
+def audit(inventory: Path, environment: dict[str, str], place: Path) -> dict[str, str]:
+    """Audit the hosts, leave the page, and return the state of each host."""
+    report = place / "audit.json"
+    files = {"html": str(PAGE), "json": str(report)}
+    options = [f"monitor_agent_audit_{kind}={path}" for kind, path in files.items()]
+    play(inventory, environment, "monitor.cloud.audit", *(part for option in options for part in ("-e", option)))
+    if not report.exists():
+        return {}
+    return {host["host"]: host["state"] for host in json.loads(report.read_text(encoding="utf-8"))["hosts"]}
+
+
 def main() -> int:
-    """Roll out twice: the first run changes every host, the second none."""
+    """Roll out twice: the first run changes every host, the second none. Then audit what was broken since."""
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
         place = Path(temporary)
         inventory = write_inventory(place)
@@ -65,12 +94,25 @@ def main() -> int:
         first = roll_out(inventory, environment)
         print("Second run: all is as it should be.\n")
         second = roll_out(inventory, environment)
+        print("Now web-2 gets the key of web-1, as a clone has it, and the file of db-1 can be read by all.\n")
+        break_two(place)
+        states = audit(inventory, environment, place)
+    return judge(first, second, states)
+
+
+def judge(first: dict[str, int], second: dict[str, int], states: dict[str, str]) -> int:
+    """Sum up, and say in the exit code whether all came as it should."""
     changed = [sum(run.get(host, 0) > 0 for host in HOSTS) for run in (first, second)]
-    right = set(HOSTS) <= set(first) & set(second) and changed == [len(HOSTS), 0]
     print(f"First run: {changed[0]} of {len(HOSTS)} hosts changed. Second run: {changed[1]} changed.")
-    if not right:
+    found = ", ".join(f"{host} {states.get(host)}" for host in BROKEN)
+    print(f"Audit: {found}. The page: {PAGE}")
+    if not set(HOSTS) <= set(first) & set(second) or changed != [len(HOSTS), 0]:
         print("That is not as it should be: 6 and 0, and no failure, were expected.", file=sys.stderr)
-    return int(not right)
+        return 1
+    if {host: states.get(host) for host in BROKEN} != BROKEN or not PAGE.exists():
+        print(f"That is not as it should be: the audit has to find {BROKEN} and leave its page.", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
