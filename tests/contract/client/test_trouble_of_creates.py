@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each fault of the network or a gateway, met by a create: never two clients for a label, and the module's word is true."""
+"""Each fault of a network or a gateway, met by a create: never two clients for a label, and the module's word holds."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ FAULTS: dict[str, dict[str, Any]] = {
     "429 in a second": {"kind": "status", "status": 429, "headers": {"Retry-After": "1"}},
     **{str(status): {"kind": "status", "status": status} for status in (408, 429, 500, 502, 503, 504)},
 }
+# How often it happens; to wait for seconds once is enough.
+CASES = [(name, times) for name in FAULTS for times in (1, 3) if (name, times) != ("429 in a second", 3)]
 _WANTED = ["web1", "web2", "web3"]
 
 
@@ -67,8 +69,7 @@ def _assert_converges(emulator: Emulator) -> None:
     assert go(emulator, monitor_clients, labels=_WANTED)["changed"] is False
 
 
-@pytest.mark.parametrize("times", [1, 3])
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(("name", "times"), CASES)
 def test_a_create_that_meets_trouble(emulator: Emulator, name: str, times: int) -> None:
     emulator.fault(**FAULTS[name], operation="create_client", match={"label": "web2"}, times=times)
     result = _register(emulator, retry_timeout=8.0)
