@@ -61,14 +61,15 @@ def check_plan_fits(change: Change, existing: int) -> None:
     """InputError for a switch to a plan that includes fewer clients than there are; free states no limit."""
     if not existing:
         return
+    clients = "1 client" if existing == 1 else f"{existing} clients"
     if not change.after:
         raise InputError(
-            f"The account has {existing} clients, and the free plan states no limit. Set allow_over_capacity: true to "
-            "switch all the same, or delete the clients first."
+            f"The account has {clients}, and the free plan states no limit. Set allow_over_capacity: true to "
+            "switch all the same, or delete clients first."
         )
     if change.after["clients_included"] < existing:
         raise InputError(
-            f"The account has {existing} clients, the subscription {change.after['id']!r} includes "
+            f"The account has {clients}, the subscription {change.after['id']!r} includes "
             f"{change.after['clients_included']}. Choose a larger one, or set allow_over_capacity: true."
         )
 

@@ -1,0 +1,239 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Services of this family differ: the modules do their work with each of them. Docstrings name the field note."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import (
+    Module,
+    Result,
+    go,
+    labels,
+    run_all_forms,
+    sent,
+    writes,
+)
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+
+def _story(emulator: Emulator, **options: Any) -> None:
+    """The life of a few clients and of the plan, with each write operation."""
+    run_all_forms(emulator, monitor_clients, labels=["web1", "web2"], **options)
+    run_all_forms(emulator, monitor_clients, labels=["web2"], renames={"web1": "www1"}, **options)
+    www1 = next(client for client in emulator.clients() if client["label"] == "www1")
+    run_all_forms(emulator, monitor_client, id=www1["id"], label="www2", **options)
+    run_all_forms(emulator, monitor_plan, min_clients=4, **options)
+    assert go(emulator, monitor_plan_info, **options)["clients_included"] == 10
+    run_all_forms(emulator, monitor_clients, labels=["web2", "www2"], state="absent", **options)
+    run_all_forms(emulator, monitor_plan, subscription="free", **options)
+    assert labels(emulator) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"update_verb": "put_only"},
+        {"apps_as_integers": True},
+        {"extra_fields": True},
+        {"error_field": "missing"},
+        {"error_field": "null", "past_end": "empty"},
+        {"plan_empty_string": True},
+        {"delete_status": 204},
+        {"page_size_max": 100, "page_size_status": 422},
+        {"strict_labels": True, "label_required": True},
+        {"key_format": "plain_hex"},
+        {"refuse_token_on_public": True},
+    ],
+    ids=str,
+)
+def test_the_whole_story(emulator: Emulator, settings: dict[str, Any]) -> None:
+    emulator.configure(**settings)
+    _story(emulator)
+
+
+def test_another_product_word(emulator: Emulator) -> None:
+    """Field note "product word"."""
+    emulator.configure(brand="watchtower")
+    _story(emulator, brand="watchtower")
+    emulator.clear_log()
+    go(emulator, monitor_plan, subscription="watchtower-3", brand="watchtower")
+    assert sent(emulator) == [
+        ("GET", "/watchtower/subscriptions"),
+        ("GET", "/watchtower/plan"),
+        ("GET", "/watchtower/clients"),
+        ("PUT", "/watchtower/plan"),
+    ]
+    with pytest.raises(ApiError) as refused:
+        go(emulator, monitor_plan, token="no_plan", subscription="watchtower-10", brand="watchtower")
+    assert "the scope watchtower:read_only" in str(refused.value)
+    assert "watchtower_subscription, add_watchtower" in str(refused.value)
+
+
+def test_a_service_that_renames_by_put_is_asked_once(emulator: Emulator) -> None:
+    """Field note "client update"."""
+    emulator.configure(update_verb="put_only")
+    emulator.seed(4)
+    old = labels(emulator)
+    result = go(emulator, monitor_clients, labels=[], renames={label: f"new-{label}" for label in old}, concurrency=1)
+    assert len(result["renamed"]) == 4
+    assert [entry["method"] for entry in writes(emulator)] == ["POST", "PUT", "PUT", "PUT", "PUT"]
+
+
+def test_a_service_that_renames_by_post_gets_no_put(emulator: Emulator) -> None:
+    emulator.seed(2)
+    go(emulator, monitor_clients, labels=[], renames={label: f"new-{label}" for label in labels(emulator)})
+    assert [entry["method"] for entry in writes(emulator)] == ["POST", "POST"]
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_page_size_falls_back_once(emulator: Emulator, status: int) -> None:
+    """Field note "page_size": 500, then 100, then none, once per process."""
+    emulator.configure(page_size_max=100, page_size_status=status)
+    emulator.seed(150)
+    assert len(go(emulator, monitor_client_info)["clients"]) == 150
+    queries = sorted(entry["query"] for entry in emulator.requests())
+    assert queries == ["page_size=100", "page_size=100&page=2", "page_size=500"]
+    emulator.configure(page_size_max=50, page_size_default=50)
+    emulator.clear_log()
+    assert len(go(emulator, monitor_client_info)["clients"]) == 150
+    queries = sorted(entry["query"] for entry in emulator.requests())
+    assert queries == ["", "page=2", "page=3", "page_size=100", "page_size=500"]
+
+
+def test_page_size_of_the_task_is_used_or_refused(emulator: Emulator) -> None:
+    emulator.seed(60)
+    assert len(go(emulator, monitor_client_info, page_size=30)["clients"]) == 60
+    assert len(emulator.requests()) == 2
+    with pytest.raises(ApiError, match="page_size must be between 25 and 500"):
+        go(emulator, monitor_client_info, page_size=10)
+
+
+def test_regions_are_asked_for_no_page_size(emulator: Emulator) -> None:
+    """Field note "/regions/availability": followed to the last page."""
+    result = go(emulator, region_info, token=None, include_availability=True)
+    assert sum(len(region["availability"]) for region in result["regions"]) == 500
+    assert sorted(entry["query"] for entry in emulator.requests()) == ["", "", "page=2", "page=3", "page=4", "page=5"]
+
+
+@pytest.mark.parametrize("past_end", ["not_found", "empty"])
+def test_a_list_that_gets_shorter_while_it_is_read(emulator: Emulator, past_end: str) -> None:
+    """Field note "page past the end": the page that was the last one is gone when it is asked for."""
+    emulator.configure(other_writer="deletes", past_end=past_end)
+    emulator.seed(labels=[f"keep-{number}" for number in range(24)])
+    emulator.seed(2)
+    result = go(emulator, monitor_client_info, page_size=25)
+    assert [client["label"] for client in result["clients"] if client["label"].startswith("keep")] == [
+        f"keep-{number}" for number in range(24)
+    ]
+
+
+@pytest.mark.parametrize("order", ["oldest", "newest"])
+@pytest.mark.parametrize("writer", ["creates", "deletes", "both"])
+def test_a_list_that_changes_while_it_is_read(emulator: Emulator, writer: str, order: str) -> None:
+    """Field note "a list that changes while it is read": nobody is there twice, and no label is created again."""
+    emulator.seed(100)
+    wanted = [f"web{number:02}" for number in range(60)]
+    emulator.seed(labels=wanted[:50])
+    emulator.configure(other_writer=writer, list_order=order)
+    result = go(emulator, monitor_clients, labels=wanted, page_size=25)
+    assert result["failures"] == {}
+    assert result["created"] == wanted[50:]
+    assert list(result["clients"]) == wanted
+    assert len({client["id"] for client in result["clients"].values()}) == 60
+    real = {client["label"]: client["id"] for client in emulator.clients()}
+    assert {label: client["id"] for label, client in result["clients"].items()} == {
+        label: real[label] for label in wanted
+    }
+    assert len(result["account_labels"]) == len(set(result["account_labels"]))
+
+
+def test_apps_are_booleans(emulator: Emulator) -> None:
+    """Field note "apps": 0 and 1 in the answer to a create."""
+    emulator.configure(apps_as_integers=True, extra_fields=True)
+    apps = go(emulator, monitor_client, label="web1")["client"]["apps"]
+    assert all(type(value) is bool for value in apps.values())
+    assert set(apps) == {"apache", "mysql", "nginx", "postgresql"}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "field"),
+    [
+        (monitor_client_info, "clients", "tags"),
+        (monitor_subscription_info, "subscriptions", "retention_days"),
+        (region_info, "regions", "site_type"),
+    ],
+)
+def test_unknown_fields_are_passed_on(emulator: Emulator, module: Module, name: str, field: str) -> None:
+    """Field note "unknown fields"."""
+    emulator.seed(1)
+    emulator.configure(extra_fields=True)
+    assert all(field in item for item in go(emulator, module)[name])
+
+
+@pytest.mark.parametrize("plan_null", ["unchanged", "refused"])
+def test_a_service_that_does_not_switch_to_free(emulator: Emulator, plan_null: str) -> None:
+    """Field note "plan null"."""
+    emulator.configure(plan_null=plan_null)
+    emulator.set_plan("monitor-10")
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_plan, subscription="free")
+    words = {"unchanged": "the service confirmed 'monitor-10' instead", "refused": "monitor_subscription must be one"}
+    assert str(failed.value).startswith("Could not switch the plan to free: ")
+    assert words[plan_null] in str(failed.value)
+
+
+def test_a_label_that_the_service_refuses_is_told_in_its_words(emulator: Emulator) -> None:
+    """Field note "label": only the length is checked here."""
+    emulator.configure(strict_labels=True)
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=["web1", "web 2"])
+    assert list(failed.value.details["failures"]) == ["web 2"]
+    assert failed.value.details["created"] == ["web1"]
+    assert "label: label may hold only letters, digits, hyphens and underscores." in str(failed.value)
+
+
+@pytest.mark.parametrize("error_field", ["empty", "missing", "null"])
+def test_errors_without_a_field(emulator: Emulator, error_field: str) -> None:
+    """Field note "errors"."""
+    emulator.configure(error_field=error_field)
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client_info, base_url=emulator.base_url.replace("/v4", "/v9"))
+    assert failed.value.status == 404
+    assert "None" not in str(failed.value)
+
+
+def test_capacity_of_the_free_plan_is_told_in_the_services_words(emulator: Emulator) -> None:
+    """Field note "too many clients for the plan"."""
+    emulator.configure(free_limit=2)
+    result: Result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], allow_failures=True)
+    assert len(result["created"]) == 2
+    (reason,) = result["failures"].values()
+    assert "Your subscription does not include any more clients." in reason
+    assert result["changed"] is True
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_the_capacity_check_is_left_to_the_service_without_the_grant(emulator: Emulator, status: int) -> None:
+    """Field note "plan view without the grant"."""
+    emulator.configure(forbidden_status=status)
+    result = go(emulator, monitor_clients, token="no_plan", labels=["web1"])
+    assert result["created"] == ["web1"]
+    (warning,) = result["warnings"]
+    assert warning.startswith("Whether the plan has room for the new clients was not checked. Could not read the plan")
+    assert go(emulator, monitor_clients, token="no_plan", labels=["web1"])["warnings"] == []
