@@ -204,8 +204,9 @@ SOURCES = """
 
 def test_connection_from_module_defaults_and_variables(controller: Controller) -> None:
     url, token = controller.service.base_url, controller.service.tokens["read_write"]
+    nowhere = "http://127.0.0.1:1/v4"
     wrong = {
-        "MONITOR_BASE_URL": "http://127.0.0.1:1/v4",
+        "MONITOR_BASE_URL": nowhere,
         "MONITOR_API_TOKEN": "not-a-token",
         "MONITOR_RETRY_TIMEOUT": "0",
     }

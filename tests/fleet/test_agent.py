@@ -1,0 +1,143 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The agent itself: packages, installer and service, in check mode and for real; and taking hosts out again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.fleet.runs import Controller
+
+INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
+HANDLER = "Restart the monitoring agent"
+# ansible.builtin.service takes what systemctl says where systemd seems to run, and the init script where not.
+SERVICE = """cat > /etc/init.d/monitor-agent <<'END'
+#!/bin/sh
+[ "$1" = status ] && exit 0
+echo "$1" >> /opt/agent.log
+END
+chmod 755 /etc/init.d/monitor-agent; rm -f /opt/agent.log"""
+
+
+def restarts(controller: Controller, host: str) -> str:
+    return controller.hosts[host].run("cat /opt/agent.log 2>/dev/null; rm -f /opt/agent.log; :")
+
+
+def test_installer_gets_the_code_once(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_install_command"] = INSTALL
+    controller.group_vars["monitor_agent_install_creates"] = "/opt/agent"
+    check = controller.run("monitor.cloud.rollout", "--check")
+    assert check.code == 0, check.output
+    assert check.changed_hosts("Run the agent's installer") == set(controller.hosts)
+    assert controller.hosts["web-1"].facts("/opt/agent") == ""
+    run = controller.run()
+    assert run.changed_hosts("Run the agent's installer") == set(controller.hosts), run.output
+    codes = {client["label"]: client["install_code"] for client in controller.service.clients()}
+    assert {name: host.read("/opt/agent/code") for name, host in controller.hosts.items()} == {
+        name: f"{codes[name]}\n" for name in controller.hosts
+    }
+    again = controller.run()
+    assert again.changed_hosts("Run the agent's installer") == set()
+
+
+def test_a_failing_installer_says_why_and_shows_no_code(controller: Controller) -> None:
+    controller.host_vars["db-1"] = {"monitor_agent_install_command": 'echo "no room for $MONITOR_INSTALL_CODE"; exit 3'}
+    run = controller.run()
+    assert set(run.failures()) == {"db-1"}
+    assert "no room for <install_code>" in run.failures()["db-1"]
+    assert "exit code 3" in run.failures()["db-1"]
+
+
+def test_packages_of_one_host_only(controller: Controller) -> None:
+    controller.host_vars["db-2"] = {"monitor_agent_packages": ["bash"]}
+    for options in (["--check"], []):
+        run = controller.run("monitor.cloud.rollout", *options)
+        assert run.code == 0, run.output
+        assert run.statuses("Install the agent's packages") == {"db-2": "ok"}
+
+
+def test_service_is_restarted_where_something_changed(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_service"] = "monitor-agent"
+    check = controller.run("monitor.cloud.rollout", "--check")
+    assert check.code == 0, f"a service that is not there yet stops no check: {check.output}"
+    assert check.changed_hosts(HANDLER) == set(controller.hosts)
+    for host in controller.hosts.values():
+        host.run(SERVICE)
+    run = controller.run()
+    assert run.code == 0, run.output
+    assert run.changed_hosts(HANDLER) == set(controller.hosts)
+    assert all("start" in restarts(controller, name) for name in controller.hosts)
+    controller.hosts["db-1"].run("chmod 644 /etc/monitor/agent.conf")
+    run = controller.run()
+    assert run.changed_hosts(HANDLER) == {"db-1"}
+    assert {name: bool(restarts(controller, name)) for name in controller.hosts} == {
+        name: name == "db-1" for name in controller.hosts
+    }
+
+
+def test_service_of_one_host_only(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_service"] = ""
+    controller.host_vars["web-2"] = {"monitor_agent_service": "monitor-agent"}
+    controller.hosts["web-2"].run(SERVICE)
+    run = controller.run()
+    assert run.code == 0, run.output
+    assert run.changed_hosts(HANDLER) == {"web-2"}
+
+
+def labels(controller: Controller) -> list[str]:
+    return sorted(str(client["label"]) for client in controller.service.clients())
+
+
+def test_retire_hosts(controller: Controller) -> None:
+    controller.run()
+    check = controller.run("monitor.cloud.retire", "-e", "target=web-*", "--check", "--diff")
+    assert check.code == 0, check.output
+    assert check.changed_hosts() == {"web-1", "web-2"}
+    assert check.writes() == []
+    run = controller.run("monitor.cloud.retire", "-e", "target=web-*")
+    assert run.code == 0, run.output
+    assert run.changed_hosts() == {"web-1", "web-2"}
+    assert labels(controller) == ["db-1", "db-2"]
+    assert [host.read() is None for host in controller.hosts.values()] == [True, True, False, False]
+    again = controller.run("monitor.cloud.retire", "-e", "target=web-*")
+    assert again.code == 0, again.output
+    assert {event.status for event in again.events} <= {"ok", "skipped"}
+
+
+def test_retire_keeps_the_client_of_a_host_that_it_can_not_reach(controller: Controller) -> None:
+    controller.run()
+    controller.host_vars["web-1"] = {"ansible_host": "127.0.77.250"}
+    run = controller.run("monitor.cloud.retire", "-e", "target=web-*")
+    assert run.code == 4
+    assert labels(controller) == ["db-1", "db-2", "web-1"]
+
+
+def test_retire_clients_of_hosts_that_are_gone(controller: Controller) -> None:
+    controller.service.seed(labels=["gone-1", "gone-2", "other"])
+    gone = json.dumps({"labels": ["gone-1", "gone-2"]})
+    check = controller.run("monitor.cloud.retire", "-e", gone, "--check")
+    assert check.code == 0, check.output
+    assert check.writes() == []
+    run = controller.run("monitor.cloud.retire", "-e", gone)
+    assert run.code == 0, run.output
+    assert labels(controller) == ["other"]
+    assert controller.run("monitor.cloud.retire", "-e", gone).writes() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [((), "Say what to retire"), (("target=all", "retire_limit=3"), "more than retire_limit (3)")],
+    ids=["neither given", "over the limit"],
+)
+def test_retire_refuses(controller: Controller, options: tuple[str, ...], words: str) -> None:
+    controller.run()
+    run = controller.run("monitor.cloud.retire", *(part for option in options for part in ("-e", option)))
+    assert run.code == 2
+    assert all(words in message for message in run.failures().values())
+    assert run.calls() == []
+    assert labels(controller) == sorted(controller.hosts)
+    assert all(host.read() for host in controller.hosts.values())

@@ -1,0 +1,279 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fleet of twelve hosts, each broken in a way of its own: what audit, adopt and prune make of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.fleet import hosts as fleet
+from ansible_collections.monitor.cloud.tests.fleet.runs import Controller, Run
+
+STRANGE = "11111111-2222-3333-4444444444444444"
+EXPECTED = {
+    "gone-1": ["unreachable"],
+    "clone-1": ["foreign_key", "shared_key"],
+    "new-name": ["foreign_key", "not_registered"],
+    "strange-1": ["unknown_key", "shared_key", "not_registered"],
+    "strange-2": ["unknown_key", "shared_key", "wrong_permissions"],
+    "cloned-1": ["shared_key"],
+    "fresh-1": ["not_registered", "not_configured"],
+    "empty-1": ["not_configured"],
+    "closed-1": ["unverifiable"],
+    "edited-1": ["outdated"],
+    "open-1": ["wrong_permissions"],
+    "ok-1": ["ok"],
+}
+UNREGISTERED = {"new-name", "strange-1", "fresh-1"}
+ORPHANS = ["old-name", "retired-1", "retired-2"]
+LOOK = "Look at the host"
+# Everything that a look could touch: names, permissions, owners and times of change.
+SNAPSHOT = "find /etc/monitor -exec stat -c '%n %f %u %g %s %y %z' {} + 2>/dev/null | sort"
+
+
+@pytest.fixture(scope="module")
+def twelve(workshop: tuple[Path, Path]) -> Iterator[list[fleet.Host]]:
+    """Eleven running hosts; the twelfth is only in the inventory."""
+    place, keys = workshop
+    started = fleet.start([name for name in EXPECTED if name != "gone-1"], place, keys, first_address=150)
+    yield started
+    for host in started:
+        host.stop()
+
+
+@pytest.fixture
+def broken(controllers: Callable[..., Controller], twelve: list[fleet.Host], emulator: Emulator) -> Controller:
+    """The controller of the fleet, all of it broken."""
+    controller = controllers(*twelve)
+    controller.host_vars["gone-1"] = {"ansible_host": "127.0.77.249", "ansible_port": 1}
+    emulator.seed(labels=[*(name for name in EXPECTED if name not in UNREGISTERED), *ORPHANS])
+    emulator.set_plan("monitor-10")
+    for name in ("ok-1", "cloned-1", "edited-1", "open-1"):
+        controller.hosts[name].write(text_of(emulator, name))
+    controller.hosts["clone-1"].write(text_of(emulator, "cloned-1"))
+    controller.hosts["new-name"].write(text_of(emulator, "old-name"))
+    controller.hosts["strange-1"].write(f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n")
+    controller.hosts["strange-2"].write(f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n", mode="0640")
+    controller.hosts["empty-1"].write("# to be done\n")
+    controller.hosts["edited-1"].run("echo '# edited' >> /etc/monitor/agent.conf")
+    controller.hosts["open-1"].run("chmod 0644 /etc/monitor/agent.conf")
+    controller.hosts["closed-1"].run("mkdir -p /etc/monitor/agent.conf")
+    return controller
+
+
+def text_of(service: Emulator, label: str) -> str:
+    """A host's file as the role writes it for a client."""
+    client = next(client for client in service.clients() if client["label"] == label)
+    return f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
+
+
+def snapshots(controller: Controller) -> dict[str, str]:
+    """What there is on each host."""
+    return {name: host.run(SNAPSHOT) for name, host in controller.hosts.items()}
+
+
+def secrets(service: Emulator) -> set[str]:
+    """Every key and code that there is."""
+    found = {str(client[field]) for client in service.clients() for field in ("api_key", "install_code")}
+    return {*found, STRANGE, STRANGE[::-1], *service.tokens.values()}
+
+
+def audit(controller: Controller, *options: str, **environment: str) -> tuple[Run, dict[str, list[str]]]:
+    """Audit into files beside the inventory; the states by host."""
+    files = {kind: f"-e monitor_agent_audit_{kind}=audit.{kind}".split() for kind in ("json", "junit", "html")}
+    written = controller.place / "audit.json"
+    written.unlink(missing_ok=True)
+    run = controller.run(
+        "monitor.cloud.audit", *(part for pair in files.values() for part in pair), *options, **environment
+    )
+    hosts = json.loads(written.read_text(encoding="utf-8"))["hosts"] if written.exists() else []
+    return run, {host["host"]: host["states"] for host in hosts}
+
+
+def test_every_state_at_once(broken: Controller) -> None:
+    before = snapshots(broken)
+    run, states = audit(broken, "-vvv")
+    assert run.code == 0, run.output
+    assert states == EXPECTED
+
+    document = json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))
+    found = {host["host"]: host for host in document["hosts"]}
+    assert document["orphans"] == ORPHANS
+    assert {name: found[name]["owner_label"] for name in ("clone-1", "new-name", "strange-1", "ok-1")} == {
+        "clone-1": "cloned-1",
+        "new-name": "old-name",
+        "strange-1": None,
+        "ok-1": "ok-1",
+    }
+    assert {name: host["shared_with"] for name, host in found.items() if host["shared_with"]} == {
+        "clone-1": ["cloned-1"],
+        "cloned-1": ["clone-1"],
+        "strange-1": ["strange-2"],
+        "strange-2": ["strange-1"],
+    }
+    account = {name: document["account"][name] for name in ("plan", "clients_used", "clients_missing")}
+    assert account == {"plan": "monitor-10", "clients_used": 12, "clients_missing": 3}
+    assert document["account"]["next_tier"]["id"] == "monitor-40"
+
+    # Nothing was changed, and nothing but the account read, once.
+    assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
+    assert snapshots(broken) == before
+    assert not any(event.status == "changed" for event in run.events)
+
+
+def test_all_forms_agree_and_hold_no_key(broken: Controller) -> None:
+    run, states = audit(broken, "-vvv")
+    first = {name: found[0] for name, found in states.items()}
+    cases = ElementTree.parse(broken.place / "audit.junit").iter("testcase")
+    assert {case.get("name"): next((one.get("type") for one in case), "ok") for case in cases} == first
+    page = (broken.place / "audit.html").read_text(encoding="utf-8")
+    assert dict(re.findall(r'<tr data-state="(\w+)"><th scope="row">([^<]+)', page)) == {
+        state: name for name, state in first.items() if list(first.values()).count(state) == 1
+    } | {state: name for name, state in first.items()}
+    table = run.output[run.output.index("\nHOST ") :]
+    table = table[: table.index("\nok: [")]
+    assert dict(re.findall(r"^(\S+-\w+)  +(\w+)", table, re.MULTILINE)) == first
+    assert max(map(len, table.splitlines())) <= 100
+    everything = (
+        run.output
+        + str(run.events)
+        + "".join((broken.place / f"audit.{kind}").read_text(encoding="utf-8") for kind in ("json", "junit", "html"))
+    )
+    assert not {secret for secret in secrets(broken.service) if secret in everything}
+
+
+def test_each_host_costs_one_task(broken: Controller) -> None:
+    run, _states = audit(broken)
+    first = next(event.host for event in run.events)
+    tasks = {name: [event.task for event in run.events if event.host == name] for name in EXPECTED}
+    assert {name: len(tasks[name]) for name in EXPECTED if name != first} == dict.fromkeys(set(EXPECTED) - {first}, 1)
+
+
+def test_a_token_that_may_only_read(broken: Controller) -> None:
+    token = broken.service.tokens["read_only"]
+    run, states = audit(broken, "--check", MONITOR_API_TOKEN=token)
+    assert run.code == 0, run.output
+    hidden = {name: states[name] for name in ("ok-1", "edited-1", "clone-1", "cloned-1", "strange-1", "open-1")}
+    assert hidden == {
+        "ok-1": ["unverifiable"],
+        "edited-1": ["unverifiable"],
+        "clone-1": ["shared_key", "unverifiable"],
+        "cloned-1": ["shared_key", "unverifiable"],
+        "strange-1": ["shared_key", "not_registered", "unverifiable"],
+        "open-1": ["unverifiable", "wrong_permissions"],
+    }
+    assert {name for name, found in states.items() if "not_registered" in found} == UNREGISTERED
+    assert run.writes() == []
+
+
+def test_without_the_grant_for_the_plan(broken: Controller) -> None:
+    token = broken.service.tokens["no_plan"]
+    run, states = audit(broken, MONITOR_API_TOKEN=token)
+    assert run.code == 0, run.output
+    assert states == EXPECTED
+    account = json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))["account"]
+    assert account["plan"] is None and "account_access" in account["problem"]
+
+
+def test_some_hosts_only_and_drift_is_a_failure(broken: Controller) -> None:
+    drift = "-e", "monitor_agent_audit_fail_on_drift=true"
+    run, states = audit(broken, "--limit", "ok-1,clone-1", "--check", *drift)
+    assert run.code == 2
+    assert states == {"clone-1": ["foreign_key"], "ok-1": ["ok"]}
+    # Hosts that the limit leaves out are not gone.
+    assert json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))["orphans"] == ORPHANS
+    assert "1 foreign_key, 3 clients without a host" in "".join(run.failures().values())
+
+    mine = "-e", "monitor_agent_audit_orphan_pattern=web.*"
+    run, states = audit(broken, "--limit", "ok-1", *drift, *mine)
+    assert run.code == 0, run.output
+    assert states == {"ok-1": ["ok"]}
+
+
+@pytest.mark.parametrize("strategy", ["free", "ansible.builtin.host_pinned"])
+def test_other_strategies_are_refused(broken: Controller, strategy: str) -> None:
+    play = broken.play(
+        f"- hosts: ok-1,open-1\n  gather_facts: false\n  strategy: {strategy}\n  tasks:\n    - ansible.builtin.import_role:\n"
+        "        name: monitor.cloud.monitor_agent\n        tasks_from: audit\n"
+    )
+    run = broken.run(play)
+    assert run.code == 2
+    assert f"which the strategy '{strategy}' does not do" in run.output
+    assert run.calls() == []
+
+
+def test_in_batches(broken: Controller) -> None:
+    play = broken.play(
+        "- hosts: all\n  gather_facts: false\n  serial: 5\n  tasks:\n    - ansible.builtin.import_role:\n"
+        "        name: monitor.cloud.monitor_agent\n        tasks_from: audit\n        rolespec_validate: false\n"
+        "      vars:\n        monitor_agent_audit_json: audit.json\n        monitor_agent_audit_fail_on_drift: true\n"
+    )
+    run = broken.run(play)
+    assert run.code == 2
+    hosts = json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))["hosts"]
+    assert {host["host"]: host["states"] for host in hosts} == EXPECTED
+    assert run.output.count("\nHOST ") == 1
+
+
+def test_adopt(broken: Controller) -> None:
+    before = snapshots(broken)
+    check = broken.run("monitor.cloud.adopt", "--check", "--diff")
+    assert check.code == 0, check.output
+    assert check.writes() == []
+    assert re.search(r"^new-name +adopt +Client 'old-name' gets the label 'new-name'\.$", check.output, re.MULTILINE)
+    assert re.search(r"^clone-1 +conflict +", check.output, re.MULTILINE)
+
+    key = text_of(broken.service, "old-name")
+    run = broken.run("monitor.cloud.adopt")
+    assert run.code == 0, run.output
+    assert run.writes() == ["update_client new-name"]
+    assert text_of(broken.service, "new-name") == key
+    assert snapshots(broken) == before
+
+    again = broken.run("monitor.cloud.adopt")
+    assert (again.code, again.writes()) == (0, [])
+    _run, states = audit(broken, "--limit", "new-name")
+    assert states == {"new-name": ["ok"]}
+
+
+def test_prune(broken: Controller) -> None:
+    def labels() -> set[str]:
+        return {client["label"] for client in broken.service.clients()}
+
+    there = labels()
+    refusals = {
+        ("-e", "prune_pattern=retired.*", "--limit", "ok-1"): "Run this without --limit",
+        (): "-e prune_pattern=",
+        ("-e", "prune_pattern=retired.*", "-e", "prune_limit=1"): "more than prune_limit (1)",
+    }
+    for options, words in refusals.items():
+        run = broken.run("monitor.cloud.prune", *options)
+        assert run.code == 2 and words in run.output, run.output
+        assert run.writes() == []
+    check = broken.run("monitor.cloud.prune", "--check", "-e", "prune_pattern=retired.*")
+    assert check.code == 0 and "2 clients without a host: retired-1, retired-2" in check.output, check.output
+    assert labels() == there
+
+    run = broken.run("monitor.cloud.prune", "-e", "prune_pattern=retired.*")
+    assert run.code == 0, run.output
+    # Nobody was registered on the way, and what does not match stays.
+    assert labels() == there - {"retired-1", "retired-2"}
+    assert broken.run("monitor.cloud.prune", "-e", "prune_pattern=retired.*").writes() == []
+
+
+def test_the_steps_of_the_report_mend_the_fleet(broken: Controller) -> None:
+    broken.service.set_plan("monitor-40")
+    broken.hosts["closed-1"].run("rm -r /etc/monitor/agent.conf")
+    assert broken.run("monitor.cloud.adopt").code == 0
+    assert broken.run("monitor.cloud.rollout", "--limit", "!gone-1").code == 0
+    _run, states = audit(broken)
+    assert states == {name: ["unreachable"] if name == "gone-1" else ["ok"] for name in EXPECTED}

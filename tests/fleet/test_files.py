@@ -1,0 +1,170 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What may stand where the configuration belongs, and how it is to be owned and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.fleet.hosts import CONFIG, Host
+from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
+
+RIGHT = "regular file 600 root root"
+
+
+@pytest.fixture
+def one(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
+    """A controller for a single host, web-1."""
+    return controllers(running[0])
+
+
+def host(controller: Controller) -> Host:
+    return controller.hosts["web-1"]
+
+
+def key(controller: Controller) -> str:
+    return str(controller.service.clients()[0]["api_key"])
+
+
+def assert_converges(controller: Controller, *, owner: str = "no_file") -> None:
+    """Check mode foresees a change and does nothing, the run does it, the next finds nothing to do."""
+    before = host(controller).facts()
+    check = controller.run("monitor.cloud.rollout", "--check", "--diff")
+    assert check.statuses() == {"web-1": "changed"}, check.output
+    assert host(controller).facts() == before
+    run = controller.run("monitor.cloud.rollout", "--diff")
+    assert run.statuses() == {"web-1": "changed"}, run.output
+    assert run.of(CONFIGURE)["web-1"].result["key_owner"] == owner
+    assert f"api_key={key(controller)}" in (host(controller).read() or "")
+    assert controller.run().statuses() == {"web-1": "ok"}
+    assert host(controller).run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
+
+
+def assert_refused(controller: Controller, words: str, prepare: str) -> None:
+    """Check mode and run fail alike, say why, and leave things as they are."""
+    host(controller).run(prepare)
+    before = host(controller).facts()
+    for options in (["--check"], []):
+        run = controller.run("monitor.cloud.rollout", *options)
+        assert words in run.failures()["web-1"], run.output
+        assert host(controller).facts() == before
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        "mkdir -p /etc/monitor",
+        "rm -rf /etc/monitor",
+        "mkdir -p /etc/monitor; echo old > /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf",
+        "mkdir -p /etc/monitor; ln -s nowhere /etc/monitor/agent.conf",
+        "mkdir -p /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf",
+    ],
+    ids=["nothing", "no directory", "link", "dangling link", "link to a directory"],
+)
+def test_new_file(one: Controller, prepare: str) -> None:
+    host(one).run(prepare)
+    assert_converges(one, owner="no_key" if "old" in prepare else "no_file")
+    assert host(one).facts() == RIGHT
+    if "old" in prepare:
+        assert host(one).read("/etc/monitor/elsewhere") == "old\n", "what the link pointed at is left alone"
+
+
+def test_directory_in_its_place_is_refused(one: Controller) -> None:
+    assert_refused(one, "is a directory", f"mkdir -p {CONFIG}")
+
+
+def test_device_in_its_place_is_refused(one: Controller) -> None:
+    assert_refused(one, "neither a file nor a link", f"mkdir -p /etc/monitor; mkfifo {CONFIG}")
+
+
+def test_read_only_file_system_is_refused(one: Controller) -> None:
+    assert_refused(one, "can't be written", "mkdir -p /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
+
+
+def test_a_file_that_is_a_mount_is_written_in_place(one: Controller) -> None:
+    host(one).run(f"mkdir -p /etc/monitor; touch /tmp/inside {CONFIG}; mount --bind /tmp/inside {CONFIG}")
+    assert_converges(one, owner="no_key")
+    assert host(one).facts() == RIGHT
+
+
+@pytest.mark.parametrize(
+    ("wanted", "facts"),
+    [
+        ({"owner": "daemon"}, "regular file 600 daemon root"),
+        ({"owner": "1"}, "regular file 600 daemon root"),
+        ({"owner": "daemon", "group": "adm", "mode": "0640"}, "regular file 640 daemon adm"),
+        ({"group": "4"}, "regular file 600 root adm"),
+    ],
+    ids=["by name", "by number", "all", "group by number"],
+)
+def test_owner_group_and_mode(one: Controller, wanted: dict[str, str], facts: str) -> None:
+    one.group_vars.update({f"monitor_agent_config_{name}": value for name, value in wanted.items()})
+    assert_converges(one)
+    assert host(one).facts() == facts
+    host(one).run(f"chown bin:bin {CONFIG}; chmod 666 {CONFIG}")
+    assert_converges(one, owner="own")
+    assert host(one).facts() == facts
+
+
+def test_an_owner_that_is_not_there(one: Controller) -> None:
+    one.group_vars["monitor_agent_config_owner"] = "nobody-of-that-name"
+    run = one.run()
+    assert "nobody-of-that-name" in run.failures()["web-1"]
+    assert host(one).read() is None
+    assert host(one).run("ls -A /etc/monitor") == "", "nothing half-done is left"
+
+
+BACKUP = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - monitor.cloud.monitor_clients: {labels: [web-1], include_keys: true}
+      delegate_to: localhost
+      vars: {ansible_connection: local, ansible_python_interpreter: "{{ ansible_playbook_python }}"}
+      register: registered
+    - name: Configure the agent
+      monitor.cloud.agent_config:
+        path: /etc/monitor/agent.conf
+        content: "key: {{ client.api_key }} of {{ label }}"
+        registration: registered
+        backup: true
+"""
+
+
+def test_backup_and_content(one: Controller) -> None:
+    host(one).write("old\n", mode="0644")
+    book = one.play(BACKUP)
+    run = one.run(book)
+    assert run.statuses() == {"web-1": "changed"}, run.output
+    assert host(one).read() == f"key: {key(one)} of web-1"
+    kept = host(one).run("ls /etc/monitor/agent.conf.*~").strip()
+    assert host(one).read(kept) == "old\n"
+    assert one.run(book).statuses() == {"web-1": "ok"}
+
+
+def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
+    templates = one.place / "templates"
+    templates.mkdir()
+    (templates / "own.j2").write_text("[{{ label }}]\nkey = '{{ client.api_key | lower }}'\n{% include 'part.j2' %}\n")
+    (templates / "part.j2").write_text("host = {{ inventory_hostname }}")
+    role = "\n".join(["- hosts: all", "  gather_facts: false", "  roles: [monitor.cloud.monitor_agent]"])
+    one.group_vars["monitor_agent_config_template"] = "own.j2"
+    run = one.run(one.play(role))
+    assert run.code == 0, run.output
+    assert host(one).read() == f"[web-1]\nkey = '{key(one).lower()}'\nhost = web-1\n"
+    assert one.run(one.play(role)).statuses() == {"web-1": "ok"}
+    one.group_vars["monitor_agent_config_template"] = "api_key.j2"
+    run = one.run(one.play(role))
+    assert host(one).read() == f"{key(one)}\n", run.output
+
+
+def test_a_template_that_is_not_there_or_fails(one: Controller) -> None:
+    one.group_vars["monitor_agent_config_template"] = "nowhere.j2"
+    for options in (["--check"], []):
+        run = one.run("monitor.cloud.rollout", *options)
+        assert "nowhere.j2" in run.failures()["web-1"]
+    assert host(one).read() is None
