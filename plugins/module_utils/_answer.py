@@ -100,7 +100,11 @@ class Answer:
         except (ValueError, LookupError, TypeError):
             return []
         return [
-            {**error, "field": error.get("field"), "reason": self.clean(str(error.get("reason") or "no reason given"))}
+            {
+                **error,
+                "field": self.clean(str(error.get("field") or "")) or None,
+                "reason": self.clean(str(error.get("reason") or "no reason given")),
+            }
             for error in (errors if isinstance(errors, list) else [])
             if isinstance(error, dict)
         ]
@@ -110,8 +114,9 @@ class Answer:
         # JSON is not quoted, for it may hold keys.
         if "json" in kind or self.content.lstrip()[:1] in (b"{", b"["):
             return "JSON of an unknown shape"
-        text = self.content.decode("utf-8", "replace")[:_EXCERPT]
-        return f"not JSON but {self.clean(kind) or 'of no type'}, starting with {self.clean(text)!r}"
+        # Cleaned before it is cut: half a token would not be found.
+        text = self.clean(self.content.decode("utf-8", "replace"))[:_EXCERPT]
+        return f"not JSON but {self.clean(kind) or 'of no type'}, starting with {text!r}"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -1,0 +1,155 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Secrets stay where they belong: no token, key or install code in messages, results or counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan_info,
+)
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, go
+from ansible_collections.monitor.cloud.tests.contract.client.test_trouble_of_creates import FAULTS
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+_KINDS = [name for name in FAULTS if not name.startswith("429 in")]
+
+
+def _assert_no_secret(emulator: Emulator, shown: Any) -> None:
+    text = shown if isinstance(shown, str) else json.dumps(shown, default=str)
+    secrets = [*emulator.tokens.values()]
+    secrets += [client[name] for client in emulator.clients() for name in ("api_key", "install_code")]
+    assert len(secrets) > 3
+    assert [secret for secret in secrets if secret in text] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        (monitor_client, {"label": "web1"}),
+        (monitor_client, {"label": "new1"}),
+        (monitor_client, {"id": 1, "label": "www1"}),
+        (monitor_client, {"id": 1, "state": "absent"}),
+        (monitor_clients, {"labels": ["web1", "new1"], "renames": {"web2": "www2"}}),
+        (monitor_clients, {"labels": ["web1"], "prune": True, "prune_pattern": "web.*"}),
+        (monitor_clients, {"labels": ["web1"], "state": "absent"}),
+        (monitor_client_info, {}),
+        (monitor_client_info, {"id": 1}),
+        (monitor_plan_info, {}),
+    ],
+)
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_results_have_no_secret_unless_asked(
+    emulator: Emulator, module: Module, options: dict[str, Any], check_mode: bool
+) -> None:
+    seeded = emulator.seed(labels=["web1", "web2"])
+    result = go(emulator, module, check_mode=check_mode, **options)
+    _assert_no_secret(emulator, result)
+    assert not any(client["api_key"] in json.dumps(result) for client in seeded)
+    assert "api_key" not in json.dumps(result)
+
+
+@pytest.mark.parametrize("operation", ["list_clients", "create_client"])
+@pytest.mark.parametrize("name", _KINDS)
+def test_messages_of_failures_have_no_secret(emulator: Emulator, name: str, operation: str) -> None:
+    emulator.seed(labels=["web0"])
+    emulator.fault(**FAULTS[name], operation=operation, times=-1)
+    try:
+        result = go(emulator, monitor_clients, labels=["web1"], timeout=0.3, retry_timeout=0.1)
+    except MonitorError as failure:
+        result = {"msg": str(failure), "repr": repr(failure), "all": repr(vars(failure))}
+    _assert_no_secret(emulator, result)
+
+
+@pytest.mark.parametrize("kind", ["html", "text", "status"])
+def test_an_answer_that_echoes_the_token_is_redacted(emulator: Emulator, kind: str) -> None:
+    token = emulator.tokens["read_write"]
+    said = f"Bearer {token} is not welcome"
+    body: Any = {"errors": [{"field": "token", "reason": said}]} if kind == "status" else said
+    emulator.fault(kind=kind, status=400, body=body, operation="list_clients")
+    with pytest.raises(MonitorError) as failed:
+        go(emulator, monitor_client, label="web1")
+    assert "Bearer <token> is not welcome" in str(failed.value)
+    assert token not in repr(vars(failed.value))
+
+
+def test_half_a_token_at_the_end_of_an_excerpt_is_redacted(emulator: Emulator) -> None:
+    token = emulator.tokens["read_write"]
+    for start in range(40, 130, 15):
+        emulator.fault(kind="html", status=400, body="." * start + token + "." * 200, operation="list_clients")
+        with pytest.raises(MonitorError) as failed:
+            go(emulator, monitor_client, label="web1")
+        assert token[:12] not in str(failed.value)
+
+
+def test_the_field_of_an_error_is_cleaned_as_its_reason_is(emulator: Emulator) -> None:
+    token = emulator.tokens["read_write"]
+    body = {"errors": [{"field": f"of {token}\n", "reason": "a\nb"}]}
+    emulator.fault(kind="status", status=400, body=body, operation="list_clients")
+    with pytest.raises(MonitorError) as failed:
+        go(emulator, monitor_client, label="web1")
+    assert "the service answered 400: of <token>: a b (GET" in str(failed.value)
+
+
+def test_a_redirect_that_echoes_the_token_is_redacted(emulator: Emulator) -> None:
+    emulator.configure(redirect_to=f"https://sso.example.com/{emulator.tokens['read_write']}/login")
+    with pytest.raises(MonitorError) as failed:
+        go(emulator, monitor_client, label="web1")
+    assert "https://sso.example.com/<token>/login" in str(failed.value)
+
+
+def test_an_answer_cut_short_shows_no_key(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1"])
+    whole = {"data": emulator.clients(), "page": 1, "pages": 1, "results": 1}
+    cut = json.dumps(whole)[:-20]
+    emulator.fault(kind="html", status=200, body=cut, operation="list_clients", times=-1)
+    with pytest.raises(MonitorError) as failed:
+        go(emulator, monitor_client, label="web1", retry_timeout=0.1)
+    _assert_no_secret(emulator, str(failed.value))
+    assert "the answer was cut short" in str(failed.value)
+
+
+def test_details_of_a_failed_task_have_no_secret(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1"])
+    body = {"errors": [{"field": "label", "reason": "not this one"}]}
+    emulator.fault(kind="status", status=400, body=body, operation="create_client", match={"label": "web2"})
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=["web1", "web2", "web3"], include_keys=True)
+    assert failed.value.details["created"] == ["web3"]
+    assert "clients" not in failed.value.details
+    _assert_no_secret(emulator, failed.value.details)
+
+
+def _printed(emulator: Emulator, capsys: pytest.CaptureFixture[str], module: Any, **options: Any) -> dict[str, Any]:
+    """What the module prints as Ansible runs it."""
+    arguments = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"], **options}
+    with patch_module_args(arguments), pytest.raises(SystemExit):
+        module.main()
+    output: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return output
+
+
+def test_the_whole_output_of_a_module(emulator: Emulator, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even among the arguments that core adds; `api_usage` is there whether the task fails or not."""
+    emulator.seed(labels=["web1"])
+    output = _printed(emulator, capsys, monitor_clients, labels=["web1", "web2"])
+    _assert_no_secret(emulator, output)
+    assert output["changed"] is True
+    assert set(output["api_usage"]) == {"requests", "retries", "waited"}
+    assert "diff" not in output
+    emulator.fault(kind="status", status=400, operation="list_clients")
+    failed = _printed(emulator, capsys, monitor_clients, labels=["web1"], include_keys=True)
+    _assert_no_secret(emulator, failed)
+    assert failed["failed"] is True
+    assert failed["api_usage"]["requests"] == 1

@@ -1,0 +1,162 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What goes over the wire and what does not: tokens, redirects, headers, the environment's settings; odd answers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ansible.module_utils.ansible_release import __version__ as ansible_version
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError
+from ansible_collections.monitor.cloud.plugins.module_utils._version import VERSION
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, writes
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+
+def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
+    """Each operation, with a token at hand."""
+    go(emulator, monitor_clients, labels=["web1", "web2"])
+    go(emulator, monitor_clients, labels=["web2"], renames={"web1": "www1"})
+    go(emulator, monitor_client, id=1)
+    go(emulator, monitor_client, id=1, state="absent")
+    go(emulator, monitor_plan, subscription="monitor-3")
+    for tier in (None, "monitor-3"):
+        go(emulator, monitor_subscription_info, id=tier)
+    for identifier in (None, "us-west"):
+        go(emulator, region_info, id=identifier, include_availability=True)
+    private = re.compile(r"/v4/monitor/(clients.*|plan)")
+    log = emulator.requests()
+    assert len({entry["operation"] for entry in log}) == 13
+    assert all(entry["authorization"] is bool(private.fullmatch(entry["path"])) for entry in log)
+    assert {entry["token"] for entry in log} == {"read_write", None}
+
+
+def test_a_netrc_entry_is_not_used(emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login someone password else\nmachine localhost login someone password else\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    go(emulator, monitor_client, label="web1")
+    go(emulator, region_info)
+    assert [entry["token"] for entry in emulator.requests("list_clients")] == ["read_write"]
+    assert [entry["authorization"] for entry in emulator.requests("list_regions")] == [False]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed_but_named(emulator: Emulator, status: int) -> None:
+    target = emulator.base_url.replace("/v4", "/_emulator/requests")
+    address = target.replace("http://", "http://user:secret@")
+    emulator.configure(redirect_to=f"{address}?key=secret", redirect_status=status)
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client, label="web1")
+    expected = (
+        f"Could not list the clients: the service answered {status}, a redirect to '{target}', which is not followed "
+        "(GET /monitor/clients). Set base_url to the address that is meant."
+    )
+    assert str(failed.value) == expected
+    assert len(emulator.requests()) == 1
+
+
+def test_a_redirected_create_is_a_failure(emulator: Emulator) -> None:
+    location = {"Location": "https://elsewhere.example.com/"}
+    emulator.fault(kind="status", status=307, headers=location, operation="create_client")
+    with pytest.raises(ApiError, match="a redirect to 'https://elsewhere.example.com/', which is not followed"):
+        go(emulator, monitor_client, label="web1", retry_timeout=0.0)
+    assert emulator.clients() == []
+
+
+def test_the_user_agent_names_the_collection_and_core(emulator: Emulator) -> None:
+    go(emulator, monitor_client_info)
+    go(emulator, region_info, token=None)
+    expected = f"monitor.cloud/{VERSION} ansible-core/{ansible_version}"
+    assert {entry["user_agent"] for entry in emulator.requests()} == {expected}
+
+
+def test_one_connection_serves_a_task(emulator: Emulator) -> None:
+    go(emulator, monitor_clients, labels=["web1", "web2", "web3"], concurrency=1)
+    assert len({entry["connection"] for entry in emulator.requests()}) == 1
+
+
+def test_a_login_page_in_place_of_an_answer(emulator: Emulator) -> None:
+    """Field note "errors": 200 with a page of HTML."""
+    emulator.configure(login_page=True)
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client, label="web1")
+    expected = "Could not list the clients: the answer is not JSON but text/html, starting with"
+    assert str(failed.value).startswith(expected)
+    assert "Log in" in str(failed.value)
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize(
+    "body", [[], "text", 7, {}, {"data": {}}, {"data": [1]}, {"data": [{"id": 1}]}, {"data": [{}]}]
+)
+def test_json_of_another_shape(emulator: Emulator, body: object) -> None:
+    emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1)
+    with pytest.raises(ApiError, match="the answer is not of the documented shape: .*Check that base_url leads to the"):
+        go(emulator, monitor_client, label="web1")
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("page", [{"pages": "2"}, {"results": "many"}])
+def test_counts_that_are_none(emulator: Emulator, page: dict[str, object]) -> None:
+    body = {"data": [], "page": 1, "pages": 1, "results": 0, **page}
+    emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1)
+    with pytest.raises(ApiError, match="pages or results is not a number"):
+        go(emulator, monitor_client, label="web1")
+
+
+def test_a_wrong_token_is_called_that(emulator: Emulator) -> None:
+    """Field note "statuses": 401."""
+    for status, words in (
+        (401, "The token is missing, wrong or expired: check api_token"),
+        (403, "The token needs the"),
+    ):
+        emulator.configure(unauthenticated_status=status)
+        with pytest.raises(ApiError) as failed:
+            go(emulator, monitor_client, label="web1", api_token="wrong-token-0123456789")
+        assert words in str(failed.value)
+        assert "wrong-token" not in str(failed.value)
+
+
+def test_a_missing_scope_is_named(emulator: Emulator) -> None:
+    """Field note "statuses": 403."""
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client, token="read_only", label="web1", retry_timeout=1.0)
+    assert str(failed.value).startswith("Could not create client 'web1': the service answered 403: ")
+    assert str(failed.value).endswith("The token needs the scope monitor:read_write.")
+    emulator.set_token("nothing", scopes=[])
+    with pytest.raises(ApiError, match=r"The token needs the scope monitor:read_only\.$"):
+        go(emulator, monitor_client, token="nothing", label="web1")
+
+
+def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
+    """Field note "statuses": 404 on delete means that it is done."""
+    emulator.seed(labels=["web1", "web2"])
+    emulator.fault(kind="status", status=404, operation="delete_client", match={"label": "web1"})
+    result = go(emulator, monitor_clients, labels=["web1", "web2"], state="absent")
+    assert result["deleted"] == ["web1", "web2"]
+
+
+def test_no_proxy_for_loopback_is_the_environments_to_say(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(ApiError, match="the proxy gave no connection: .*Check the proxy settings"):
+        go(emulator, monitor_plan_info, retry_timeout=0.0)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert go(emulator, monitor_plan_info)["free"] is True
