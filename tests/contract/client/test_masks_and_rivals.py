@@ -1,0 +1,142 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Keys that the service masks, and two runs at once: no mask is taken for a key, no label gets two clients."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import Result, go, labels, writes
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+_SECRETS = {"api_key", "install_code"}
+_LOOKS_LIKE_A_KEY = "AAAAAAAA-BBBB-CCCC-DDDDEEEEFFFF0000"
+
+
+def _assert_masked(client: Result) -> None:
+    assert client["keys_masked"] is True
+    assert client["key_fingerprint"] is None
+    assert not _SECRETS & set(client)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        {"mask_text": "[REDACTED]"},
+        {"mask_text": "***"},
+        {"mask_text": ""},
+        {"mask_text": "*" * 35},
+        {"mask_text": _LOOKS_LIKE_A_KEY},
+        {"mask_kind": "missing"},
+        {"mask_kind": "cut_short"},
+    ],
+    ids=str,
+)
+def test_masks_are_seen_as_such_everywhere(emulator: Emulator, mask: dict[str, Any]) -> None:
+    """Field note "api_key, install_code"."""
+    emulator.seed(labels=["web1", "web2"])
+    emulator.configure(**mask)
+    listed = go(emulator, monitor_client_info, token="read_only", include_keys=True)["clients"]
+    many = go(emulator, monitor_clients, token="read_only", labels=["web1", "web2"], include_keys=True)
+    one = go(emulator, monitor_client, token="read_only", label="web1", include_keys=True)["client"]
+    for client in (*listed, *many["clients"].values(), one):
+        _assert_masked(client)
+    assert many["key_owners"] == {}
+    assert writes(emulator) == []
+
+
+def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
+    emulator.set_token("some", scopes=["monitor:read_write"], read_only_ids=[2])
+    result = go(emulator, monitor_clients, token="some", labels=["web1", "web2", "web3"], include_keys=True)
+    _assert_masked(result["clients"]["web2"])
+    assert sorted(result["key_owners"].values()) == ["web1", "web3"]
+    real = {client["label"]: client["api_key"] for client in emulator.clients()}
+    assert result["clients"]["web1"]["api_key"] == real["web1"]
+    assert result["clients"]["web3"]["api_key"] == real["web3"]
+
+
+@pytest.mark.parametrize("mask_text", ["[REDACTED]", _LOOKS_LIKE_A_KEY])
+def test_keys_masked_in_the_answer_to_a_create(emulator: Emulator, mask_text: str) -> None:
+    emulator.configure(mask_labels=["web1", "web2"], mask_text=mask_text)
+    result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], include_keys=True)
+    for label in ("web1", "web2"):
+        _assert_masked(result["clients"][label])
+    assert result["clients"]["web3"]["keys_masked"] is False
+
+
+def test_two_runs_at_once_make_one_client_for_each_label(emulator: Emulator) -> None:
+    """Field note "duplicate label": somebody else was faster; that client is adopted."""
+    wanted = [f"web{number:02}" for number in range(60)]
+    emulator.configure(latency_ms=2)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda dummy: go(emulator, monitor_clients, labels=wanted), range(4)))
+    assert labels(emulator) == wanted
+    created = [label for result in results for label in result["created"]]
+    assert sorted(created) == wanted
+    real = {client["label"]: client["id"] for client in emulator.clients()}
+    for result in results:
+        assert sorted(result["created"] + result["unchanged"]) == wanted
+        assert result["changed"] is bool(result["created"])
+        assert {label: client["id"] for label, client in result["clients"].items()} == real
+        assert result["account_labels"] == wanted
+
+
+@pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
+def test_somebody_faster_between_read_and_create(emulator: Emulator, settings: dict[str, Any]) -> None:
+    """The list does not show the clients yet when it is read, then their creates are refused."""
+    emulator.configure(**settings)
+    emulator.seed(labels=["web1", "web2"])
+    fault = {"kind": "status", "status": 200, "body": {"data": [], "page": 1, "pages": 1, "results": 0}}
+    emulator.fault(**fault, operation="list_clients")
+    result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"])
+    assert (result["created"], result["unchanged"]) == (["web3"], ["web1", "web2"])
+    assert len(emulator.requests("list_clients")) == 2
+    emulator.fault(**fault, operation="list_clients")
+    one = go(emulator, monitor_client, label="web2")
+    assert one["changed"] is False
+    assert one["client"]["id"] == 2
+
+
+def test_two_runs_that_delete_at_once(emulator: Emulator) -> None:
+    wanted = [seeded["label"] for seeded in emulator.seed(40)]
+    options: dict[str, Any] = {"labels": wanted, "state": "absent"}
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda dummy: go(emulator, monitor_clients, **options), range(2)))
+    assert all(result["failures"] == {} for result in results)
+    assert labels(emulator) == []
+
+
+def test_a_label_that_another_took_before_the_rename(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    only_first = {"data": emulator.clients()[:1], "page": 1, "pages": 1, "results": 1}
+    emulator.fault(kind="status", status=200, body=only_first, operation="list_clients")
+    with pytest.raises(TaskFailure, match="Could not rename client 1 to 'web2': the service answered 400: label: "):
+        go(emulator, monitor_clients, labels=[], renames={"web1": "web2"})
+    assert labels(emulator) == ["web1", "web2"]
+
+
+def test_one_labels_failure_does_not_stop_the_others(emulator: Emulator) -> None:
+    body = {"errors": [{"field": "label", "reason": "Not this one."}]}
+    emulator.fault(kind="status", status=400, body=body, operation="create_client", match={"label": "web2"}, times=-1)
+    wanted = ["web1", "web2", "web3", "web4"]
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=wanted)
+    assert failed.value.details["created"] == ["web1", "web3", "web4"]
+    expected = (
+        "1 label was not done. Could not create client 'web2': the service answered 400: label: Not this one. "
+        "(POST /monitor/clients). Of the others: created 3, renamed 0, deleted 0, unchanged 0. "
+        "Run again to do the rest."
+    )
+    assert str(failed.value) == expected
+    result = go(emulator, monitor_clients, labels=wanted, allow_failures=True)
+    assert list(result["failures"]) == ["web2"]
+    assert result["changed"] is False
+    assert sorted(result["clients"]) == ["web1", "web3", "web4"]
