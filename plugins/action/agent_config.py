@@ -66,10 +66,13 @@ class ActionModule(HostAction):
         registered = registered_client(options, task_vars, self.host_label(options, task_vars))
         if not self._task.check_mode:
             registered.check_readable()
+        unknown = registered.pending or registered.masked
+        # Rendered in any case: check mode has to find a template that fails.
+        text = self._render(options, registered, task_vars, sentinels=unknown)
         wanted = config.Wanted(
             label=registered.label,
             key_fingerprint=registered.key_fingerprint,
-            content=None if registered.pending or registered.masked else self._render(options, registered, task_vars),
+            content=None if unknown else text,
             owner=config.check_owner(options["owner"], "owner"),
             group=config.check_owner(options["group"], "group"),
             mode=config.file_mode(options["mode"]),
