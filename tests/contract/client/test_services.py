@@ -237,3 +237,21 @@ def test_the_capacity_check_is_left_to_the_service_without_the_grant(emulator: E
     (warning,) = result["warnings"]
     assert warning.startswith("Whether the plan has room for the new clients was not checked. Could not read the plan")
     assert go(emulator, monitor_clients, token="no_plan", labels=["web1"])["warnings"] == []
+
+
+@pytest.mark.parametrize("key_format", ["grouped_hex", "plain_hex"])
+def test_keys_are_opaque(emulator: Emulator, key_format: str) -> None:
+    """Field note "key format"."""
+    emulator.configure(key_format=key_format)
+    client = go(emulator, monitor_client, label="web1", include_keys=True)["client"]
+    assert client["keys_masked"] is False
+    assert [client[name] for name in ("api_key", "install_code")] == [
+        emulator.clients()[0][name] for name in ("api_key", "install_code")
+    ]
+
+
+def test_a_label_is_always_sent(emulator: Emulator) -> None:
+    """Field note "label on create": otherwise the service invents one."""
+    go(emulator, monitor_client, label="web1")
+    go(emulator, monitor_clients, labels=["web2"])
+    assert [entry["label"] for entry in emulator.requests("create_client")] == ["web1", "web2"]

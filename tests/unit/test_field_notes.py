@@ -1,0 +1,107 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each observation of how services behave has a test.
+
+The rows are those of the field notes, by topic. A row without a test, or with one that is gone, fails here.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
+
+_TESTS = Path(__file__).resolve().parents[1]
+_SERVICES = "contract/client/test_services.py"
+_CREATES = "contract/client/test_trouble_of_creates.py"
+_REST = "contract/client/test_trouble_of_the_rest.py"
+_RIVALS = "contract/client/test_masks_and_rivals.py"
+_WIRE = "contract/client/test_wire.py"
+
+# What the API client and the modules have to do with.
+FIELD_NOTES: dict[str, tuple[str, ...]] = {
+    "product word": (f"{_SERVICES}::test_another_product_word",),
+    "client update": (f"{_SERVICES}::test_a_service_that_renames_by_put_is_asked_once",),
+    "`api_key`, `install_code`": (
+        f"{_RIVALS}::test_masks_are_seen_as_such_everywhere",
+        f"{_RIVALS}::test_access_differs_from_client_to_client",
+        "fleet/test_keys.py::test_masked_keys_are_never_written",
+    ),
+    "`label`": (f"{_SERVICES}::test_a_label_that_the_service_refuses_is_told_in_its_words",),
+    "`label` on create": (f"{_SERVICES}::test_a_label_is_always_sent",),
+    "`apps`": (f"{_SERVICES}::test_apps_are_booleans",),
+    "unknown fields": (f"{_SERVICES}::test_unknown_fields_are_passed_on",),
+    "plan `null`": (f"{_SERVICES}::test_a_service_that_does_not_switch_to_free",),
+    "region availability of one region": (
+        "contract/client/test_info.py::test_one_region_shows_all_that_the_whole_list_shows",
+    ),
+    "`/regions/availability`": (f"{_SERVICES}::test_regions_are_asked_for_no_page_size",),
+    "`page_size`": (f"{_SERVICES}::test_page_size_falls_back_once",),
+    "page past the end": (f"{_SERVICES}::test_a_list_that_gets_shorter_while_it_is_read",),
+    "a list that changes while it is read": (f"{_SERVICES}::test_a_list_that_changes_while_it_is_read",),
+    "errors": (
+        f"{_SERVICES}::test_errors_without_a_field",
+        f"{_WIRE}::test_a_login_page_in_place_of_an_answer",
+        f"{_REST}::test_a_read_that_never_gets_through",
+    ),
+    "statuses": (
+        f"{_WIRE}::test_a_wrong_token_is_called_that",
+        f"{_WIRE}::test_a_missing_scope_is_named",
+        f"{_WIRE}::test_a_client_that_is_gone_when_it_is_deleted",
+        f"{_REST}::test_a_read_that_meets_trouble",
+    ),
+    "rate limit": (
+        f"{_REST}::test_rate_limit_in_seconds_is_obeyed_once_for_all_workers",
+        f"{_REST}::test_rate_limit_with_a_date_is_obeyed",
+        f"{_REST}::test_rate_limits_of_the_service_slow_a_fleet_down_but_lose_nothing",
+    ),
+    "duplicate label": (
+        f"{_RIVALS}::test_two_runs_at_once_make_one_client_for_each_label",
+        f"{_RIVALS}::test_somebody_faster_between_read_and_create",
+    ),
+    "too many clients for the plan": (
+        "contract/client/test_bad_input.py::test_more_labels_than_the_paid_plan_includes",
+        f"{_SERVICES}::test_capacity_of_the_free_plan_is_told_in_the_services_words",
+    ),
+    "plan view without the grant": (f"{_SERVICES}::test_the_capacity_check_is_left_to_the_service_without_the_grant",),
+    "lost answers": (f"{_CREATES}::test_a_create_that_meets_trouble",),
+    "key format": (f"{_SERVICES}::test_keys_are_opaque",),
+}
+# What hosts have to do with: tests/fleet.
+FIELD_NOTES_OF_HOSTS: dict[str, tuple[str, ...]] = {
+    "agents": (
+        "fleet/test_agent.py::test_installer_gets_the_code_once",
+        "fleet/test_agent.py::test_service_is_restarted_where_something_changed",
+        "fleet/test_files.py::test_template_of_the_user_and_the_bare_key",
+    ),
+    "cloned machines": (
+        "fleet/test_keys.py::test_cloned_hosts_are_told_and_mended",
+        "fleet/test_audit.py::test_every_state_at_once",
+    ),
+}
+_ALL = {**FIELD_NOTES, **FIELD_NOTES_OF_HOSTS}
+
+
+@pytest.mark.parametrize("row", _ALL)
+def test_the_row_has_its_tests(row: str) -> None:
+    assert _ALL[row]
+    for reference in _ALL[row]:
+        file, dummy, name = reference.partition("::")
+        tree = ast.parse((_TESTS / file).read_text())
+        functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        assert name in functions, f"{row}: {reference} is not there"
+
+
+def test_whatever_the_emulator_plays_is_in_the_table() -> None:
+    rows = {setting.metadata["row"] for setting in dataclasses.fields(Settings)}
+    assert rows - set(_ALL) == {"(the emulator itself)"}
+
+
+def test_all_rows_are_there() -> None:
+    assert len(_ALL) == 23
