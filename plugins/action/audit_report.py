@@ -95,7 +95,7 @@ def _write(path: str, text: str) -> str:
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=os.path.dirname(target), delete=False
+            "w", encoding="utf-8", errors="backslashreplace", dir=os.path.dirname(target), delete=False
         ) as stream:
             stream.write(text)
         umask = os.umask(0)

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Looks and accounts as an audit gets them, for the tests of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import Account, Finding, Look, Report, audit
+
+TIERS: tuple[dict[str, Any], ...] = tuple(
+    {"id": f"monitor-{size}", "label": f"Monitor {size}", "clients_included": size, "price": {"monthly": price}}
+    for size, price in ((3, 10.0), (10, 20), (40, 60.5))
+)
+
+
+def mark(label: str) -> str:
+    """The fingerprint of a client's key."""
+    return f"{label}-mark"
+
+
+def look(host: str, key_owner: str = "own", **facts: Any) -> Look:
+    """A host that was looked at; by default it carries its own key and all is well."""
+    if key_owner == "own":
+        facts = {"owner_label": host, "key_fingerprint": mark(host), **facts}
+    if key_owner == "other":
+        facts = {"key_fingerprint": mark(facts["owner_label"]), **facts}
+    return Look(host, host, {"label": host, "key_owner": key_owner, "differs": [], **facts})
+
+
+def unreachable(host: str) -> Look:
+    """A host that Ansible could not reach."""
+    return Look(host, host, {"unreachable": True, "msg": "Task failed: no\n route"})
+
+
+def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> Account:
+    """An account with clients of these labels, the keys of some of them masked."""
+    there, hidden = set(labels), set(masked)
+    return Account(
+        clients={label: {"id": 1, "keys_masked": label in hidden} for label in there},
+        labels=frozenset(there),
+        key_owners={mark(label): label for label in there - hidden},
+        **facts,
+    )
+
+
+def report(looks: Iterable[Look], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*") -> Report:
+    """An audit of these hosts; the inventory has others besides."""
+    hosts = list(looks)
+    everyone = {host: host for host in [*(one.host for one in hosts), *inventory]}
+    return audit(hosts, known, everyone, generated_at="2026-01-02T03:04:05Z", orphan_pattern=orphan_pattern)
+
+
+def states(made: Report) -> dict[str, tuple[str, ...]]:
+    """All states by host."""
+    return {finding.host: finding.states for finding in made.hosts}
+
+
+def details(made: Report) -> Mapping[str, str]:
+    """What is said of each host."""
+    return {finding.host: finding.detail for finding in made.hosts}
+
+
+def of(made: Report, host: str) -> Finding:
+    """What was found of a host."""
+    return next(finding for finding in made.hosts if finding.host == host)

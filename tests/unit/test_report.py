@@ -1,0 +1,194 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The report as table, JSON, JUnit XML and page: they agree, fit, and let nothing through that is not text."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import STATES, Look, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit_steps import Step, inventory_options, steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report_data import as_json, as_junit
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report_html import page
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report_table import WIDTH, table
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+from ansible_collections.monitor.cloud.tests.unit.audits import TIERS, account, look, report, unreachable
+
+SCHEMA = json.loads((CHECKOUT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
+NASTY = '<script>alert("1")</script> & \u2028 {{ style }} \x0b\udc80'
+
+
+def every_state(*more: Look) -> Report:
+    """A host in each state, and an orphan."""
+    seen = [
+        unreachable("gone"),
+        look("clone", "other", owner_label="web"),
+        look("renamed", "other", owner_label="old"),
+        look("stranger", "unknown", key_fingerprint="?"),
+        look("web"),
+        look("new", "no_file"),
+        look("empty", "no_key"),
+        Look("closed", "closed", {"msg": "no sudo"}),
+        look("edited", differs=["content"]),
+        look("open", differs=["mode"]),
+        look("fine"),
+        *more,
+    ]
+    hosts = {one.host for one in seen}
+    return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
+
+
+def made(of: Report, *sources: str) -> tuple[str, list[Step]]:
+    """The table and the steps."""
+    todo = steps(of, inventory_options(sources or ["inventory"]))
+    return table(of, todo), todo
+
+
+class Rows(HTMLParser):
+    """Reads host and state of each row of the page, and what elements it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.states: dict[str, str] = {}
+        self.tags: list[tuple[str, dict[str, Any]]] = []
+        self._state = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+        if tag == "tr":
+            self._state = dict(attributes).get("data-state") or ""
+
+    def handle_data(self, data: str) -> None:
+        if self._state and self.tags[-1][0] == "th":
+            self.states[data] = self._state
+            self._state = ""
+
+
+def test_all_forms_agree() -> None:
+    of = every_state()
+    expected = {finding.host: finding.state for finding in of.hosts}
+    assert set(expected.values()) == set(STATES)
+    text, todo = made(of)
+    reader = Rows()
+    reader.feed(page(of, todo))
+    assert reader.states == expected
+    assert {host["host"]: host["state"] for host in json.loads(as_json(of))["hosts"]} == expected
+    cases = ElementTree.fromstring(as_junit(of)).iter("testcase")
+    assert {case.get("name"): next((problem.get("type") for problem in case), "ok") for case in cases} == expected
+    columns = re.findall(r"^(\S+)  +(\w+)", text.split("\n\n")[0], re.MULTILINE)[1:]
+    assert {host: state for host, state in columns if state in STATES} == expected
+
+
+def test_the_document_is_as_its_schema_says() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    for of in (every_state(), report([], account([])), report([look("web")], account([], plan={}, tiers=TIERS))):
+        document = json.loads(as_json(of))
+        validator.validate(document)
+        # Everything that is there is described.
+        parts = [(SCHEMA, document), (SCHEMA["$defs"]["account"], document["account"])]
+        parts += [(SCHEMA["$defs"]["host"], host) for host in document["hosts"]]
+        for schema, part in parts:
+            assert set(part) == set(schema["properties"]) == set(schema["required"])
+
+
+def test_junit_counts_are_right() -> None:
+    root = ElementTree.fromstring(as_junit(every_state()))
+    suite = root[0]
+    counts = {name: int(suite.get(name, "")) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": 11, "failures": 9, "errors": 1, "skipped": 0}
+    assert len(list(suite.iter("failure"))) == 9
+    assert [case.get("name") for case in suite.iter("testcase") if case.find("error") is not None] == ["gone"]
+
+
+def test_the_table_fits() -> None:
+    hosts = [f"a-host-with-a-very-long-name-{number}.region.example.com" for number in range(60)]
+    of = report([look(host, "no_file") for host in hosts], account([f"orphan-{number}" for number in range(50)]))
+    for source in ("inventory", "/a/" + "long/" * 30 + "path", "h1,h2," * 200):
+        text, _todo = made(of, source, source)
+        assert max(map(len, text.splitlines())) <= WIDTH
+    assert all(host[:28] in text for host in hosts)
+
+
+def test_a_large_fleet_in_order_is_counted_not_listed() -> None:
+    names = [f"web-{number}" for number in range(2000)]
+    of = report([look(name, differs=["mode"] if name == "web-7" else []) for name in names], account(names))
+    text, _todo = made(of)
+    assert "web-7 " in text and "web-8" not in text
+    assert "Hosts: 2000 (1 wrong_permissions, 1999 ok)." in text
+
+
+def test_nothing_of_a_host_is_taken_for_markup() -> None:
+    of = every_state(Look(NASTY, NASTY, {"msg": NASTY}))
+    text = page(of, made(of)[1])
+    reader = Rows()
+    reader.feed(text)
+    assert [tag for tag, _attributes in reader.tags].count("script") == 1
+    assert "alert(" in text and "<script>alert" not in text
+    names = {str(case.get("name")) for case in ElementTree.fromstring(as_junit(of)).iter("testcase")}
+    assert any(name.startswith("<script>") for name in names)
+    assert "\\u2028" in as_json(of)
+
+
+def test_the_page_asks_for_nothing_from_elsewhere() -> None:
+    text = page(every_state(), made(every_state())[1])
+    reader = Rows()
+    reader.feed(text)
+    assert not [attributes for _tag, attributes in reader.tags if {"src", "href", "style", "onclick"} & set(attributes)]
+    policy = next(a["content"] for tag, a in reader.tags if tag == "meta" and "http-equiv" in a)
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "@import" not in text and "url(" not in text
+
+
+def test_each_finding_has_a_step_and_its_command() -> None:
+    of = every_state()
+    commands = {step.kind: step.shell for step in made(of, "my inventory.yml")[1]}
+    start = "ansible-playbook -i 'my inventory.yml' monitor.cloud"
+    assert commands == {
+        "unreachable": "ansible -i 'my inventory.yml' gone -m ansible.builtin.ping",
+        "foreign_key": f"{start}.rollout -e target=clone",
+        "renamed": f"{start}.adopt -e target=renamed",
+        "unknown_key": f"{start}.rollout -e target=stranger",
+        "shared_key": f"{start}.rollout -e target=clone",
+        "not_registered": f"{start}.rollout -e target=new",
+        "not_configured": f"{start}.rollout -e target=empty",
+        "unverifiable": f"{start}.audit -e target=closed",
+        "outdated": f"{start}.rollout -e target=edited",
+        "wrong_permissions": f"{start}.rollout -e target=open",
+        # Not the client that a renamed host is to keep.
+        "orphans": f'{start}.prune --check -e \'{{"prune_pattern": "older"}}\'',
+        "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=13",
+    }
+
+
+def test_commands_stay_short_enough_to_paste() -> None:
+    names = [f"web-{number:04}" for number in range(500)]
+    orphans = [f"old-{number}" for number in range(30)]
+    of = report([look(name, "no_file") for name in names], account([*names, *orphans]))
+    commands = {step.kind: step.command for step in made(of)[1]}
+    assert shlex.join(commands["not_configured"]) == "ansible-playbook -i inventory monitor.cloud.rollout"
+    assert json.loads(commands["orphans"][-1]) == {"prune_pattern": ".*", "prune_limit": 30}
+
+
+def test_a_label_is_no_pattern() -> None:
+    of = report([], account(["a.b", "a b", "(x"]))
+    pattern = json.loads(made(of)[1][0].command[-1])["prune_pattern"]
+    assert all(re.fullmatch(pattern, label) for label in ("a.b", "a b", "(x"))
+    assert not re.fullmatch(pattern, "aXb")
+
+
+def test_clones_under_masked_keys_are_not_told_who_is_right() -> None:
+    seen = [look(host, "unverifiable", key_fingerprint="same") for host in ("web", "db")]
+    todo = made(report(seen, account(["web", "db"], masked=["web", "db"])))[1]
+    assert [(step.kind, step.names) for step in todo] == [("clones", ("db", "web"))]
+    assert "monitor.cloud.audit" in todo[0].shell
