@@ -1,0 +1,149 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The inventory plugin against the emulator, by way of ansible-inventory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+COMMAND = Path(sys.executable).parent / "ansible-inventory"
+GROUPED: dict[str, Any] = {
+    "keyed_groups": [
+        {"key": "monitor_apps | dict2items | selectattr('value') | map(attribute='key')", "prefix": "app"},
+        {"key": "monitor_label | regex_replace('-.*', '')", "prefix": "kind"},
+    ],
+    "groups": {"masked": "monitor_key_fingerprint is none"},
+    "compose": {"ansible_host": "monitor_label ~ '.example.com'"},
+    "strict": True,
+}
+
+
+class Inventory:
+    """An inventory file in a directory of its own, and what ansible-inventory makes of it."""
+
+    def __init__(self, place: Path, emulator: Emulator) -> None:
+        self.place = place
+        self.emulator = emulator
+        self.token = "read_write"
+        (place / "ansible.cfg").write_text("[inventory]\nany_unparsed_is_failed = true\n", encoding="utf-8")
+
+    def run(self, *arguments: str, name: str = "account.monitor_clients.yml", **options: Any) -> tuple[int, str]:
+        """Exit code and output."""
+        path = self.place / name
+        path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("ANSIBLE_", "MONITOR_"))}
+        environment = {**inherited, "ANSIBLE_CONFIG": str(self.place / "ansible.cfg")}
+        done = subprocess.run(
+            [str(COMMAND), "-i", str(path), *arguments],
+            cwd=self.place,
+            env={**environment, **self.emulator.environment(self.token)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def listed(self, **options: Any) -> dict[str, Any]:
+        """The whole inventory."""
+        code, output = self.run("--list", "--export", **options)
+        assert code == 0, output
+        return dict(json.loads(output))
+
+
+@pytest.fixture
+def inventory(tmp_path: Path, emulator: Emulator) -> Inventory:
+    emulator.seed(labels=["web-1", "web-2", "db-1"])
+    return Inventory(tmp_path, emulator)
+
+
+def plain(value: Any) -> Any:
+    """A value as it was before ansible-inventory marked it as not to be rendered."""
+    return value["__ansible_unsafe"] if isinstance(value, dict) and "__ansible_unsafe" in value else value
+
+
+def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> None:
+    hosts = inventory.listed()["_meta"]["hostvars"]
+    assert set(hosts) == {"web-1", "web-2", "db-1"}
+    client = inventory.emulator.clients()[0]
+    web = {name: plain(value) for name, value in hosts["web-1"].items()}
+    assert set(web) == {f"monitor_{n}" for n in ("id", "label", "apps", "created", "updated", "key_fingerprint")}
+    assert (web["monitor_id"], web["monitor_label"]) == (client["id"], "web-1")
+    assert len(web["monitor_key_fingerprint"]) == 12
+    code, output = inventory.run("--list", "-vvvv")
+    assert code == 0
+    values = [str(client[field]) for client in inventory.emulator.clients() for field in ("api_key", "install_code")]
+    assert not [value for value in [*values, *inventory.emulator.tokens.values()] if value in output]
+
+
+def test_groups_and_names_are_composed(inventory: Inventory) -> None:
+    listed = inventory.listed(**GROUPED)
+    assert set(listed["kind_web"]["hosts"]) == {"web-1", "web-2"}
+    assert listed["kind_db"]["hosts"] == ["db-1"]
+    assert plain(listed["_meta"]["hostvars"]["db-1"]["ansible_host"]) == "db-1.example.com"
+    assert "masked" not in listed
+    inventory.token = "read_only"
+    listed = inventory.listed(**GROUPED)
+    assert set(listed["masked"]["hosts"]) == {"web-1", "web-2", "db-1"}
+
+
+def test_the_graph(inventory: Inventory) -> None:
+    code, output = inventory.run("--graph", **GROUPED)
+    assert code == 0
+    assert "  |--@kind_web:\n  |  |--web-1\n  |  |--web-2\n" in output
+
+
+def test_a_pattern_chooses(inventory: Inventory) -> None:
+    assert set(inventory.listed(label_pattern="web-.")["_meta"]["hostvars"]) == {"web-1", "web-2"}
+    code, output = inventory.run("--list", label_pattern="(")
+    assert code != 0 and "label_pattern" in output
+
+
+def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventory) -> None:
+    cached: dict[str, Any] = {
+        "cache": True,
+        "cache_plugin": "ansible.builtin.jsonfile",
+        "cache_connection": str(inventory.place / "c"),
+    }
+    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 3
+    inventory.emulator.seed(labels=["new-1"])
+    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 3
+    assert len(inventory.emulator.requests("list_clients")) == 1
+    inventory.token = "read_only"
+    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
+    inventory.token = "read_write"
+    assert inventory.run("--list", "--flush-cache", **cached)[0] == 0
+    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
+    text = "".join(path.read_text(encoding="utf-8") for path in (inventory.place / "c").iterdir())
+    values = [str(client[field]) for client in inventory.emulator.clients() for field in ("api_key", "install_code")]
+    assert "web-1" in text
+    assert not [value for value in [*values, *inventory.emulator.tokens.values()] if value in text]
+
+
+def test_the_token_may_be_a_template_and_a_wrong_one_is_named(inventory: Inventory) -> None:
+    (inventory.place / "token").write_text(inventory.emulator.tokens["read_only"], encoding="utf-8")
+    template = "{{ lookup('ansible.builtin.file', '" + str(inventory.place / "token") + "') }}"
+    assert len(inventory.listed(api_token=template)["_meta"]["hostvars"]) == 3
+    code, output = inventory.run("--list", api_token="wrong")
+    assert code != 0
+    assert "the service answered 401" in output
+
+
+@pytest.mark.parametrize("name", ["hosts.yml", "monitor_clients.yml", "a.monitor_clients.json"])
+def test_other_files_are_not_read(inventory: Inventory, name: str) -> None:
+    code, _output = inventory.run("--list", name=name)
+    assert code != 0
+    assert inventory.emulator.requests() == []
