@@ -13,6 +13,7 @@ import dataclasses
 import datetime
 import email.utils
 import json
+import math
 import typing as t
 import urllib.parse
 
@@ -125,7 +126,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if not given:
         return None
     try:
-        return max(0.0, float(given))
+        seconds = float(given)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     except ValueError:
         pass
     try:

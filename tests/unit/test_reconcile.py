@@ -1,0 +1,169 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What has to be done, decided from what is there: laws of a fleet, and the plan's tiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._plan import check_plan_fits, plan_change, plan_facts
+from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import (
+    Change,
+    Fleet,
+    by_label,
+    check_capacity,
+    create,
+    keep,
+    quoted,
+    reconcile_fleet,
+    rename,
+    renamed_client,
+)
+
+_LABEL = st.sampled_from([f"web{number}" for number in range(8)] + [f"db{number:02}" for number in range(4)])
+_LABELS = st.lists(_LABEL, unique=True)
+_RENAMES = st.dictionaries(_LABEL, _LABEL, max_size=3)
+
+
+def _clients(labels: list[str]) -> list[dict[str, Any]]:
+    return [{"id": number, "label": label} for number, label in enumerate(labels, 1)]
+
+
+def _after(current: list[dict[str, Any]], changes: list[Change]) -> list[dict[str, Any]]:
+    """The account when all has been done, new clients with ids of their own; labels stay unique on the way."""
+    account = by_label(current)
+    for change in changes:
+        if change.action in ("rename", "delete"):
+            assert account.pop(change.before["label"]) == change.before
+        if change.action in ("rename", "create"):
+            assert change.label not in account
+            account[change.label] = {**change.after, "id": change.after["id"] or 1000 + len(account)}
+    return list(account.values())
+
+
+@given(_LABELS, _LABELS, _RENAMES, st.booleans(), st.sampled_from([None, "web.*", ".*"]))
+def test_laws_of_a_fleet(
+    there: list[str], wanted: list[str], renames: dict[str, str], present: bool, pattern: str | None
+) -> None:
+    current = _clients(there)
+    fleet = Fleet(wanted, present, renames, pattern, prune_limit=100)
+    try:
+        changes = reconcile_fleet(current, fleet)
+    except InputError:
+        return
+    after = by_label(_after(current, changes))
+    if present:
+        assert set(wanted) <= set(after)
+    else:
+        assert not set(wanted) & set(after)
+    assert not set(renames) & set(after)
+    for old, new in renames.items():
+        if old in there:
+            assert after[new]["id"] == by_label(current)[old]["id"]
+    untouched = set(there) - set(wanted) - set(renames)
+    gone = untouched - set(after)
+    if pattern is None:
+        assert not gone
+    elif pattern == "web.*":
+        assert all(label.startswith("web") for label in gone)
+    again = reconcile_fleet(list(after.values()), fleet)
+    assert not any(change.changed for change in again)
+
+
+@given(_LABELS, st.integers(0, 8))
+def test_prune_never_goes_over_its_limit(there: list[str], limit: int) -> None:
+    fleet = Fleet(["keep"], prune_pattern="web.*", prune_limit=limit)
+    surplus = [label for label in there if label.startswith("web")]
+    if len(surplus) > limit:
+        with pytest.raises(InputError, match=f"prune would delete {len(surplus)} clients, more than prune_limit"):
+            reconcile_fleet(_clients(there), fleet)
+    else:
+        deleted = [change.label for change in reconcile_fleet(_clients(there), fleet) if change.action == "delete"]
+        assert deleted == surplus
+
+
+def test_renames_come_first_and_deletes_last() -> None:
+    fleet = Fleet(["new1", "web2"], renames={"web1": "www1"}, prune_pattern="old.*")
+    changes = reconcile_fleet(_clients(["old1", "web1", "web2"]), fleet)
+    assert [(change.action, change.label) for change in changes] == [
+        ("rename", "www1"),
+        ("create", "new1"),
+        ("none", "web2"),
+        ("delete", "old1"),
+    ]
+
+
+@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 200))
+def test_capacity_is_exact(existing: int, new: int, included: int) -> None:
+    changes = [create(f"web{number}") for number in range(new)] + [keep({"label": "web", "id": 1})]
+    plan = {"id": "monitor-x", "clients_included": included}
+    if existing + new > included:
+        with pytest.raises(InputError, match=f"needs {existing + new}, includes {included}"):
+            check_capacity(changes, existing, plan)
+    else:
+        check_capacity(changes, existing, plan)
+    check_capacity(changes, existing, {})
+
+
+def test_a_client_keeps_its_own_label() -> None:
+    current = _clients(["web1", "web2"])
+    assert renamed_client(current[0], "web3", current) == rename(current[0], "web3")
+    with pytest.raises(InputError, match="client 2 has it"):
+        renamed_client(current[0], "web2", current)
+
+
+def test_long_lists_are_cut_short() -> None:
+    assert quoted(["a", "b"]) == "'a', 'b'"
+    assert quoted([str(number) for number in range(25)]).endswith("'19' and 5 more")
+
+
+_TIERS: list[dict[str, Any]] = [
+    {"id": f"monitor-{size}", "clients_included": size, "price": {"hourly": 0.1}} for size in (100, 3, 40, 10)
+]
+
+
+@given(st.sampled_from([{}, *_TIERS]), st.integers(1, 100))
+def test_the_plan_goes_up_to_the_smallest_that_fits_and_never_down(plan: dict[str, Any], wanted: int) -> None:
+    change = plan_change(plan, _TIERS, None, wanted)
+    included = change.after["clients_included"]
+    assert included >= wanted
+    assert included >= plan.get("clients_included", 0)
+    assert change.changed is (plan.get("clients_included", 0) < wanted)
+    if change.changed:
+        assert not [tier for tier in _TIERS if wanted <= tier["clients_included"] < included]
+
+
+@given(st.sampled_from([{}, *_TIERS]), st.sampled_from(["free", *(str(tier["id"]) for tier in _TIERS)]))
+def test_a_tier_by_name(plan: dict[str, Any], wanted: str) -> None:
+    change = plan_change(plan, _TIERS, wanted, None)
+    assert plan_facts(change.after)["subscription"] == wanted == change.label
+    assert change.changed is (change.before != change.after)
+
+
+@pytest.mark.parametrize(("existing", "refused"), [(0, False), (3, False), (4, True)])
+def test_a_tier_below_the_clients_that_exist(existing: int, refused: bool) -> None:
+    change = plan_change(_TIERS[0], _TIERS, "monitor-3", None)
+    if refused:
+        with pytest.raises(InputError, match="The account has 4 clients, the subscription 'monitor-3' includes 3"):
+            check_plan_fits(change, existing)
+    else:
+        check_plan_fits(change, existing)
+
+
+def test_free_with_clients_is_refused() -> None:
+    change = plan_change(_TIERS[0], _TIERS, "free", None)
+    with pytest.raises(InputError, match="The account has 1 client, and the free plan states no limit"):
+        check_plan_fits(change, 1)
+    check_plan_fits(change, 0)
+
+
+def test_no_tiers_at_all() -> None:
+    with pytest.raises(InputError, match="No subscription includes 1 clients"):
+        plan_change({}, [], None, 1)
