@@ -107,6 +107,12 @@ class Http:
         adapter = requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency, pool_block=True)
         self._session.mount("https://", adapter)
         self._session.mount("http://", adapter)
+        # What the environment says of proxies and certificates, looked up once: with each request it would cost nearly as
+        # much as the request. Asked for together with our own setting, which a session's would not prevail over.
+        verify = (settings.ca_path or True) if settings.validate_certs else False
+        found = self._session.merge_environment_settings(self._base_url, {}, False, verify, None)
+        self._session.proxies, self._session.verify = found["proxies"], found["verify"]
+        self._session.trust_env = False
 
     def request(
         self,
@@ -150,8 +156,6 @@ class Http:
                 self._base_url + path,
                 timeout=self.settings.timeout,
                 allow_redirects=False,
-                # With each request: a bundle that the environment names would overrule the session's own setting.
-                verify=(self.settings.ca_path or True) if self.settings.validate_certs else False,
                 **options,
             )
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as failure:
