@@ -75,8 +75,7 @@ class HostAction(ActionBase):
         for such strings and microseconds for plain ones.
         """
         given = self._task.args
-        plain = {name: str(value) if isinstance(value, str) else value for name, value in given.items()}
-        result = validator.validate({name: value for name, value in plain.items() if name not in unchecked})
+        result = validator.validate({str(name): _plain(value) for name, value in given.items() if name not in unchecked})
         if result.error_messages:
             raise InputError(". ".join(result.error_messages))
         return {**result.validated_parameters, **{name: given.get(name) for name in unchecked}}
@@ -90,6 +89,12 @@ class HostAction(ActionBase):
         """Run a command on the host as the user to become, with ``data`` as its standard input."""
         done = ActionBase._low_level_execute_command(self, command, in_data=data)
         return Ran(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
+
+
+def _plain(value: t.Any) -> t.Any:
+    if isinstance(value, str):
+        return str(value)
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 @contextlib.contextmanager
