@@ -84,14 +84,25 @@ class Host:
 
     def run(self, command: str, *, check: bool = True) -> str:
         """Run a shell command on the host, past ssh, and return what it printed."""
-        enter = ["nsenter", f"--target={self._inside}", "--mount", "--pid", "--root", "--wd=/", "sh", "-c", command]
+        enter = [
+            "nsenter",
+            f"--target={self.first_process}",
+            "--mount",
+            "--pid",
+            "--root",
+            "--wd=/",
+            "sh",
+            "-c",
+            command,
+        ]
         done = subprocess.run(enter, capture_output=True, text=True, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"{self.name}: {command}: {done.stderr}")
         return done.stdout
 
     @property
-    def _inside(self) -> int:
+    def first_process(self) -> int:
+        """The host's first process, as this machine numbers it."""
         # unshare forks: what it started is the first process of the namespace.
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
         return int(children.split()[0])

@@ -1,0 +1,187 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No token, key or code comes out, at any verbosity, on any way; and errors stay readable."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import certifi
+import idna
+import pytest
+import requests
+import urllib3
+
+from ansible_collections.monitor.cloud.tests.fleet.hosts import USER, Host
+from ansible_collections.monitor.cloud.tests.fleet.runs import Controller, Run
+from ansible_collections.monitor.cloud.tests.fleet.secrets import found_in, secrets_of, watching
+
+LOUD = ("-vvvvv", "--diff")
+UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
+OPERATOR_ID = 4242
+
+
+def log_of(controller: Controller) -> str:
+    log = controller.place / "ansible.log"
+    return log.read_text(encoding="utf-8") if log.exists() else ""
+
+
+def assert_silent(controller: Controller, *runs: Run) -> None:
+    """Nothing secret in what the runs printed and logged, nor in what the hosts' programs logged."""
+    secrets = secrets_of(controller.service, UNKNOWN)
+    assert len(secrets) > 8
+    for run in runs:
+        assert found_in(run.output, secrets) == []
+    assert found_in(log_of(controller), secrets) == []
+    for host in controller.hosts.values():
+        assert found_in("\n".join(host.messages), secrets) == []
+
+
+@pytest.mark.parametrize("pipelining", ["False", "True"])
+@pytest.mark.parametrize("user", ["root", USER])
+def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) -> None:
+    controller.group_vars.update(
+        ansible_user=user,
+        ansible_become=user != "root",
+        monitor_agent_install_command='test -n "$MONITOR_INSTALL_CODE" && sleep 0.2',
+        monitor_agent_packages=["bash"],
+    )
+    controller.service.seed(labels=["elsewhere"])
+    settings = {"ANSIBLE_PIPELINING": pipelining, "ANSIBLE_LOG_PATH": str(controller.place / "ansible.log")}
+    places = [controller.place / "ansible"]
+    with watching(controller.service, list(controller.hosts.values()), places, [OPERATOR_ID]) as watch:
+        check = controller.run("monitor.cloud.rollout", "--check", *LOUD, **settings)
+        first = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+        text = controller.hosts["web-1"].read() or ""
+        elsewhere = next(client for client in controller.service.clients() if client["label"] == "elsewhere")
+        controller.hosts["web-2"].write(text)
+        controller.hosts["db-1"].write(f"api_key={elsewhere['api_key']}\n", mode="0600")
+        controller.hosts["db-2"].write(f"api_key={UNKNOWN}\n")
+        mended = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+        removed = controller.run("monitor.cloud.retire", "-e", "target=web-1", *LOUD, **settings)
+    assert [run.code for run in (check, first, mended, removed)] == [0, 0, 0, 0], mended.output[-3000:]
+    assert_silent(controller, check, first, mended, removed)
+    assert log_of(controller)
+    assert any(host.messages for host in controller.hosts.values()), "something was logged on the hosts"
+    assert watch.problems == set()
+    assert watch.rounds > 20
+    assert watch.keys_seen > 0
+
+
+@pytest.mark.parametrize("pipelining", ["False", "True"])
+def test_failing_runs_stay_readable(controller: Controller, pipelining: str) -> None:
+    controller.run()
+    settings = {"ANSIBLE_PIPELINING": pipelining, "ANSIBLE_LOG_PATH": str(controller.place / "ansible.log")}
+    controller.hosts["web-1"].run("rm /etc/monitor/agent.conf; mkdir /etc/monitor/agent.conf")
+    controller.hosts["web-2"].run("rm -rf /etc/monitor; mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
+    controller.host_vars["db-1"] = {
+        "monitor_agent_config_owner": "nobody-of-that-name",
+        "monitor_agent_state": "present",
+    }
+    controller.host_vars["db-2"] = {"monitor_agent_install_command": 'echo "$MONITOR_INSTALL_CODE" >&2; exit 1'}
+    failed = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+    words = {
+        "web-1": "is a directory",
+        "web-2": "can't be written",
+        "db-1": "nobody-of-that-name",
+        "db-2": "<install_code>",
+    }
+    assert {name: word in failed.failures().get(name, "") for name, word in words.items()} == dict.fromkeys(words, True)
+    rejected = controller.run("monitor.cloud.rollout", *LOUD, MONITOR_API_TOKEN="f" * 64, **settings)
+    assert "401" in rejected.output
+    controller.service.configure(mask_for="all")
+    masked = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+    assert "read-write access" in masked.output
+    assert "f" * 64 not in rejected.output
+    assert_silent(controller, failed, rejected, masked)
+
+
+COPY = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - monitor.cloud.monitor_clients: {{labels: [web-1], include_keys: true}}
+      delegate_to: localhost
+      vars: {{ansible_connection: local, ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
+      register: registered
+      {no_log}
+    - monitor.cloud.agent_config:
+        path: /etc/monitor/agent.conf
+        content: "key={{{{ client.api_key }}}} of {{{{ label }}}}\\n"
+        registration: registered
+      {no_log}
+"""
+
+
+@pytest.mark.parametrize("no_log", ["", "no_log: true", "no_log: false"])
+def test_the_way_by_copy(controller: Controller, no_log: str) -> None:
+    for name in list(controller.hosts)[1:]:
+        del controller.hosts[name]
+    host = controller.hosts["web-1"]
+    path = "/etc/monitor/agent.conf"
+    host.run(f"mkdir -p /etc/monitor; touch /tmp/inside {path}; chmod 644 {path}; mount --bind /tmp/inside {path}")
+    settings = {"ANSIBLE_LOG_PATH": str(controller.place / "ansible.log")}
+    with watching(controller.service, [host], [controller.place / "ansible"], []) as watch:
+        run = controller.run(controller.play(COPY.format(no_log=no_log)), *LOUD, **settings)
+    assert run.code == 0, run.output[-3000:]
+    assert "of web-1" in (host.read() or "")
+    assert host.facts().startswith("regular file 600")
+    assert_silent(controller, run)
+    assert watch.problems == set()
+
+
+REMOTE = """
+- hosts: all
+  gather_facts: false
+  environment: {PYTHONPATH: /opt/agent/python}
+  tasks:
+    - monitor.cloud.monitor_client:
+        base_url: "{{ url }}"
+        api_token: "{{ token }}"
+        label: web-1
+        include_keys: true
+      register: registered
+    - ansible.builtin.assert: {that: registered.client.api_key | length > 15}
+    - monitor.cloud.monitor_client_info: {base_url: "{{ url }}", api_token: "{{ token }}", include_keys: true}
+"""
+
+
+def bring_requests(host: Host) -> None:
+    """Put the library on a host that has no network to fetch it from."""
+    host.run("mkdir -p /opt/agent/python")
+    for module in (requests, urllib3, idna, certifi):
+        package = Path(str(module.__file__)).parent
+        archive = subprocess.run(
+            ["tar", "-C", str(package.parent), "-c", package.name], capture_output=True, check=True
+        )
+        enter = ["nsenter", f"--target={host.first_process}", "--mount", "--pid", "--root"]
+        subprocess.run([*enter, "tar", "-C", "/opt/agent/python", "-x"], input=archive.stdout, check=True)
+
+
+@pytest.mark.parametrize("pipelining", ["False", "True"])
+def test_a_module_with_keys_on_a_remote_host(controller: Controller, pipelining: str) -> None:
+    for name in list(controller.hosts)[1:]:
+        del controller.hosts[name]
+    bring_requests(controller.hosts["web-1"])
+    variables = controller.place / "variables.yml"
+    token = controller.service.tokens["read_write"]
+    variables.write_text(f"url: {controller.service.base_url}\ntoken: {token}\n", encoding="utf-8")
+    run = controller.run(controller.play(REMOTE), *LOUD, "-e", f"@{variables}", ANSIBLE_PIPELINING=pipelining)
+    assert run.code == 0, run.output[-3000:]
+    assert_silent(controller, run)
+
+
+def test_local_connection(controller: Controller) -> None:
+    target = controller.place / "agent.conf"
+    controller.hosts.clear()
+    controller.host_vars = {"here": {"ansible_connection": "local", "monitor_agent_config_path": str(target)}}
+    with watching(controller.service, [], [controller.place / "ansible", target.parent], []) as watch:
+        run = controller.run("monitor.cloud.rollout", *LOUD)
+        target.write_text(f"api_key={UNKNOWN}\n", encoding="utf-8")
+        again = controller.run("monitor.cloud.rollout", *LOUD)
+    assert [run.code, again.code] == [0, 0], again.output[-3000:]
+    assert_silent(controller, run, again)
+    assert watch.problems == set()
