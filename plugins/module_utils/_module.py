@@ -10,12 +10,13 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
-from ansible_collections.monitor.cloud.plugins.module_utils._connect import Params as Params
-from ansible_collections.monitor.cloud.plugins.module_utils._connect import connect
+from ansible_collections.monitor.cloud.plugins.module_utils._connect import Params, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError, TaskFailure
 
 if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+
+__all__ = ["CONNECTION_OPTIONS", "INCLUDE_KEYS", "Params", "Result", "run_module"]
 
 Result = dict[str, t.Any]
 

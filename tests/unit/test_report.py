@@ -62,10 +62,10 @@ class Rows(HTMLParser):
         self.tags: list[tuple[str, dict[str, Any]]] = []
         self._state = ""
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attributes)))
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
         if tag == "tr":
-            self._state = dict(attributes).get("data-state") or ""
+            self._state = dict(attrs).get("data-state") or ""
 
     def handle_data(self, data: str) -> None:
         if self._state and self.tags[-1][0] == "th":
@@ -84,7 +84,7 @@ def test_all_forms_agree() -> None:
     assert {host["host"]: host["state"] for host in json.loads(as_json(of))["hosts"]} == expected
     cases = ElementTree.fromstring(as_junit(of)).iter("testcase")
     assert {case.get("name"): next((problem.get("type") for problem in case), "ok") for case in cases} == expected
-    columns = re.findall(r"^(\S+)  +(\w+)", text.split("\n\n")[0], re.MULTILINE)[1:]
+    columns = re.findall(r"^(\S+)  +(\w+)", text.partition("\n\n")[0], re.MULTILINE)[1:]
     assert {host: state for host, state in columns if state in STATES} == expected
 
 
