@@ -84,21 +84,15 @@ class Host:
 
     def run(self, command: str, *, check: bool = True) -> str:
         """Run a shell command on the host, past ssh, and return what it printed."""
-        enter = [
-            "nsenter",
-            f"--target={self.first_process}",
-            "--mount",
-            "--pid",
-            "--root",
-            "--wd=/",
-            "sh",
-            "-c",
-            command,
-        ]
-        done = subprocess.run(enter, capture_output=True, text=True, check=False)
+        done = subprocess.run([*self.enter, "sh", "-c", command], capture_output=True, text=True, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"{self.name}: {command}: {done.stderr}")
         return done.stdout
+
+    @property
+    def enter(self) -> list[str]:
+        """What to put before a command that is to run on the host."""
+        return ["nsenter", f"--target={self.first_process}", "--mount", "--pid", "--root", "--wd=/"]
 
     @property
     def first_process(self) -> int:

@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.hosts import Host
 
 _LARGEST = 1 << 20
-_PAUSE = 0.01
+_PAUSE = 0.02
 
 
 def secrets_of(service: Emulator, *others: str) -> list[str]:
@@ -75,7 +75,7 @@ class Watch:
                     self.problems.add(f"in the environment of a process of another user: {arguments[:200]!r}")
 
     def _look_at_files(self, place: Path, secrets: Sequence[bytes]) -> None:
-        for directory, dummy, names in os.walk(place):
+        for directory, _dummy, names in os.walk(place):
             for name in names:
                 path = Path(directory, name)
                 with contextlib.suppress(OSError):
