@@ -208,12 +208,17 @@ def _key_in_place(text: str, pattern_text: str) -> str | None:
         before, after = line[:start], line[start + len(sentinel) :]
         # A bare key is only told from other text by being the only line.
         lines = text.splitlines() if (before + after).strip() else text.split("\n", 1)[:1]
-        pattern = re.compile(r"\s*" + _loosely(before) + r"(\S+?)" + _loosely(after) + r"\s*")
+        pattern = re.compile(r"\s*" + _around(before) + r"(\S+?)" + _around(after) + r"\s*")
         for candidate in lines:
             match = pattern.fullmatch(candidate)
             if match and not looks_masked(match[1]):
                 return match[1]
     return None
+
+
+def _around(literal: str) -> str:
+    """A pattern for what the template puts beside the key; an install code there may be any."""
+    return ".*?".join(map(_loosely, re.split(re.escape(SENTINELS["install_code"]), literal, flags=re.IGNORECASE)))
 
 
 def _loosely(literal: str) -> str:
