@@ -111,8 +111,10 @@ def watching(
 
     def repeat() -> None:
         while not ended.is_set():
+            begun = time.monotonic()
             watch.look()
-            time.sleep(_PAUSE)
+            # As long again for what is watched: it shares the processors with us.
+            time.sleep(max(_PAUSE, time.monotonic() - begun))
 
     thread = threading.Thread(target=repeat)
     thread.start()
