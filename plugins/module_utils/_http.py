@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 import socket
 import ssl
 import sys
@@ -39,6 +40,8 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 30.0
 _LONGEST_TEXT = 500
+# What a header can carry: anything else would end in an error of a library that quotes the token.
+_TOKEN = re.compile(r"[!-~]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,9 +73,11 @@ class Usage:
 
 def check_base_url(base_url: str, *, allow_http: bool) -> str:
     """The base URL without a trailing slash; InputError where it is unusable or would send the token in clear."""
+    base_url = base_url.strip()
     try:
         parts = urllib.parse.urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        usable = usable and not any(character.isspace() for character in base_url)
     except ValueError:
         usable = False
     if not usable:
@@ -87,6 +92,15 @@ def check_base_url(base_url: str, *, allow_http: bool) -> str:
     return base_url.rstrip("/")
 
 
+def check_token(token: str | None) -> None:
+    """InputError, which does not show it, for a token that can't be sent."""
+    if token and not _TOKEN.fullmatch(token):
+        raise InputError(
+            "api_token holds a character that no token has, such as a space, or a line break at its end. Check where "
+            "it comes from."
+        )
+
+
 class Http:
     """The way to the service. Use :meth:`request`; ``usage`` counts what was sent."""
 
@@ -97,6 +111,7 @@ class Http:
                 "or run the task on the controller: delegate_to: localhost, with the variable "
                 "ansible_python_interpreter set to ansible_playbook_python."
             )
+        check_token(settings.token)
         self.settings = settings
         self.usage = Usage()
         self._base_url = check_base_url(settings.base_url, allow_http=settings.allow_http)
