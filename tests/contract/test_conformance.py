@@ -21,9 +21,11 @@ CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 COMMAND = Path(sys.executable).with_name("schemathesis")
 
 
-def _run(emulator: Emulator, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _run(emulator: Emulator, directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [COMMAND, "--config-file", CONFIGURATION, "run", DOCUMENT, "--url", emulator.base_url, *arguments],
+        # It leaves notes on its run where it was started.
+        cwd=directory,
         env={**os.environ, **emulator.environment()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -34,8 +36,8 @@ def _run(emulator: Emulator, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_schemathesis_finds_no_violation(emulator: Emulator) -> None:
-    done = _run(emulator)
+def test_schemathesis_finds_no_violation(emulator: Emulator, tmp_path: Path) -> None:
+    done = _run(emulator, tmp_path)
     assert done.returncode == 0, done.stdout
     # A run in which an operation was only ever refused would prove nothing about its answers.
     answered = {entry["operation"] for entry in emulator.requests() if entry["status"] == 200}
@@ -54,7 +56,9 @@ def test_schemathesis_finds_no_violation(emulator: Emulator) -> None:
     ],
     ids=str,
 )
-def test_schemathesis_sees_a_service_that_leaves_the_contract(emulator: Emulator, deviation: dict[str, object]) -> None:
+def test_schemathesis_sees_a_service_that_leaves_the_contract(
+    emulator: Emulator, tmp_path: Path, deviation: dict[str, object]
+) -> None:
     emulator.configure(**deviation)
-    done = _run(emulator, "--max-examples", "10", "--phases", "coverage,fuzzing")
+    done = _run(emulator, tmp_path, "--max-examples", "10", "--phases", "coverage,fuzzing")
     assert done.returncode == 1, done.stdout
