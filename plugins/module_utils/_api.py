@@ -152,6 +152,10 @@ class Api:
             answer = answer.get("data", [answer])
         return [_object(item, "GET", path, intent) for item in (answer if isinstance(answer, list) else [answer])]
 
+    def pause_before_repeats(self, repeats: int, seconds: float) -> None:
+        """Wait before so many requests are sent again, and count that as usage."""
+        self._http.pause_before_repeats(repeats, seconds)
+
     def _public_item(self, collection: str, item_id: str, verb: str) -> Object | None:
         path, intent = f"{collection}/{_quoted(item_id)}", f"{verb} {item_id!r}"
         answer = self._unless_missing("GET", path, intent, None)

@@ -23,6 +23,9 @@ if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
 
 
+_FEW = 3
+
+
 @dataclasses.dataclass(frozen=True)
 class Done:
     """A change and what became of it: the client that is there now (``{}`` for none), or the error that stopped it.
@@ -78,21 +81,25 @@ def carry_out(
 
 
 class _Stopper:
-    """Tells when to leave the rest untried: after an error that concerns all labels alike.
+    """Tells when to leave the rest untried: once it is plain that every label meets the same error.
 
-    One whose outcome is unknown may be bad luck; as many in a row as there are workers are not.
+    Where the service can't be reached or lets nobody in, one error is enough. Others may be bad luck, or about a label
+    that a gateway does not like without saying so; as many in a row as there are workers, and a few at least, are not.
     """
 
     def __init__(self, workers: int) -> None:
         self.error: ApiError | None = None
-        self._patience = workers
+        self._patience = max(workers, _FEW)
         self._in_a_row = 0
         self._lock = threading.Lock()
 
     def note(self, error: ApiError | None) -> None:
         with self._lock:
-            self._in_a_row = self._in_a_row + 1 if error else 0
-            if error and error.concerns_all_labels and (not error.outcome_unknown or self._in_a_row >= self._patience):
+            if error is None or error.concerns_one_label:
+                self._in_a_row = 0
+                return
+            self._in_a_row += 1
+            if error.concerns_all_labels or self._in_a_row >= self._patience:
                 self.error = self.error or error
 
 
@@ -163,7 +170,7 @@ def _create_all(api: Api, changes: Sequence[Change], concurrency: int, retry_tim
             for change in todo:
                 repeated_in_vain(t.cast("ApiError", done[change.label].error), retry_timeout)
             break
-        time.sleep(pause)
+        api.pause_before_repeats(sum(done[change.label].tried for change in todo), pause)
     return [done[change.label] for change in changes]
 
 

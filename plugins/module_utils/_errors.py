@@ -65,6 +65,11 @@ class ApiError(MonitorError):
         return f"{start}{self.problem} ({self.method} {self.path}).{end}"
 
     @property
+    def concerns_one_label(self) -> bool:
+        """Whether the service refuses this label or client, and says so."""
+        return self.status in (404, 409) or self.names_field("label")
+
+    @property
     def concerns_all_labels(self) -> bool:
-        """Whether the same request for another label would meet the same fate: all but a refusal of this label."""
-        return self.status not in (404, 409) and not self.names_field("label")
+        """Whether the same request for another label is certain to meet the same fate."""
+        return not self.outcome_unknown and self.status in (None, 401, 429)

@@ -162,6 +162,13 @@ class Http:
             self._pause(pause, for_all=outcome.wait is not None)
         raise AssertionError("the back-off never ends")
 
+    def pause_before_repeats(self, repeats: int, seconds: float) -> None:
+        """Wait before so many requests are sent again by the caller, and count that as usage."""
+        with self._lock:
+            self.usage.retries += repeats
+            self.usage.waited += seconds
+        time.sleep(seconds)
+
     def _attempt(self, method: str, path: str, *, repeatable: bool, **options: t.Any) -> Outcome:
         with self._lock:
             self.usage.requests += 1
