@@ -55,6 +55,15 @@ class Api:
         """Requests, retries and seconds waited so far."""
         return self._http.usage.as_result()
 
+    @property
+    def waits(self) -> float:
+        """Seconds that are left of the pause that the service asked for."""
+        return self._http.waits
+
+    def interrupt(self) -> None:
+        """Let no other request begin; those under way come to their end."""
+        self._http.interrupt()
+
     def list_clients(self) -> list[Client]:
         """Operation 1: every client that the token may access, each once."""
         path, intent = f"/{self._brand}/clients", "list the clients"

@@ -58,11 +58,18 @@ def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[
 
 
 def carry_out(
-    api: Api, changes: Sequence[Change], *, check_mode: bool, concurrency: int = 1, retry_timeout: float
+    api: Api,
+    changes: Sequence[Change],
+    *,
+    check_mode: bool,
+    concurrency: int = 1,
+    retry_timeout: float,
+    on_done: t.Callable[[], None] = lambda: None,
 ) -> list[Done]:
     """Do the changes, in check mode only say what would become of them; the answers are in the order of the changes.
 
-    Renames come first, then creates, then deletes, each kind ``concurrency`` at a time.
+    Renames come first, then creates, then deletes, each kind ``concurrency`` at a time. ``on_done`` is called for each
+    change that is done, by whatever thread did it.
 
     An error of one label does not stop the others; one that would meet every label alike leaves the rest untried.
     """
@@ -73,9 +80,9 @@ def carry_out(
         numbers = [number for number, change in enumerate(changes) if change.action == action]
         todo = [changes[number] for number in numbers]
         if action == "create":
-            results = _create_all(api, todo, concurrency, retry_timeout)
+            results = _create_all(api, todo, concurrency, retry_timeout, on_done)
         else:
-            results = _each(api, todo, concurrency)
+            results = _each(api, todo, concurrency, on_done)
         done.update(zip(numbers, results))
     return [done[number] for number in range(len(changes))]
 
@@ -103,7 +110,7 @@ class _Stopper:
                 self.error = self.error or error
 
 
-def _each(api: Api, changes: Sequence[Change], concurrency: int) -> list[Done]:
+def _each(api: Api, changes: Sequence[Change], concurrency: int, on_done: t.Callable[[], None]) -> list[Done]:
     stopper = _Stopper(concurrency)
 
     def one(change: Change) -> Done:
@@ -115,12 +122,18 @@ def _each(api: Api, changes: Sequence[Change], concurrency: int) -> list[Done]:
             stopper.note(error)
             return Done(change, change.before, error)
         stopper.note(None)
+        on_done()
         return Done(change, client)
 
     if len(changes) < 2:
         return [one(change) for change in changes]
     with concurrent.futures.ThreadPoolExecutor(max_workers=min(concurrency, len(changes))) as pool:
-        return list(pool.map(one, changes))
+        try:
+            return list(pool.map(one, changes))
+        except KeyboardInterrupt:
+            # The pool waits for its threads, so those that wait for their turn have to give up.
+            api.interrupt()
+            raise
 
 
 def _apply(api: Api, change: Change) -> Client:
@@ -144,7 +157,9 @@ def _untried(change: Change, cause: ApiError) -> ApiError:
     )
 
 
-def _create_all(api: Api, changes: Sequence[Change], concurrency: int, retry_timeout: float) -> list[Done]:
+def _create_all(
+    api: Api, changes: Sequence[Change], concurrency: int, retry_timeout: float, on_done: t.Callable[[], None]
+) -> list[Done]:
     """Create clients. Where it is not known whether one was created, or its label is taken, the list tells.
 
     Never two clients for one label: a create of unknown outcome is sent again only after a read without its label.
@@ -154,7 +169,7 @@ def _create_all(api: Api, changes: Sequence[Change], concurrency: int, retry_tim
     todo = list(changes)
     deadline = time.monotonic() + retry_timeout
     for pause in backoffs():
-        done.update((entry.change.label, entry) for entry in _each(api, todo, concurrency))
+        done.update((entry.change.label, entry) for entry in _each(api, todo, concurrency, on_done))
         if any(done[change.label].error is None for change in todo):
             deadline = time.monotonic() + retry_timeout
         doubtful = [
@@ -162,7 +177,11 @@ def _create_all(api: Api, changes: Sequence[Change], concurrency: int, retry_tim
         ]
         if not any(entry.tried for entry in doubtful):
             break
-        done.update((entry.change.label, entry) for entry in _resolved(api, doubtful))
+        resolved = _resolved(api, doubtful)
+        for entry in resolved:
+            done[entry.change.label] = entry
+            if entry.error is None:
+                on_done()
         todo = [change for change in todo if (error := done[change.label].error) is not None and error.outcome_unknown]
         if not todo:
             break

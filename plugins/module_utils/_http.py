@@ -117,13 +117,14 @@ class Http:
         self._base_url = check_base_url(settings.base_url, allow_http=settings.allow_http)
         self._lock = threading.Lock()
         self._paused_until = 0.0
+        self._interrupted = threading.Event()
         self._session = requests.Session()
         self._session.headers.update({"User-Agent": settings.user_agent, "Accept": "application/json"})
         adapter = requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency, pool_block=True)
         self._session.mount("https://", adapter)
         self._session.mount("http://", adapter)
-        # What the environment says of proxies and certificates, looked up once: with each request it would cost nearly as
-        # much as the request. Asked for together with our own setting, which a session's would not prevail over.
+        # What the environment says of proxies and certificates, looked up once: with each request it would cost nearly
+        # as much as the request. Asked for together with our own setting, so that each has the rank that it should.
         verify = (settings.ca_path or True) if settings.validate_certs else False
         found = self._session.merge_environment_settings(self._base_url, {}, False, verify, None)
         self._session.proxies, self._session.verify = found["proxies"], found["verify"]
@@ -152,6 +153,8 @@ class Http:
         deadline = time.monotonic() + self.settings.retry_timeout
         for backoff in backoffs():
             self._wait_for_pause()
+            if self._interrupted.is_set():
+                raise ApiError("interrupted", method=method, path=path, intent=intent)
             outcome = self._attempt(method, path, auth=auth, params=query, json=body, repeatable=repeatable)
             if outcome.error is None:
                 return outcome.value
@@ -208,11 +211,20 @@ class Http:
                 self._paused_until = max(self._paused_until, now + seconds)
                 return
             self.usage.waited += seconds
-        time.sleep(seconds)
+        self._interrupted.wait(seconds)
+
+    @property
+    def waits(self) -> float:
+        """Seconds that are left of the pause that the service asked for."""
+        return max(0.0, self._paused_until - time.monotonic())
+
+    def interrupt(self) -> None:
+        """Let no other request begin, nor wait for its turn; those under way come to their end."""
+        self._interrupted.set()
 
     def _wait_for_pause(self) -> None:
-        while (remaining := self._paused_until - time.monotonic()) > 0:
-            time.sleep(remaining)
+        while (remaining := self.waits) > 0 and not self._interrupted.wait(remaining):
+            pass
 
 
 class _Bearer:

@@ -231,6 +231,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._apply import Done, 
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._progress import Progress
 from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Fleet, quoted, reconcile_fleet
 
 if t.TYPE_CHECKING:
@@ -263,16 +264,19 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         prune_limit=params["prune_limit"],
     )
     fleet.check()
-    current = api.list_clients()
-    changes = reconcile_fleet(current, fleet)
-    warnings = ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
-    done = carry_out(
-        api,
-        changes,
-        check_mode=check_mode,
-        concurrency=params["concurrency"],
-        retry_timeout=params["retry_timeout"],
-    )
+    with Progress(api) as progress:
+        current = api.list_clients()
+        changes = reconcile_fleet(current, fleet)
+        warnings = ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
+        progress.expect(sum(change.changed for change in changes))
+        done = carry_out(
+            api,
+            changes,
+            check_mode=check_mode,
+            concurrency=params["concurrency"],
+            retry_timeout=params["retry_timeout"],
+            on_done=progress.count,
+        )
     result = {**_summary(done), "warnings": warnings}
     if result["failures"] and not params["allow_failures"]:
         raise TaskFailure(_failure_message(result), result)

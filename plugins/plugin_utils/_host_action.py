@@ -75,7 +75,8 @@ class HostAction(ActionBase):
         for such strings and microseconds for plain ones.
         """
         given = self._task.args
-        result = validator.validate({str(name): _plain(value) for name, value in given.items() if name not in unchecked})
+        plain = {str(name): _plain(value) for name, value in given.items() if name not in unchecked}
+        result = validator.validate(plain)
         if result.error_messages:
             raise InputError(". ".join(result.error_messages))
         return {**result.validated_parameters, **{name: given.get(name) for name in unchecked}}

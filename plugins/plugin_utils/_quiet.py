@@ -28,6 +28,9 @@ class QuietAction(ActionBase):
                 check_linear(self._task.get_play().strategy)
             except InputError as error:
                 return {**result, "failed": True, "msg": str(error)}
+        if self.runs_here:
+            # The module goes to its interpreter directly: no file that holds the token, and some processes less.
+            self._connection.set_option("pipelining", True)
         # The defaults of the action group are in the arguments of this task, and nowhere else.
         arguments = self._task.args
         if not boolean(arguments.get("include_keys", False), strict=False):
@@ -44,6 +47,11 @@ class QuietAction(ActionBase):
             # A module can't say this of its own result: core takes it out.
             result["_ansible_no_log"] = True
         return result
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether the module is a child of this process, run as the same user."""
+        return self._connection.transport == "local" and not self._connection.become and not self._async
 
     @property
     def _async(self) -> bool:

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Registrations that last: what is seen of them on the way, and what is left when they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
+
+PLAY = """
+- name: Register
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Register them
+      monitor.cloud.monitor_clients:
+        labels: "{{ labels }}"
+      register: registered
+    - name: Keep the result
+      ansible.builtin.copy:
+        content: "{{ registered | to_json }}"
+        dest: "{{ playbook_dir }}/result.json"
+        mode: "0600"
+"""
+INTERRUPTED = 99
+
+
+def start(place: Path, service: Emulator, count: int) -> subprocess.Popen[str]:
+    """Start to register so many labels."""
+    (place / "play.yml").write_text(PLAY, encoding="utf-8")
+    labels = json.dumps({"labels": [f"label-{number:04}" for number in range(count)]})
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(place / "play.yml"), "-e", labels]
+    settings = {**own_settings(place), "ANSIBLE_HOME": str(place / "home"), "ANSIBLE_NOCOLOR": "1"}
+    pipe = subprocess.PIPE
+    environment = {**settings, **service.environment()}
+    return subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, cwd=place
+    )
+
+
+def limit_creates(service: Emulator, count: int, window: float) -> None:
+    service.configure(rate_limit=True, rate_call=count, rate_call_window=window)
+
+
+def wait_for_clients(service: Emulator, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while len(service.clients()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_how_far_it_is_and_that_it_waits_is_shown_beside_the_result(tmp_path: Path, emulator: Emulator) -> None:
+    limit_creates(emulator, 30, 9)
+    shown, said = (process := start(tmp_path, emulator, 50)).communicate(timeout=60)
+    assert process.returncode == 0, shown + said
+    assert re.search(r"^monitor_clients: 30 of 50 clients done, waiting \d s for the rate limit$", said, re.MULTILINE)
+    assert "clients done" not in shown
+    result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert len(result["created"]) == 50
+    assert "progress" not in json.dumps(result).lower()
+
+
+def test_nothing_is_shown_of_a_short_run(tmp_path: Path, emulator: Emulator) -> None:
+    shown, said = (process := start(tmp_path, emulator, 10)).communicate(timeout=60)
+    assert process.returncode == 0, shown + said
+    assert "monitor_clients:" not in shown + said
+
+
+@pytest.mark.parametrize("waiting", [True, False], ids=["waiting", "creating"])
+def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
+    tmp_path: Path, emulator: Emulator, waiting: bool
+) -> None:
+    if waiting:
+        limit_creates(emulator, 30, 5)
+    else:
+        emulator.configure(latency_ms=100)
+    process = start(tmp_path, emulator, 100)
+    wait_for_clients(emulator, 30)
+    # As a terminal does it: workers and modules are in sessions of their own.
+    process.send_signal(signal.SIGINT)
+    shown, said = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, shown + said
+    done = len(emulator.clients())
+    assert 30 <= done < 50
+    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in said
+    assert list((tmp_path / "home" / "tmp").iterdir()) == []
+
+    # Nobody goes on in secret, neither now nor once the service would take more.
+    time.sleep(6 if waiting else 1)
+    assert len(emulator.clients()) == done
+    emulator.configure(rate_limit=False, latency_ms=0)
+    emulator.clear_log()
+    process = start(tmp_path, emulator, 100)
+    shown, said = process.communicate(timeout=60)
+    assert process.returncode == 0, shown + said
+    assert len(emulator.requests("create_client")) == 100 - done
+    assert len(emulator.clients()) == 100
