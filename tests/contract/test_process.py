@@ -100,6 +100,13 @@ def test_ends_with_its_parent(tmp_path: Path) -> None:
     assert not Path(f"/proc/{process_id}").exists()
 
 
+def test_ends_when_its_parent_was_gone_before_it_could_look() -> None:
+    other = os.getppid()
+    command = [*COMMAND, "--port", "0", "--with-parent", str(other)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_options_of_the_start_are_what_a_reset_goes_back_to() -> None:
     with Emulator(arguments=["--seed", "3", "--set", "brand=longview", "--token", "abc"]) as emulator:
         assert emulator.tokens["read_write"] == "abc"

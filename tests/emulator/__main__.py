@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from dataclasses import replace
@@ -59,7 +60,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
     parser.add_argument("--fast", action="store_true", help="do not check answers against the contract")
-    parser.add_argument("--with-parent", action="store_true", help="end when the process that started this one ends")
+    parser.add_argument(
+        "--with-parent",
+        nargs="?",
+        type=int,
+        const=os.getppid(),
+        metavar="PID",
+        help="end when the process that started this one ends; its id, lest it be gone before it is looked at",
+    )
     return parser
 
 

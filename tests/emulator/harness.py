@@ -14,6 +14,7 @@ with Emulator() as emulator:
 from __future__ import annotations
 
 import json
+import os
 import ssl
 import subprocess
 import sys
@@ -38,7 +39,7 @@ class Emulator:
     """
 
     def __init__(self, *, fast: bool = False, arguments: Sequence[str] = (), cafile: str | None = None) -> None:
-        self._command = [sys.executable, "-m", _MODULE, "--port", "0", "--with-parent", *arguments]
+        self._command = [sys.executable, "-m", _MODULE, "--port", "0", "--with-parent", str(os.getpid()), *arguments]
         if fast:
             self._command.append("--fast")
         self._tls = ssl.create_default_context(cafile=cafile) if cafile else None

@@ -37,8 +37,8 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(state: State, listener: socket.socket, certificate: str | None, key: str | None, with_parent: bool) -> None:
-    """Serve until SIGINT or SIGTERM or, if so wanted, until the parent process is gone."""
+def serve(state: State, listener: socket.socket, certificate: str | None, key: str | None, parent: int | None) -> None:
+    """Serve until SIGINT or SIGTERM or until the parent process, if one is named, is gone."""
     config = uvicorn.Config(
         emulator_app(state),
         lifespan="off",
@@ -57,19 +57,18 @@ def serve(state: State, listener: socket.socket, certificate: str | None, key: s
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_run(server, listener, with_parent))
+        runner.run(_run(server, listener, parent))
 
 
-async def _run(server: uvicorn.Server, listener: socket.socket, with_parent: bool) -> None:
-    watch = asyncio.create_task(_end_with_parent(server)) if with_parent else None
+async def _run(server: uvicorn.Server, listener: socket.socket, parent: int | None) -> None:
+    watch = asyncio.create_task(_end_with_parent(server, parent)) if parent else None
     await server.serve(sockets=[listener])
     if watch:
         watch.cancel()
 
 
-async def _end_with_parent(server: uvicorn.Server) -> None:
+async def _end_with_parent(server: uvicorn.Server, parent: int) -> None:
     """A process whose parent is gone is given to another one."""
-    parent = os.getppid()
     while os.getppid() == parent:
         await asyncio.sleep(_PARENT_CHECK_SECONDS)
     server.should_exit = True
