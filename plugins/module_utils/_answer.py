@@ -62,7 +62,7 @@ class Answer:
             return Outcome()
         try:
             return Outcome(value=json.loads(self.content))
-        except ValueError:
+        except (ValueError, RecursionError):
             return self._not_json()
 
     def _error(self, problem: str, **details: t.Any) -> ApiError:
@@ -98,7 +98,7 @@ class Answer:
     def _service_errors(self) -> list[dict[str, t.Any]]:
         try:
             errors = json.loads(self.content)["errors"]
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, RecursionError, LookupError, TypeError):
             return []
         return [
             {

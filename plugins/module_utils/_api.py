@@ -15,14 +15,22 @@ import typing as t
 import urllib.parse
 
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._shapes import (
+    Object,
+    Shape,
+    bad_shape,
+    client_of,
+    each_once,
+    object_of,
+    plan_of,
+    region_of,
+    tier_of,
+)
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ansible_collections.monitor.cloud.plugins.module_utils._http import Http
     from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
 
-Object = dict[str, t.Any]
 
 # The largest page first: one service takes 500, most take 100; None leaves it to the service.
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
@@ -66,16 +74,14 @@ class Api:
 
     def list_clients(self) -> list[Client]:
         """Operation 1: every client that the token may access, each once."""
-        path, intent = f"/{self._brand}/clients", "list the clients"
-        items = self._pages(path, intent, "read")
-        return [_client(_object(item, "GET", path, intent, ("id", "label"))) for item in items]
+        return self._pages(f"/{self._brand}/clients", "list the clients", "read", client_of)
 
     def count_clients(self) -> int:
         """Operation 1: how many clients there are, by one request."""
         path, intent = f"/{self._brand}/clients", "count the clients"
         results = self._page(path, intent, "read", {})["results"]
         if results is None:
-            raise _bad_shape("GET", path, intent, "it lacks results")
+            raise bad_shape("GET", path, intent, "it lacks results")
         return int(results)
 
     def create_client(self, label: str) -> Client:
@@ -83,7 +89,7 @@ class Api:
         path, intent = f"/{self._brand}/clients", f"create client {label!r}"
         answer = self._send("POST", path, intent, "write", body={"label": label}, repeatable=False)
         try:
-            return _client(_object(answer, "POST", path, intent, ("id", "label")))
+            return client_of(answer, "POST", path, intent)
         except ApiError as error:
             error.outcome_unknown = True
             raise
@@ -92,10 +98,13 @@ class Api:
         """Operation 3: the client, or None if there is none of this id."""
         path, intent = f"/{self._brand}/clients/{client_id}", f"read client {client_id}"
         answer = self._unless_missing("GET", path, intent, "read")
-        return None if answer is None else _client(_object(answer, "GET", path, intent, ("id", "label")))
+        return None if answer is None else client_of(answer, "GET", path, intent)
 
     def rename_client(self, client_id: int, label: str) -> Client:
-        """Operation 4, by ``POST``, or by ``PUT`` for the rest of the process where that is refused with 405."""
+        """Operation 4, by ``POST``, or by ``PUT`` for the rest of the process where that is refused with 405.
+
+        Where the answer is empty, operation 3 tells the client.
+        """
         path, intent = f"/{self._brand}/clients/{client_id}", f"rename client {client_id} to {label!r}"
         method = self._update_method
         try:
@@ -105,7 +114,9 @@ class Api:
                 raise
             method = self._update_method = "PUT"
             answer = self._send(method, path, intent, "write", body={"label": label})
-        return _client(_object(answer, method, path, intent, ("id", "label")))
+        if answer is None:
+            method, answer = "GET", self._send("GET", path, intent, "read")
+        return client_of(answer, method, path, intent)
 
     def delete_client(self, client_id: int, label: str) -> None:
         """Operation 5. A client that is gone already is no error."""
@@ -114,13 +125,13 @@ class Api:
     def get_plan(self) -> Object:
         """Operation 6: the paid tier, or ``{}`` for the free plan."""
         path, intent = f"/{self._brand}/plan", "read the plan"
-        return _object(self._send("GET", path, intent, "plan_read"), "GET", path, intent)
+        return plan_of(self._send("GET", path, intent, "plan_read"), "GET", path, intent)
 
     def set_plan(self, tier: str | None) -> Object:
         """Operation 7: switch to a tier, None for the free plan, and return the plan that the service confirms."""
         path, intent = f"/{self._brand}/plan", f"switch the plan to {tier or 'free'}"
         answer = self._send("PUT", path, intent, "plan_write", body={f"{self._brand}_subscription": tier})
-        plan = _object(answer, "PUT", path, intent)
+        plan = self.get_plan() if answer is None else plan_of(answer, "PUT", path, intent)
         if plan.get("id") != tier:
             raise ApiError(
                 f"the service confirmed {plan.get('id') or 'the free plan'!r} instead",
@@ -133,23 +144,23 @@ class Api:
 
     def list_subscriptions(self) -> list[Object]:
         """Operation 8: the tiers."""
-        return self._pages(f"/{self._brand}/subscriptions", "list the subscriptions", None)
+        return self._pages(f"/{self._brand}/subscriptions", "list the subscriptions", None, tier_of)
 
     def get_subscription(self, subscription_id: str) -> Object | None:
         """Operation 9: the tier, or None if there is none of this id."""
-        return self._public_item(f"/{self._brand}/subscriptions", subscription_id, "read subscription")
+        return self._public_item(f"/{self._brand}/subscriptions", subscription_id, "read subscription", tier_of)
 
     def list_regions(self) -> list[Object]:
         """Operation 10."""
-        return self._pages("/regions", "list the regions", None)
+        return self._pages("/regions", "list the regions", None, region_of)
 
     def list_availability(self) -> list[Object]:
         """Operation 11: availability records of all regions."""
-        return self._pages("/regions/availability", "list the availability of the regions", None)
+        return self._pages("/regions/availability", "list the availability of the regions", None, object_of)
 
     def get_region(self, region_id: str) -> Object | None:
         """Operation 12: the region, or None if there is none of this id."""
-        return self._public_item("/regions", region_id, "read region")
+        return self._public_item("/regions", region_id, "read region", region_of)
 
     def get_region_availability(self, region_id: str) -> list[Object]:
         """Operation 13: the records of one region, be they answered as one record, a list or an envelope."""
@@ -159,16 +170,16 @@ class Api:
             return []
         if isinstance(answer, dict):
             answer = answer.get("data", [answer])
-        return [_object(item, "GET", path, intent) for item in (answer if isinstance(answer, list) else [answer])]
+        return [object_of(item, "GET", path, intent) for item in (answer if isinstance(answer, list) else [answer])]
 
     def pause_before_repeats(self, repeats: int, seconds: float) -> None:
         """Wait before so many requests are sent again, and count that as usage."""
         self._http.pause_before_repeats(repeats, seconds)
 
-    def _public_item(self, collection: str, item_id: str, verb: str) -> Object | None:
+    def _public_item(self, collection: str, item_id: str, verb: str, shape: Shape) -> Object | None:
         path, intent = f"{collection}/{_quoted(item_id)}", f"{verb} {item_id!r}"
         answer = self._unless_missing("GET", path, intent, None)
-        return None if answer is None else _object(answer, "GET", path, intent, ("id",))
+        return None if answer is None else shape(answer, "GET", path, intent)
 
     def _send(self, method: str, path: str, intent: str, access: str | None, **options: t.Any) -> t.Any:
         """``access`` names what the operation needs (sections 4 and 5); None marks a public one."""
@@ -187,8 +198,8 @@ class Api:
                 return None
             raise
 
-    def _pages(self, path: str, intent: str, access: str | None) -> list[Object]:
-        """All items of a collection, each id once.
+    def _pages(self, path: str, intent: str, access: str | None, shape: Shape) -> list[Object]:
+        """All items of a collection, each id once, and each of its shape.
 
         A list that changes while it is read moves entries between pages. What is seen twice counts once; where the
         count says that something was missed, the list is read once more.
@@ -196,7 +207,7 @@ class Api:
         items, results = self._read_pages(path, intent, access)
         if results not in (None, len(items)):
             items, _results = self._read_pages(path, intent, access)
-        return items
+        return [shape(item, "GET", path, intent) for item in items]
 
     def _read_pages(self, path: str, intent: str, access: str | None) -> tuple[list[Object], int | None]:
         first = self._first_page(path, intent, access)
@@ -206,8 +217,8 @@ class Api:
             workers = min(len(queries), self._http.settings.concurrency)
             with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
                 pages += pool.map(lambda query: self._page(path, intent, access, query), queries)
-        items = [_object(item, "GET", path, intent) for page in pages for item in page["data"]]
-        return _each_once(items), pages[-1]["results"]
+        items = [object_of(item, "GET", path, intent) for page in pages for item in page["data"]]
+        return each_once(items), pages[-1]["results"]
 
     def _page_query(self, path: str) -> dict[str, int]:
         # Only the collections that document page_size are asked for one (section 8).
@@ -231,11 +242,11 @@ class Api:
             if error.status == 404 and "page" in query:
                 return {"data": [], "pages": 1, "results": None}
             raise
-        page = {"pages": 1, "results": None, **_object(answer, "GET", path, intent, ("data",))}
+        page = {"pages": 1, "results": None, **object_of(answer, "GET", path, intent, ("data",))}
         if not isinstance(page["data"], list):
-            raise _bad_shape("GET", path, intent, "data is not a list")
+            raise bad_shape("GET", path, intent, "data is not a list")
         if not isinstance(page["pages"], int) or not isinstance(page["results"], (int, type(None))):
-            raise _bad_shape("GET", path, intent, "pages or results is not a number")
+            raise bad_shape("GET", path, intent, "pages or results is not a number")
         return page
 
 
@@ -243,38 +254,3 @@ def _quoted(segment: str) -> str:
     if segment in ("", ".", ".."):
         raise InputError(f"id {segment!r} names nothing: give one as the service lists them.")
     return urllib.parse.quote(segment, safe="")
-
-
-def _bad_shape(method: str, path: str, intent: str, what: str) -> ApiError:
-    return ApiError(
-        f"the answer is not of the documented shape: {what}",
-        method=method,
-        path=path,
-        intent=intent,
-        hint="Check that base_url leads to the service, version segment included.",
-    )
-
-
-def _object(answer: t.Any, method: str, path: str, intent: str, needed: Sequence[str] = ()) -> Object:
-    if not isinstance(answer, dict):
-        raise _bad_shape(method, path, intent, "it is no JSON object")
-    missing = [name for name in needed if answer.get(name) is None]
-    if missing:
-        raise _bad_shape(method, path, intent, f"it lacks {' and '.join(missing)}")
-    return answer
-
-
-def _client(item: Object) -> Client:
-    """A client with the members of ``apps`` as booleans: answers to a create have been seen to say 0 and 1."""
-    apps = item.get("apps")
-    if not isinstance(apps, dict):
-        return item
-    return {**item, "apps": {name: bool(value) if value in (0, 1) else value for name, value in apps.items()}}
-
-
-def _each_once(items: Sequence[Object]) -> list[Object]:
-    """The items without a second one of the same id; records without an id are all kept."""
-    kept: dict[t.Any, Object] = {}
-    for position, item in enumerate(items):
-        kept.setdefault(item.get("id") or f"no id {position}", item)
-    return list(kept.values())

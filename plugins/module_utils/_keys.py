@@ -40,11 +40,11 @@ def masked_ids(clients: t.Sequence[Client]) -> set[t.Any]:
     A value that stands on two clients is a mask too: keys are unique, and some services mask with a constant that
     looks like a key. So the answer is only as good as the list is complete.
     """
-    counts = {field: collections.Counter(client.get(field) for client in clients) for field in SECRET_FIELDS}
+    counts = {field: collections.Counter(str(client.get(field)) for client in clients) for field in SECRET_FIELDS}
     return {
         client["id"]
         for client in clients
-        if any(looks_masked(client.get(field)) or counts[field][client.get(field)] > 1 for field in SECRET_FIELDS)
+        if any(looks_masked(client.get(field)) or counts[field][client[field]] > 1 for field in SECRET_FIELDS)
     }
 
 

@@ -176,7 +176,7 @@ def _matches(region: dict[str, t.Any], params: Params) -> bool:
     return (
         (params["country"] is None or str(region.get("country")).lower() == params["country"].lower())
         and (params["status"] is None or region.get("status") == params["status"])
-        and set(params["capabilities"]) <= set(region.get("capabilities") or [])
+        and all(capability in (region.get("capabilities") or []) for capability in params["capabilities"])
     )
 
 

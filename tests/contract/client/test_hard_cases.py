@@ -11,15 +11,23 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils import _http
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, InputError
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
     monitor_clients,
+    monitor_plan,
+    monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, go, labels
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, go, labels, sent, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+_TIER = {"id": "monitor-3", "label": "Monitor 3", "clients_included": 3, "price": {}}
+
+
+def _envelope(*items: Any) -> dict[str, Any]:
+    return {"data": list(items), "page": 1, "pages": 1, "results": len(items)}
 
 
 @pytest.mark.parametrize("token", ["secret-0123456789\n", " secret-0123456789", "secret\t0123456789", "secret-…", " "])
@@ -100,3 +108,89 @@ def test_repeats_of_a_create_are_counted(emulator: Emulator, monkeypatch: pytest
     assert usage["requests"] == len(emulator.requests()) == 7
     assert usage["retries"] == 2
     assert usage["waited"] > 0
+
+
+@pytest.mark.parametrize("method", ["post", "put_only"])
+def test_a_rename_that_is_answered_with_nothing(emulator: Emulator, method: str) -> None:
+    """Field note "statuses": 204 possible."""
+    emulator.configure(update_verb=method)
+    emulator.seed(labels=["web1"])
+    match = {"method": "PUT" if method == "put_only" else "POST"}
+    emulator.fault(kind="status", status=204, operation="update_client", done=True, match=match)
+    result = go(emulator, monitor_client, id=1, label="www1")
+    assert result["client"]["label"] == "www1"
+    assert labels(emulator) == ["www1"]
+    assert sent(emulator)[-1] == ("GET", "/monitor/clients/1")
+
+
+@pytest.mark.parametrize("tier", ["monitor-10", "free"])
+def test_a_switch_of_the_plan_that_is_answered_with_nothing(emulator: Emulator, tier: str) -> None:
+    """Field note "statuses": 204 possible. What the plan is then is read."""
+    emulator.set_plan("monitor-3")
+    emulator.fault(kind="status", status=204, operation="update_plan", done=True)
+    plan = go(emulator, monitor_plan, subscription=tier)["plan"]
+    assert plan.get("id", "free") == tier
+    emulator.set_plan("monitor-3")
+    emulator.fault(kind="status", status=204, operation="update_plan")
+    with pytest.raises(ApiError, match="the service confirmed 'monitor-3' instead"):
+        go(emulator, monitor_plan, subscription=tier)
+
+
+def test_a_create_that_is_answered_with_nothing(emulator: Emulator) -> None:
+    """Field note "statuses": 204 possible. The list tells the client."""
+    emulator.fault(kind="status", status=204, operation="create_client", done=True)
+    result = go(emulator, monitor_client, label="web1")
+    assert result["changed"] is True
+    assert result["client"]["id"] == 1
+    assert len(writes(emulator)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "operation", "body"),
+    [
+        (monitor_plan, {"min_clients": 3}, "list_subscriptions", _envelope({"id": "monitor-3"})),
+        (monitor_plan, {"min_clients": 3}, "list_subscriptions", _envelope({**_TIER, "clients_included": "3"})),
+        (monitor_plan, {"min_clients": 3}, "list_subscriptions", _envelope({"clients_included": 3})),
+        (monitor_plan, {"min_clients": 3}, "get_plan", {"id": "monitor-100"}),
+        (monitor_plan, {"min_clients": 3}, "get_plan", {"id": "monitor-100", "clients_included": None}),
+        (monitor_plan, {"min_clients": 3}, "get_plan", {"id": "monitor-100", "clients_included": "100"}),
+        (monitor_plan, {"min_clients": 3}, "get_plan", {"plan": "monitor-100"}),
+        (monitor_clients, {"labels": ["web1"]}, "get_plan", {"id": "monitor-3", "clients_included": "3"}),
+        (monitor_clients, {"labels": ["web1"]}, "list_clients", _envelope({"id": 1, "label": 5})),
+        (monitor_client_info, {"label_pattern": "5"}, "list_clients", _envelope({"id": 1, "label": 5})),
+        (monitor_client_info, {}, "list_clients", _envelope({"id": [1], "label": "web1"})),
+        (monitor_client_info, {"id": 1}, "get_client", {"id": {}, "label": "web1"}),
+        (region_info, {"include_availability": True}, "list_regions", _envelope({"label": "somewhere"})),
+        (monitor_subscription_info, {"id": "monitor-3"}, "get_subscription", {**_TIER, "clients_included": None}),
+    ],
+)
+def test_answers_of_a_wrong_shape_are_named_before_the_first_write(
+    emulator: Emulator, module: Module, options: dict[str, Any], operation: str, body: Any
+) -> None:
+    emulator.fault(kind="status", status=200, body=body, operation=operation, times=-1)
+    with pytest.raises(ApiError, match="the answer is not of the documented shape: ") as failed:
+        go(emulator, module, **options)
+    assert "Check that base_url leads to the service" in str(failed.value)
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("value", [{"masked": True}, ["x"], 5, True, None, ""])
+def test_keys_of_a_wrong_shape_count_as_masked(emulator: Emulator, value: Any) -> None:
+    client = {"id": 1, "label": "web1", "api_key": value, "install_code": value}
+    emulator.fault(kind="status", status=200, body=_envelope(client), operation="list_clients")
+    (shown,) = go(emulator, monitor_client_info, include_keys=True)["clients"]
+    assert shown == {"id": 1, "label": "web1", "key_fingerprint": None, "keys_masked": True}
+
+
+@pytest.mark.parametrize("capabilities", [None, [{"name": "GPU"}], ["GPU", None]])
+def test_capabilities_of_an_unknown_shape(emulator: Emulator, capabilities: Any) -> None:
+    region = {"id": "us-west", "capabilities": capabilities}
+    emulator.fault(kind="status", status=200, body=_envelope(region), operation="list_regions", times=-1)
+    assert go(emulator, region_info, capabilities=["Block Storage"])["regions"] == []
+    assert go(emulator, region_info)["regions"] == [region]
+
+
+def test_json_that_is_too_deep_is_no_traceback(emulator: Emulator) -> None:
+    emulator.fault(kind="html", status=200, body="[" * 200_000, operation="list_clients", times=-1)
+    with pytest.raises(ApiError, match="the answer was cut short"):
+        go(emulator, monitor_client_info, retry_timeout=0.0)
