@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -51,6 +52,9 @@ def report(looks: Iterable[Look], known: Account, inventory: Iterable[str] = (),
     """An audit of these hosts; the inventory has others besides."""
     hosts = list(looks)
     everyone = {host: host for host in [*(one.host for one in hosts), *inventory]}
+    # Check mode foresees a client for each host that has none.
+    foreseen = {one.label: {"id": None} for one in hosts}
+    known = dataclasses.replace(known, clients={**foreseen, **known.clients})
     return audit(hosts, known, everyone, generated_at="2026-01-02T03:04:05Z", orphan_pattern=orphan_pattern)
 
 

@@ -26,22 +26,26 @@ def test_a_renamed_host_keeps_its_client() -> None:
 def test_conflicts_are_left() -> None:
     cases = {
         "two hosts carry the key": (
-            [look("a1", "other", owner_label="old"), look("b1", "other", owner_label="old")],
+            [look("app-1", "other", owner_label="old"), look("app-2", "other", owner_label="old")],
             [],
         ),
-        "its owner carries it too": ([look("old"), look("b1", "other", owner_label="old")], []),
-        "its owner is another host of the inventory": ([look("b1", "other", owner_label="old")], ["old"]),
+        "its owner carries it too": ([look("old"), look("app-2", "other", owner_label="old")], []),
+        "its owner is another host of the inventory": ([look("app-2", "other", owner_label="old")], ["old"]),
     }
     for case, (seen, others) in cases.items():
         actions, wanted = judged(seen, account(["old"]), *others)
         assert set(actions.values()) <= {"conflict", "nothing"}, case
-        assert actions["b1"] == "conflict", case
+        assert actions["app-2"] == "conflict", case
         assert wanted == {}, case
 
 
 def test_a_label_that_another_client_has_is_a_conflict() -> None:
     actions, wanted = judged([look("new", "other", owner_label="old")], account(["old", "new"]))
     assert (actions, wanted) == ({"new": "conflict"}, {})
+
+
+def test_a_label_that_no_service_takes_is_a_conflict() -> None:
+    assert judged([look("x" * 33, "other", owner_label="old")], account(["old"])) == ({"x" * 33: "conflict"}, {})
 
 
 def test_what_is_not_known_is_left_and_said() -> None:
@@ -64,5 +68,5 @@ def test_what_is_not_known_is_left_and_said() -> None:
 
 
 def test_a_swap_is_left() -> None:
-    seen = [look("a1", "other", owner_label="b1"), look("b1", "other", owner_label="a1")]
-    assert judged(seen, account(["a1", "b1"])) == ({"a1": "conflict", "b1": "conflict"}, {})
+    seen = [look("app-1", "other", owner_label="app-2"), look("app-2", "other", owner_label="app-1")]
+    assert judged(seen, account(["app-1", "app-2"])) == ({"app-1": "conflict", "app-2": "conflict"}, {})

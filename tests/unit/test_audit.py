@@ -29,7 +29,8 @@ from ansible_collections.monitor.cloud.tests.unit.audits import (
     [
         (look("web"), "ok"),
         (look("web", differs=["mode"]), "wrong_permissions"),
-        (look("web", differs=["owner", "group"]), "wrong_permissions"),
+        (look("web", differs=["owner"]), "wrong_permissions"),
+        (look("web", differs=["group"]), "wrong_permissions"),
         (look("web", differs=["content"]), "outdated"),
         (look("web", differs=["type"]), "outdated"),
         (look("web", differs=["content", "mode"]), "outdated wrong_permissions"),
@@ -168,5 +169,7 @@ def test_the_plan_and_the_next_tier(plan: Any, labels: int, hosts: int, expected
 
 def test_a_reason_is_one_line_of_bounded_length() -> None:
     assert details(report([unreachable("web")], account(["web"])))["web"] == "Could not be reached: no route"
-    long = Look("web", "web", {"msg": "x" * 5000 + "\x1b[31m"})
-    assert len(details(report([long], account(["web"])))["web"]) < 400
+    long = Look("web", "web", {"msg": "\x1b[31m" + "x" * 5000})
+    said = details(report([long], account(["web"])))["web"]
+    assert len(said) < 400
+    assert said.isprintable()

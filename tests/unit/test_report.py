@@ -111,12 +111,14 @@ def test_junit_counts_are_right() -> None:
 
 
 def test_the_table_fits() -> None:
-    hosts = [f"a-host-with-a-very-long-name-{number}.region.example.com" for number in range(60)]
+    hosts = [f"a-host-with-a-very-long-name-{number}.{'part.' * 10}example.com" for number in range(60)]
     of = report([look(host, "no_file") for host in hosts], account([f"orphan-{number}" for number in range(50)]))
     for source in ("inventory", "/a/" + "long/" * 30 + "path", "h1,h2," * 200):
         text, _todo = made(of, source, source)
         assert max(map(len, text.splitlines())) <= WIDTH
     assert all(host[:28] in text for host in hosts)
+    # What is said still has room beside it.
+    assert "There is no configuration." in text
 
 
 def test_a_large_fleet_in_order_is_counted_not_listed() -> None:
@@ -169,6 +171,11 @@ def test_each_finding_has_a_step_and_its_command() -> None:
         "orphans": f'{start}.prune --check -e \'{{"prune_pattern": "older"}}\'',
         "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=13",
     }
+
+
+def test_a_host_without_a_client_that_carries_anothers_key_is_no_renamed_one() -> None:
+    of = report([look("new", "other", owner_label="web")], account(["web"]), ["web"])
+    assert [step.kind for step in made(of)[1]] == ["foreign_key"]
 
 
 def test_commands_stay_short_enough_to_paste() -> None:

@@ -129,6 +129,9 @@ def test_words_and_states_filter(opened: Opener) -> None:
     page.get_by_role("button", name="outdated 1").click()
     assert shown(page) == ["gone", "edited"]
     assert unreached.get_attribute("aria-pressed") == "true"
+    unreached.click()
+    assert shown(page) == ["edited"]
+    unreached.click()
     page.get_by_role("button", name="All states").click()
     assert len(shown(page)) == 8
     assert unreached.get_attribute("aria-pressed") == "false"
