@@ -59,10 +59,7 @@ class Bench:
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name]
         command += ["-i", str(fleet.inventory)] if fleet else []
-        cost = measure.run(command, {**self.environment(), **(fleet.settings if fleet else {})})
-        if fleet:
-            fleet.rest()
-        return cost
+        return measure.run(command, {**self.environment(), **(fleet.settings if fleet else {})})
 
     def script(self, labels: Path) -> Cost:
         """Run the plain script that registers labels."""
@@ -116,6 +113,24 @@ class Bench:
             return self.play(playbook, fleet)
         service = {"base_url": self.emulator.base_url, "token": self.emulator.tokens["read_write"]}
         return self.play(playbook, fleet, {**service, "dir": str(fleet.files)})
+
+    def connected(self, fleet: Fleet, contender: Contender) -> Contender:
+        """As the contender, with a connection to each host open already."""
+
+        def connect() -> Cost:
+            self.play("raw", fleet)
+            return contender()
+
+        return connect
+
+    def unconnected(self, fleet: Fleet, contender: Contender) -> Contender:
+        """As the contender, where each host has to be connected to first."""
+
+        def disconnect() -> Cost:
+            fleet.disconnect()
+            return contender()
+
+        return disconnect
 
     def bare(self, fleet: Fleet, playbook: str) -> Contender:
         """Run a play that calls no service."""

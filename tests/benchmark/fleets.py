@@ -22,14 +22,14 @@ _FIRST_ADDRESS = 150
 
 @dataclass(frozen=True)
 class Fleet:
-    """Hosts to run against. ``forget`` takes away what rollouts wrote; ``rest`` lets the next run start as this one did."""
+    """Hosts to run against. ``forget`` takes away what rollouts wrote; ``disconnect`` ends open connections."""
 
     size: int
     inventory: Path
     files: Path | None
     settings: Mapping[str, str]
     forget: Callable[[], None]
-    rest: Callable[[], None] = field(default=lambda: None)
+    disconnect: Callable[[], None] = field(default=lambda: None)
 
 
 def _write_inventory(place: Path, hosts: Mapping[str, str], common: str) -> Path:
@@ -87,7 +87,7 @@ def over_ssh(place: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]:
 
 
 def _close_connections(sockets: Path) -> None:
-    """End the connections that ssh keeps open for the next command, so that each run pays for its own."""
+    """End the connections that ssh keeps open for the next command."""
     for socket in sockets.glob("*"):
         end = ["ssh", "-O", "exit", "-o", f"ControlPath={socket}", "any"]
         subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

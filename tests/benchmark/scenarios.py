@@ -86,18 +86,25 @@ def local(bench: Bench) -> Outcome:
 
 
 def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bool) -> Outcome:
+    """With connections that are open already, as ssh keeps them for a minute by default; and with none."""
     if problem := fleets.no_ssh():
         return Outcome(skipped=problem)
     with fleets.over_ssh(bench.room(name), bench.size(50), pipelining=pipelining) as fleet:
-        contenders = {
+        runs = {
             "ping": bench.bare(fleet, "ping"),
             "first rollout": bench.first_rollout(fleet),
             "steady run": bench.steady_run(fleet),
         }
+        contenders = {run: bench.connected(fleet, contender) for run, contender in runs.items()}
+        contenders |= {f"{run}, connecting": bench.unconnected(fleet, contender) for run, contender in runs.items()}
         costs = side_by_side(contenders, bench.rounds)
     figures = [
         _figure(name, fleet.size, costs, ours, "ping", limit)
         for ours, limit in zip(("steady run", "first rollout"), limits, strict=True)
+    ]
+    figures += [
+        _figure(name, fleet.size, costs, f"{ours}, connecting", "ping, connecting", None)
+        for ours in ("steady run", "first rollout")
     ]
     return _outcome(costs, figures)
 
