@@ -21,7 +21,10 @@ Costs = Mapping[str, Sequence[Cost]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest where ``at_least`` is set."""
+    """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest where ``at_least`` is set.
+
+    ``cpu`` is the same ratio in seconds of processors instead of seconds on the clock: it says what a busy machine hides.
+    """
 
     scenario: str
     size: int
@@ -30,6 +33,7 @@ class Figure:
     ratio: float
     of: tuple[float, float]
     unit: str = "s"
+    cpu: float | None = None
     limit: float | None = None
     at_least: bool = False
 
@@ -57,8 +61,12 @@ def _pick(costs: Costs, name: str, what: str = "wall") -> list[float]:
 def _figure(scenario: str, size: int, costs: Costs, ours: str, theirs: str, limit: float | None, **more: Any) -> Figure:
     """The wall time of one contender against that of another."""
     values = _pick(costs, ours), _pick(costs, theirs)
-    medians = statistics.median(values[0]), statistics.median(values[1])
-    return Figure(scenario, size, ours, theirs, median_ratio(*values), medians, limit=limit, **more)
+    cpu = median_ratio(_pick(costs, ours, "cpu"), _pick(costs, theirs, "cpu"))
+    return Figure(scenario, size, ours, theirs, median_ratio(*values), _medians(values), cpu=cpu, limit=limit, **more)
+
+
+def _medians(values: tuple[Sequence[float], Sequence[float]]) -> tuple[float, float]:
+    return statistics.median(values[0]), statistics.median(values[1])
 
 
 def _outcome(costs: Costs, figures: list[Figure]) -> Outcome:
@@ -143,19 +151,20 @@ def growth(bench: Bench) -> Outcome:
 def _growth(costs: Costs, ours: str, small: int, large: int, limit: float | None) -> Figure:
     """How much the time per host grows with their number, against how much that of the raw play does."""
 
-    def growth_of(name: str) -> list[float]:
-        per_host = [[seconds / size for seconds in _pick(costs, f"{name} {size}")] for size in (small, large)]
+    def growth_of(name: str, what: str) -> list[float]:
+        per_host = [[seconds / size for seconds in _pick(costs, f"{name} {size}", what)] for size in (small, large)]
         return [after / before for before, after in zip(*per_host, strict=True)]
 
-    grown = growth_of(ours), growth_of("raw")
-    medians = statistics.median(grown[0]), statistics.median(grown[1])
-    return Figure("growth", large, f"{ours}, time per host", "raw", median_ratio(*grown), medians, "x", limit)
+    grown = growth_of(ours, "wall"), growth_of("raw", "wall")
+    cpu = median_ratio(growth_of(ours, "cpu"), growth_of("raw", "cpu"))
+    name = f"{ours}, time per host"
+    return Figure("growth", large, name, "raw", median_ratio(*grown), _medians(grown), "x", cpu, limit)
 
 
 def _memory(costs: Costs, ours: str, size: int) -> Figure:
     peaks = _pick(costs, f"{ours} {size}", "memory"), _pick(costs, f"raw {size}", "memory")
-    medians = statistics.median(peaks[0]), statistics.median(peaks[1])
-    return Figure("growth", size, f"{ours}, peak memory", "raw", median_ratio(*peaks), medians, "MiB", 1.15)
+    name = f"{ours}, peak memory"
+    return Figure("growth", size, name, "raw", median_ratio(*peaks), _medians(peaks), "MiB", limit=1.15)
 
 
 def registration(bench: Bench) -> Outcome:
@@ -206,11 +215,16 @@ def registration(bench: Bench) -> Outcome:
 
 
 def _above_start(scenario: str, size: int, costs: Costs, ours: str, theirs: str, limit: float | None) -> Figure:
-    """As a figure, with the time that Ansible takes to start taken off ours."""
-    start = _pick(costs, "Ansible's start")
-    above = [own - idle for own, idle in zip(_pick(costs, ours), start, strict=True)]
-    medians = statistics.median(above), statistics.median(_pick(costs, theirs))
-    return Figure(scenario, size, ours, theirs, median_ratio(above, _pick(costs, theirs)), medians, limit=limit)
+    """As a figure, with what Ansible takes to start taken off ours."""
+    above = _above(costs, ours), _pick(costs, theirs)
+    cpu = median_ratio(_above(costs, ours, "cpu"), _pick(costs, theirs, "cpu"))
+    return Figure(scenario, size, ours, theirs, median_ratio(*above), _medians(above), cpu=cpu, limit=limit)
+
+
+def _above(costs: Costs, name: str, what: str = "wall") -> list[float]:
+    """What each run took beyond Ansible's start."""
+    start = _pick(costs, "Ansible's start", what)
+    return [own - idle for own, idle in zip(_pick(costs, name, what), start, strict=True)]
 
 
 def module(bench: Bench) -> Outcome:
@@ -226,14 +240,12 @@ def module(bench: Bench) -> Outcome:
         "monitor_client": lambda: bench.play("one_client", variables=variables),
     }
     costs = side_by_side(contenders, bench.rounds)
-    start = _pick(costs, "Ansible's start")
-    ours, theirs = (
-        [(own - idle) / times for own, idle in zip(_pick(costs, name), start, strict=True)]
-        for name in ("monitor_client", "uri")
-    )
-    medians = statistics.median(ours), statistics.median(theirs)
+    calls = _above(costs, "monitor_client"), _above(costs, "uri")
+    cpu = median_ratio(_above(costs, "monitor_client", "cpu"), _above(costs, "uri", "cpu"))
+    one = tuple(seconds / times for seconds in _medians(calls))
     return _outcome(
-        costs, [Figure("module", 1, "monitor_client", "uri", median_ratio(ours, theirs), medians, limit=1.1)]
+        costs,
+        [Figure("module", 1, "monitor_client", "uri", median_ratio(*calls), (one[0], one[1]), cpu=cpu, limit=1.1)],
     )
 
 
@@ -244,4 +256,5 @@ SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "growth": growth,
     "registration": registration,
     "module": module,
+    "audit": audit,
 }
