@@ -249,6 +249,28 @@ def module(bench: Bench) -> Outcome:
     )
 
 
+def audit(bench: Bench) -> Outcome:
+    """An audit of local hosts with all its reports, against a bare ping play and, for the memory, a steady run."""
+    fleet = fleets.local(bench.room("audit"), bench.size(500))
+    bench.first_rollout(fleet)()
+    files = {f"monitor_agent_audit_{kind}": str(bench.place / f"audit.{kind}") for kind in ("html", "json", "junit")}
+
+    def look() -> Cost:
+        bench.emulator.clear_log()
+        return bench.play("monitor.cloud.audit", fleet, files)
+
+    contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet), "audit": look}
+    costs = side_by_side(contenders, bench.rounds)
+    peaks = _pick(costs, "audit", "memory"), _pick(costs, "steady run", "memory")
+    medians = statistics.median(peaks[0]), statistics.median(peaks[1])
+    memory = median_ratio(*peaks)
+    figures = [
+        _figure("audit", fleet.size, costs, "audit", "ping", 0.20),
+        Figure("audit", fleet.size, "audit, peak memory", "steady run", memory, medians, "MiB", 1.1),
+    ]
+    return _outcome(costs, figures)
+
+
 SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "local": local,
     "ssh": ssh,
