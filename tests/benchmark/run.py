@@ -24,7 +24,9 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 RESULTS = CHECKOUT / "build" / "benchmark.json"
-HEADER = f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}  {'wanted':<9}{'':<8}{'of'}"
+HEADER = (
+    f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}{'cpu':>6}  {'wanted':<9}{'':<8}{'of'}"
+)
 
 
 def line(figure: Figure) -> str:
@@ -32,9 +34,10 @@ def line(figure: Figure) -> str:
     relation = ">=" if figure.at_least else "<="
     wanted = "" if figure.limit is None else f"{relation} {figure.limit:g}"
     word = {True: "holds", False: "MISSED", None: ""}[figure.holds]
+    cpu = "" if figure.cpu is None else f"{figure.cpu:.2f}"
     of = " / ".join(f"{value:.3g} {figure.unit}" for value in figure.of)
     return (
-        f"{figure.scenario:<13}{figure.size:>6}  {figure.ours:<29}{figure.theirs:<19}{figure.ratio:>6.2f}  "
+        f"{figure.scenario:<13}{figure.size:>6}  {figure.ours:<29}{figure.theirs:<19}{figure.ratio:>6.2f}{cpu:>6}  "
         f"{wanted:<9}{word:<8}{of}"
     )
 

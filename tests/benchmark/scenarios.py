@@ -23,7 +23,7 @@ Costs = Mapping[str, Sequence[Cost]]
 class Figure:
     """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest where ``at_least`` is set.
 
-    ``cpu`` is the same ratio in seconds of processors instead of seconds on the clock: it says what a busy machine hides.
+    ``cpu`` is the same ratio in seconds of processors instead of the clock's, for what a busy machine hides.
     """
 
     scenario: str
