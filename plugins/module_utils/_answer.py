@@ -58,7 +58,7 @@ class Answer:
             return Outcome(error=self._redirect())
         if self.status >= 400:
             return self._refusal()
-        if self.status == 204 or not self.content:
+        if self.status == 204 or (not self.content and self._has_length()):
             return Outcome()
         try:
             return Outcome(value=json.loads(self.content))
@@ -76,8 +76,12 @@ class Answer:
             hint="Set base_url to the address that is meant.",
         )
 
+    def _has_length(self) -> bool:
+        """Whether it is said how long the answer is. One that is cut within its headers looks empty, but for this."""
+        return "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+
     def _not_json(self) -> Outcome:
-        cut_short = self.content.lstrip()[:1] in (b"{", b"[")
+        cut_short = self.content.lstrip()[:1] in (b"", b"{", b"[")
         problem = "the answer was cut short" if cut_short else f"the answer is {self._describe_text()}"
         error = self._error(problem, outcome_unknown=not self.repeatable)
         return Outcome(error=error, may_repeat=cut_short and self.repeatable)

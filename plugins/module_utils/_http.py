@@ -288,9 +288,16 @@ def _was_not_sent(failure: Exception) -> bool:
 
 def _is_final(failure: Exception) -> bool:
     """Whether the same request would fail the same way again: bad settings rather than bad luck."""
-    if isinstance(failure, (requests.exceptions.SSLError, ValueError)) or "CA certificate bundle" in str(failure):
+    if isinstance(failure, ValueError) or _bundle_is_missing(failure):
         return True
+    if isinstance(failure, requests.exceptions.SSLError):
+        # A connection that ends in the middle is what happens when a service or a balancer before it restarts.
+        return not any(isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)) for cause in _causes(failure))
     return any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))
+
+
+def _bundle_is_missing(failure: Exception) -> bool:
+    return "CA certificate bundle" in str(failure)
 
 
 def _explain(failure: Exception, settings: Settings) -> tuple[str, str]:
@@ -301,7 +308,9 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str]:
     reason = f"{type(last).__name__}: {last}"
     if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
         return f"the answer was cut short: {last}", "Check the network and what stands between."
-    if isinstance(failure, requests.exceptions.SSLError):
+    if _bundle_is_missing(failure):
+        return f"no secure connection: {last}", "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
+    if isinstance(failure, requests.exceptions.SSLError) and _is_final(failure):
         return f"no secure connection: {reason}", "Check base_url; for a private certificate authority set ca_path."
     if isinstance(failure, requests.exceptions.ProxyError):
         return f"the proxy gave no connection: {reason}", "Check the proxy settings of the environment."

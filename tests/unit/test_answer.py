@@ -38,7 +38,15 @@ def test_json_is_a_value(status: int, value: dict[str, int]) -> None:
 
 @pytest.mark.parametrize(("status", "content"), [(204, b""), (200, b""), (204, b"ignored")])
 def test_nothing_is_no_value(status: int, content: bytes) -> None:
-    assert _read(status, content) == Outcome()
+    assert _read(status, content, Content_Length="0") == Outcome()
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_nothing_without_a_length_was_cut_within_its_headers(repeatable: bool) -> None:
+    outcome = _read(200, b"", repeatable=repeatable)
+    assert outcome.may_repeat is repeatable
+    assert _error(outcome).problem == "the answer was cut short"
+    assert _error(outcome).outcome_unknown is not repeatable
 
 
 @given(st.integers(200, 599), st.binary(), st.booleans())
