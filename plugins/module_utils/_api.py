@@ -202,14 +202,15 @@ class Api:
         """All items of a collection, each id once, and each of its shape.
 
         A list that changes while it is read moves entries between pages. What is seen twice counts once; where the
-        count says that something was missed, the list is read once more.
+        pages disagree on how many there are, or that many are not there, something may have been missed: the list is
+        read once more.
         """
-        items, results = self._read_pages(path, intent, access)
-        if results not in (None, len(items)):
-            items, _results = self._read_pages(path, intent, access)
+        items, steady = self._read_pages(path, intent, access)
+        if not steady:
+            items, _steady = self._read_pages(path, intent, access)
         return [shape(item, "GET", path, intent) for item in items]
 
-    def _read_pages(self, path: str, intent: str, access: str | None) -> tuple[list[Object], int | None]:
+    def _read_pages(self, path: str, intent: str, access: str | None) -> tuple[list[Object], bool]:
         first = self._first_page(path, intent, access)
         queries = [{**self._page_query(path), "page": number} for number in range(2, first["pages"] + 1)]
         pages = [first]
@@ -217,8 +218,8 @@ class Api:
             workers = min(len(queries), self._http.settings.concurrency)
             with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
                 pages += pool.map(lambda query: self._page(path, intent, access, query), queries)
-        items = [object_of(item, "GET", path, intent) for page in pages for item in page["data"]]
-        return each_once(items), pages[-1]["results"]
+        items = each_once([object_of(item, "GET", path, intent) for page in pages for item in page["data"]])
+        return items, {page["results"] for page in pages} in ({None}, {len(items)})
 
     def _page_query(self, path: str) -> dict[str, int]:
         # Only the collections that document page_size are asked for one (section 8).

@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_plan_info,
 )
 from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, go
-from ansible_collections.monitor.cloud.tests.contract.client.test_trouble_of_creates import FAULTS
+from ansible_collections.monitor.cloud.tests.contract.client.test_trouble_of_creates import FAULTS, TIMEOUTS
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 _KINDS = [name for name in FAULTS if not name.startswith("429 in")]
@@ -66,7 +66,7 @@ def test_messages_of_failures_have_no_secret(emulator: Emulator, name: str, oper
     emulator.seed(labels=["web0"])
     emulator.fault(**FAULTS[name], operation=operation, times=-1)
     try:
-        result = go(emulator, monitor_clients, labels=["web1"], timeout=0.3, retry_timeout=0.1)
+        result = go(emulator, monitor_clients, labels=["web1"], timeout=TIMEOUTS[name], retry_timeout=0.1)
     except MonitorError as failure:
         result = {"msg": str(failure), "repr": repr(failure), "all": repr(vars(failure))}
     _assert_no_secret(emulator, result)

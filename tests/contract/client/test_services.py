@@ -163,6 +163,22 @@ def test_a_list_that_changes_while_it_is_read(emulator: Emulator, writer: str, o
     assert len(result["account_labels"]) == len(set(result["account_labels"]))
 
 
+def test_a_list_that_changed_is_read_once_more(emulator: Emulator) -> None:
+    """What slipped from one page to another, already read, is found; the count alone does not show that it did."""
+    emulator.seed(1)
+    kept = [client["label"] for client in emulator.seed(60, prefix="keep-")]
+    emulator.configure(other_writer="deletes")
+    result = go(emulator, monitor_client_info, page_size=25)
+    assert [client["label"] for client in result["clients"]] == kept
+
+
+def test_nobody_is_listed_twice(emulator: Emulator) -> None:
+    emulator.seed(60)
+    emulator.configure(other_writer="creates", list_order="newest", other_writer_prefix="new-")
+    clients = go(emulator, monitor_client_info, page_size=25)["clients"]
+    assert len({client["id"] for client in clients}) == len(clients)
+
+
 def test_apps_are_booleans(emulator: Emulator) -> None:
     """Field note "apps": 0 and 1 in the answer to a create."""
     emulator.configure(apps_as_integers=True, extra_fields=True)

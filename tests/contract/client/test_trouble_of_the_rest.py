@@ -16,7 +16,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils import _http
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, labels, writes
-from ansible_collections.monitor.cloud.tests.contract.client.test_trouble_of_creates import CASES, FAULTS
+from ansible_collections.monitor.cloud.tests.contract.client.test_trouble_of_creates import CASES, FAULTS, TIMEOUTS
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 # Neither can be mended by asking again: a refusal, and a page that answers in the service's place.
@@ -35,7 +35,7 @@ def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_read_that_meets_trouble(emulator: Emulator, name: str, times: int) -> None:
     emulator.seed(3)
     emulator.fault(**FAULTS[name], operation="list_clients", times=times)
-    result = go(emulator, monitor_client_info, timeout=0.3, retry_timeout=8.0)
+    result = go(emulator, monitor_client_info, timeout=TIMEOUTS[name], retry_timeout=8.0)
     assert len(result["clients"]) == 3
     assert result["api_usage"]["requests"] == len(emulator.requests()) == times + 1
     assert result["api_usage"]["retries"] == times
@@ -47,7 +47,7 @@ def test_a_read_that_never_gets_through(emulator: Emulator, name: str) -> None:
     emulator.fault(**FAULTS[name], operation="list_clients", times=-1)
     began = time.monotonic()
     with pytest.raises(ApiError) as failed:
-        go(emulator, monitor_clients, labels=["web1"], timeout=0.3, retry_timeout=0.4)
+        go(emulator, monitor_clients, labels=["web1"], timeout=TIMEOUTS[name], retry_timeout=0.4)
     assert time.monotonic() - began < 2
     message = str(failed.value)
     assert message.startswith("Could not list the clients: ")
@@ -67,7 +67,8 @@ def test_renames_and_deletes_that_meet_trouble(emulator: Emulator, name: str, ti
     for operation in ("update_client", "delete_client"):
         emulator.fault(**FAULTS[name], operation=operation, times=times)
     options: dict[str, Any] = {"labels": ["web3"], "renames": {"web1": "www1"}}
-    result = go(emulator, monitor_clients, **options, prune=True, prune_pattern="web.", timeout=0.3, retry_timeout=9.0)
+    options.update(prune=True, prune_pattern="web.")
+    result = go(emulator, monitor_clients, **options, timeout=TIMEOUTS[name], retry_timeout=9.0)
     assert (result["renamed"], result["deleted"]) == (["www1"], ["web2"])
     assert labels(emulator) == ["web3", "www1"]
 
@@ -79,7 +80,7 @@ def test_deletes_that_never_get_through(emulator: Emulator, name: str) -> None:
     emulator.fault(**FAULTS[name], operation="delete_client", match={"label": "web2"}, times=-1)
     wanted: dict[str, Any] = {"labels": ["web1", "web2", "web3"], "state": "absent"}
     try:
-        result = go(emulator, monitor_clients, **wanted, timeout=0.3, retry_timeout=0.4)
+        result = go(emulator, monitor_clients, **wanted, timeout=TIMEOUTS[name], retry_timeout=0.4)
     except TaskFailure as failure:
         result = failure.details
         assert "Could not delete client 'web2'" in str(failure)
