@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An inventory that is rolled out by several controllers at once, and by the parts of ansible-runner on two machines."""
+"""An inventory that several controllers roll out at once, and that the parts of ansible-runner do on two machines."""
 
 from __future__ import annotations
 
