@@ -83,7 +83,8 @@ class Answer:
     def _not_json(self) -> Outcome:
         cut_short = self.content.lstrip()[:1] in (b"", b"{", b"[")
         problem = "the answer was cut short" if cut_short else f"the answer is {self._describe_text()}"
-        error = self._error(problem, outcome_unknown=not self.repeatable)
+        hint = "" if cut_short else "Check that base_url leads to the service: something else has answered."
+        error = self._error(problem, hint=hint, outcome_unknown=not self.repeatable)
         return Outcome(error=error, may_repeat=cut_short and self.repeatable)
 
     def _refusal(self) -> Outcome:

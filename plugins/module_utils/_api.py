@@ -242,6 +242,8 @@ class Api:
         except ApiError as error:
             if error.status == 404 and "page" in query:
                 return {"data": [], "pages": 1, "results": None}
+            if error.status == 404:
+                error.hint = "Check that base_url leads to the service, version segment included, and brand."
             raise
         page = {"pages": 1, "results": None, **object_of(answer, "GET", path, intent, ("data",))}
         if not isinstance(page["data"], list):

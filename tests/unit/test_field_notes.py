@@ -20,6 +20,7 @@ from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
 _TESTS = Path(__file__).resolve().parents[1]
 _SERVICES = "contract/client/test_services.py"
 _CREATES = "contract/client/test_trouble_of_creates.py"
+_HARD = "contract/client/test_hard_cases.py"
 _REST = "contract/client/test_trouble_of_the_rest.py"
 _RIVALS = "contract/client/test_masks_and_rivals.py"
 _WIRE = "contract/client/test_wire.py"
@@ -54,6 +55,9 @@ FIELD_NOTES: dict[str, tuple[str, ...]] = {
         f"{_WIRE}::test_a_wrong_token_is_called_that",
         f"{_WIRE}::test_a_missing_scope_is_named",
         f"{_WIRE}::test_a_client_that_is_gone_when_it_is_deleted",
+        f"{_HARD}::test_a_rename_that_is_answered_with_nothing",
+        f"{_HARD}::test_a_switch_of_the_plan_that_is_answered_with_nothing",
+        f"{_HARD}::test_a_create_that_is_answered_with_nothing",
         f"{_REST}::test_a_read_that_meets_trouble",
     ),
     "rate limit": (

@@ -99,7 +99,18 @@ def test_a_login_page_in_place_of_an_answer(emulator: Emulator) -> None:
     expected = "Could not list the clients: the answer is not JSON but text/html, starting with"
     assert str(failed.value).startswith(expected)
     assert "Log in" in str(failed.value)
+    assert str(failed.value).endswith("Check that base_url leads to the service: something else has answered.")
     assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("options", [{"brand": "watchtower"}, {"base_url": "/v5"}, {"base_url": ""}], ids=str)
+def test_a_wrong_address_is_called_that(emulator: Emulator, options: dict[str, str]) -> None:
+    if "base_url" in options:
+        options = {"base_url": emulator.base_url.replace("/v4", options["base_url"])}
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client, label="web1", **options)
+    assert failed.value.status == 404
+    assert str(failed.value).endswith("Check that base_url leads to the service, version segment included, and brand.")
 
 
 @pytest.mark.parametrize(
