@@ -30,9 +30,8 @@ if t.TYPE_CHECKING:
 
 class ActionModule(FleetAction):
     OPTIONS: t.ClassVar[dict[str, t.Any]] = {
-        "check_only": {"type": "bool", "default": False},
-        "account": {"type": "str"},
-        "config": {"type": "str"},
+        "account": {"type": "str", "required": True},
+        "config": {"type": "str", "required": True},
         "plan": {"type": "str"},
         "subscriptions": {"type": "str"},
         "orphan_pattern": {"type": "str", "default": ".*"},
@@ -43,10 +42,6 @@ class ActionModule(FleetAction):
     }
 
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
-        if options["check_only"]:
-            return {"changed": False}
-        if not options["account"] or not options["config"]:
-            raise InputError("account and config are required: the names of what the tasks before registered.")
         hosts, complete = self.batch(variables)
         labels = labels_of_inventory(variables)
         report = audit(

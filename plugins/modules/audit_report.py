@@ -26,13 +26,13 @@ options:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode, with
         O(monitor.cloud.monitor_clients#module:include_keys=true).
-      - Required unless O(check_only=true).
     type: str
+    required: true
   config:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
-      - Required unless O(check_only=true).
     type: str
+    required: true
   plan:
     description: Name of the variable that holds the result of a M(monitor.cloud.monitor_plan_info) task.
     type: str
@@ -56,10 +56,6 @@ options:
     type: str
   fail_on_drift:
     description: Whether to fail, once all is reported, where a host is in another state than V(ok), or for an orphan.
-    type: bool
-    default: false
-  check_only:
-    description: Whether only to check that the play can be audited, to be used before anything is read.
     type: bool
     default: false
 seealso:
