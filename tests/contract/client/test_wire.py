@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible.module_utils.ansible_release import __version__ as ansible_version
@@ -104,7 +105,7 @@ def test_a_login_page_in_place_of_an_answer(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize("options", [{"brand": "watchtower"}, {"base_url": "/v5"}, {"base_url": ""}], ids=str)
-def test_a_wrong_address_is_called_that(emulator: Emulator, options: dict[str, str]) -> None:
+def test_a_wrong_address_is_called_that(emulator: Emulator, options: dict[str, Any]) -> None:
     if "base_url" in options:
         options = {"base_url": emulator.base_url.replace("/v4", options["base_url"])}
     with pytest.raises(ApiError) as failed:
