@@ -63,9 +63,11 @@ def _cpuinfo() -> list[str]:
         return []
 
 
-def measure(names: list[str], rounds: int, scale: float) -> dict[str, Outcome]:
-    """Run scenarios one after the other, each line of the table as soon as it is known."""
-    outcomes = {}
+def measure(names: list[str], rounds: int, scale: float, kept: Path) -> dict[str, Outcome]:
+    """Run scenarios one after the other; each is printed and kept as soon as it is known, for all take half an hour."""
+    outcomes: dict[str, Outcome] = {}
+    about = machine()
+    kept.parent.mkdir(parents=True, exist_ok=True)
     print(HEADER, flush=True)
     with tempfile.TemporaryDirectory(prefix="bench-") as temporary, Emulator(fast=True) as emulator:
         bench = Bench(Path(temporary), emulator, rounds, scale)
@@ -75,6 +77,7 @@ def measure(names: list[str], rounds: int, scale: float) -> dict[str, Outcome]:
                 print(f"{name:<13}skipped: {outcome.skipped}", flush=True)
             for figure in outcome.figures:
                 print(line(figure), flush=True)
+            kept.write_text(as_json(outcomes, about, rounds, scale) + "\n", encoding="utf-8")
     return outcomes
 
 
@@ -99,10 +102,7 @@ def main() -> int:
     if unknown := set(names) - set(SCENARIOS):
         parser.error(f"there is no scenario {', '.join(sorted(unknown))}: choose from {', '.join(SCENARIOS)}")
     rounds, scale = (1, 0.1) if options.quick else (options.rounds, 1.0)
-    about = machine()
-    outcomes = measure(names, rounds, scale)
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(as_json(outcomes, about, rounds, scale) + "\n", encoding="utf-8")
+    outcomes = measure(names, rounds, scale, options.json)
     print(f"All numbers: {options.json}")
     missed = [figure for outcome in outcomes.values() for figure in outcome.figures if figure.holds is False]
     return int(bool(missed) and not options.quick)
