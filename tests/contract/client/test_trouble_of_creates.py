@@ -165,6 +165,20 @@ def test_one_cause_is_told_once(emulator: Emulator) -> None:
     assert str(_register(emulator)["msg"]).startswith("1 label was not done. Could not create client 'web2'")
 
 
+@pytest.mark.parametrize("status", [401, 403, 400, 503])
+def test_what_every_label_meets_is_not_tried_with_all_of_them(emulator: Emulator, status: int) -> None:
+    emulator.fault(kind="status", status=status, operation="create_client", times=-1)
+    wanted = [f"web{number:02}" for number in range(100)]
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=wanted, concurrency=4, retry_timeout=0.0)
+    assert len(emulator.requests("create_client")) < 20
+    reasons = failed.value.details["failures"]
+    assert list(reasons) == wanted
+    assert sum("(not tried)" in reason for reason in reasons.values()) > 80
+    assert "The same happened to 'web01', 'web02'" in str(failed.value)
+    assert "and 79 more" in str(failed.value)
+
+
 def test_a_create_whose_fate_stays_unknown_says_so(emulator: Emulator) -> None:
     emulator.fault(kind="lost_answer", operation="create_client", match={"label": "web2"})
     emulator.fault(kind="status", status=503, operation="list_clients", skip=1, times=-1)

@@ -130,13 +130,13 @@ def test_rate_limit_beyond_the_budget_is_told_at_once(emulator: Emulator) -> Non
 
 @pytest.mark.usefixtures("quick_backoff")
 def test_rate_limits_of_the_service_slow_a_fleet_down_but_lose_nothing(emulator: Emulator) -> None:
-    emulator.seed(60)
-    limits = {"rate_call": 20, "rate_paged": 3, "rate_total": 45}
+    emulator.seed(30)
+    limits = {"rate_call": 20, "rate_paged": 3, "rate_total": 30}
     emulator.configure(rate_limit=True, rate_window_scale=0.01, retry_after="none", page_size_max=25, **limits)
-    wanted = [f"web{number:02}" for number in range(60)]
+    wanted = [f"web{number:02}" for number in range(30)]
     result = go(emulator, monitor_clients, labels=wanted, page_size=25, retry_timeout=10.0)
     assert result["created"] == wanted
-    assert len(emulator.clients()) == 120
+    assert len(emulator.clients()) == 60
 
 
 def test_no_repeats_with_a_budget_of_nothing(emulator: Emulator) -> None:
