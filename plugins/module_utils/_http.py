@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import re
 import socket
 import ssl
 import sys
 import threading
 import time
 import typing as t
-import urllib.parse
 
+from ansible_collections.monitor.cloud.plugins.module_utils._access import check_base_url, check_token
 from ansible_collections.monitor.cloud.plugins.module_utils._answer import Answer, Outcome
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, InputError
 
@@ -36,12 +35,9 @@ else:
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 30.0
 _LONGEST_TEXT = 500
-# What a header can carry: anything else would end in an error of a library that quotes the token.
-_TOKEN = re.compile(r"[!-~]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,36 +65,6 @@ class Usage:
 
     def as_result(self) -> dict[str, t.Any]:
         return {"requests": self.requests, "retries": self.retries, "waited": round(self.waited, 3)}
-
-
-def check_base_url(base_url: str, *, allow_http: bool) -> str:
-    """The base URL without a trailing slash; InputError where it is unusable or would send the token in clear."""
-    base_url = base_url.strip()
-    try:
-        parts = urllib.parse.urlsplit(base_url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-        usable = usable and not any(character.isspace() for character in base_url)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputError("base_url must be a URL such as https://api.example.com/v4, version segment included.")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise InputError("base_url must carry no credentials, query or fragment: the token belongs into api_token.")
-    if parts.scheme == "http" and not allow_http and parts.hostname not in _LOOPBACK:
-        raise InputError(
-            f"base_url {base_url} would send the token unencrypted. Use https, or set allow_http: true if the way to "
-            f"{parts.hostname} is safe by other means."
-        )
-    return base_url.rstrip("/")
-
-
-def check_token(token: str | None) -> None:
-    """InputError, which does not show it, for a token that can't be sent."""
-    if token and not _TOKEN.fullmatch(token):
-        raise InputError(
-            "api_token holds a character that no token has, such as a space, or a line break at its end. Check where "
-            "it comes from."
-        )
 
 
 class Http:

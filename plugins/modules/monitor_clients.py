@@ -232,7 +232,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskF
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
 from ansible_collections.monitor.cloud.plugins.module_utils._progress import Progress
-from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Fleet, quoted, reconcile_fleet
+from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Change, Fleet, quoted, reconcile_fleet
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -283,20 +283,19 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
     remaining = [client for client in current if client["id"] not in gone]
     views = Views(remaining, [entry.client for entry in done], include_keys=params["include_keys"])
-    before = Views(current)
     return {
         **result,
         "clients": {entry.client["label"]: views.show(entry.client) for entry in done if entry.client},
         "key_owners": views.key_owners(),
         "account_labels": _labels(remaining, done),
-        "diff": {
-            "before": before.fingerprints(
-                entry.change.before for entry in done if entry.change.changed and not entry.error
-            ),
-            "after": before.fingerprints(
-                entry.change.after for entry in done if entry.change.changed and not entry.error
-            ),
-        },
+        "diff": _diff(Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]),
+    }
+
+
+def _diff(views: Views, changes: Sequence[Change]) -> Result:
+    return {
+        "before": views.fingerprints(change.before for change in changes),
+        "after": views.fingerprints(change.after for change in changes),
     }
 
 
