@@ -23,8 +23,8 @@ from pathlib import Path
 
 SSHD = "/usr/sbin/sshd"
 USER = "operator"
-PORT = 2222
 CONFIG = "/etc/monitor/agent.conf"
+_MARK = ".host-of-the-tests"
 
 # Within the namespaces: an overlay as the root, the devices that programs want, and a user who may become root.
 _START = """set -e
@@ -38,7 +38,7 @@ mount -t tmpfs -o mode=755 tmpfs dev
 for device in null zero full random urandom tty; do touch dev/$device; mount --bind /dev/$device dev/$device; done
 mkdir dev/pts; mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts dev/pts; ln -s pts/ptmx dev/ptmx
 touch dev/log; mount --bind {syslog} dev/log
-mount -t tmpfs -o mode=1777 tmpfs tmp
+mount -t tmpfs -o mode=1777 tmpfs tmp; mount -t tmpfs -o mode=1777 tmpfs var/tmp
 mount -t tmpfs -o mode=755 tmpfs run; mkdir -p run/sshd; cp {keys}/host run/host_key
 mount -t tmpfs -o mode=700 tmpfs root
 mount -t tmpfs -o mode=755 tmpfs home
@@ -49,7 +49,7 @@ grep -q '^{user}:' etc/shadow || echo '{user}:*:19000:0:99999:7:::' >> etc/shado
 grep -q '^{user}:' etc/group || echo '{user}:x:4242:' >> etc/group
 chown -R 4242:4242 home/{user}
 mkdir -p etc/sudoers.d; echo '{user} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{user}; chmod 440 etc/sudoers.d/{user}
-rm -rf etc/monitor
+rm -rf etc/monitor; touch {mark}
 {prepare}
 exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddress={address} -o PidFile=none \\
   -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
@@ -66,9 +66,9 @@ class Host:
 
     name: str
     address: str
+    port: int
     process: subprocess.Popen[bytes]
     log: socket.socket
-    port: int = PORT
     messages: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -84,7 +84,11 @@ class Host:
 
     def run(self, command: str, *, check: bool = True) -> str:
         """Run a shell command on the host, past ssh, and return what it printed."""
-        done = subprocess.run([*self.enter, "sh", "-c", command], capture_output=True, text=True, check=False)
+        # Never on this machine itself, whose root a host that did not come up still has.
+        guarded = f"[ -e /{_MARK} ] || exit 97\n{command}"
+        done = subprocess.run([*self.enter, "sh", "-c", guarded], capture_output=True, text=True, check=False)
+        if done.returncode == 97:
+            raise AssertionError(f"{self.name} is not up")
         if check and done.returncode != 0:
             raise AssertionError(f"{self.name}: {command}: {done.stderr}")
         return done.stdout
@@ -118,7 +122,8 @@ class Host:
     def reset(self) -> None:
         """Forget what a test wrote."""
         self.run(
-            "umount /etc/monitor/agent.conf /etc/monitor 2>/dev/null; rm -rf /etc/monitor /opt/agent; rm -rf /tmp/*"
+            "umount /etc/monitor/agent.conf /etc/monitor 2>/dev/null; "
+            "rm -rf /etc/monitor /opt/agent* /tmp/* /etc/init.d/monitor-agent /usr/local/sbin/*"
         )
         self.messages.clear()
 
@@ -165,6 +170,7 @@ def without_python(names: Sequence[str], place: Path, keys: Path, *, first_addre
 def _start(name: str, address: str, place: Path, keys: Path, prepare: str) -> Host:
     own = place / f"host-{address}"
     own.mkdir()
+    port = _free_port(address)
     log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     log.bind(str(own / "log"))
     os.chmod(own / "log", 0o666)
@@ -175,9 +181,10 @@ def _start(name: str, address: str, place: Path, keys: Path, prepare: str) -> Ho
         syslog=own / "log",
         keys=keys,
         user=USER,
+        mark=_MARK,
         prepare=prepare,
         sshd=SSHD,
-        port=PORT,
+        port=port,
         address=address,
     )
     with (own / "sshd.log").open("wb") as output:
@@ -188,7 +195,14 @@ def _start(name: str, address: str, place: Path, keys: Path, prepare: str) -> Ho
             stdout=output,
             stderr=output,
         )
-    return Host(name, address, process, log)
+    return Host(name, address, port, process, log)
+
+
+def _free_port(address: str) -> int:
+    """A port that nobody has: tests may run twice at once, and must not meet the hosts of each other."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
 
 
 def _wait(host: Host) -> None:

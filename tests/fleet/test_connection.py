@@ -1,0 +1,77 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where address and token of the service come from, and which of the places counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.fleet.runs import REGISTER, Controller
+
+WRONG = {"base_url": "http://127.0.0.1:1/v4", "api_token": "not-a-token", "retry_timeout": 0}
+SOURCES = """
+- hosts: all
+  gather_facts: false
+  module_defaults: {{group/monitor.cloud.api: {defaults}}}
+  tasks:
+    - ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}
+"""
+
+
+def right(controller: Controller) -> dict[str, str]:
+    return {"base_url": controller.service.base_url, "api_token": controller.service.tokens["read_write"]}
+
+
+def environment(options: dict[str, object]) -> dict[str, str]:
+    return {f"MONITOR_{name.upper()}": str(value) for name, value in options.items()}
+
+
+@pytest.mark.parametrize("counts", ["environment", "module_defaults", "variables"])
+def test_variables_count_before_module_defaults_before_the_environment(controller: Controller, counts: str) -> None:
+    # Each place that counts for less holds what does not work.
+    places = ["environment", "module_defaults", "variables"]
+    settings: dict[str, dict[str, object]] = dict.fromkeys(places[: places.index(counts)], WRONG)
+    settings[counts] = dict(right(controller))
+    book = controller.play(SOURCES.format(defaults=settings.get("module_defaults", {})))
+    given = settings.get("variables", {})
+    controller.group_vars.update({f"monitor_agent_{name}": value for name, value in given.items()})
+    for options in (["--check"], []):
+        run = controller.run(book, "--limit", "web-1", *options, **environment(settings["environment"]))
+        assert run.code == 0, run.output
+        assert run.statuses(REGISTER) == {"web-1": "changed"}
+
+
+def test_the_other_options_of_the_connection(controller: Controller) -> None:
+    controller.service.configure(brand="otherword")
+    controller.group_vars.update(
+        monitor_agent_brand="otherword",
+        monitor_agent_check_capacity=False,
+        monitor_agent_validate_certs=True,
+        monitor_agent_allow_http=False,
+        monitor_agent_timeout=5,
+        monitor_agent_retry_timeout=10,
+        monitor_agent_concurrency=1,
+    )
+    run = controller.run(MONITOR_BRAND="wrong", MONITOR_TIMEOUT="0.001")
+    assert run.code == 0, run.output
+    assert run.calls() == ["list_clients", *["create_client"] * 4], "without a look at the plan"
+    assert all("/otherword/" in request["path"] for request in run.requests)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("base_url", "http://example.com/v4", "https"),
+        ("concurrency", 0, "concurrency"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_any_call(
+    controller: Controller, variable: str, value: object, words: str
+) -> None:
+    controller.group_vars[f"monitor_agent_{variable}"] = value
+    run = controller.run()
+    assert run.code == 2
+    assert any(words in message for message in run.failures().values()), run.output
+    assert run.calls() == []

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Labels of hosts: derived, set, shared by two hosts, set where they can't be seen, refused by the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.fleet.hosts import Host
+from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.fleet.steps import ROLLOUT, configured, converge, labels, refuse, role_play
+
+
+def test_a_host_name_of_60_characters(controllers: Callable[..., Controller], running: list[Host]) -> None:
+    controller = controllers(running[0])
+    name = "web-" + "x" * 43 + ".example.com."
+    assert len(name) == 60
+    controller.hosts = {name: running[0]}
+    converge(controller, changes={name})
+    assert configured(controller) == {name}
+    assert [len(label) for label in labels(controller)] == [32]
+
+
+@pytest.mark.parametrize(
+    ("options", "batches"),
+    [((), ""), ((), "serial: 1"), (("--limit", "web-1"), "")],
+    ids=["in the batch", "in different batches", "one outside the limit"],
+)
+def test_colliding_labels_are_refused_before_any_call(
+    controller: Controller, options: tuple[str, ...], batches: str
+) -> None:
+    controller.host_vars = {name: {"monitor_agent_label": "the-same"} for name in ("web-1", "db-2")}
+    (said,) = refuse(controller, role_play(controller, play=batches), *options)
+    assert "The hosts web-1 and db-2 have the same label 'the-same'" in said
+
+
+def test_a_label_from_the_inventory(controller: Controller) -> None:
+    controller.host_vars["web-1"] = {"monitor_agent_label": "front-door"}
+    steps = converge(controller, changes=controller.hosts)
+    assert labels(controller) == ["db-1", "db-2", "front-door", "web-2"]
+    assert steps.run.of(CONFIGURE)["web-1"].result["label"] == "front-door"
+
+
+HIDDEN = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
+
+
+@pytest.mark.parametrize(("play", "role"), [(HIDDEN, ""), ("", HIDDEN)], ids=["play", "role"])
+def test_a_label_that_the_other_hosts_can_not_see_is_refused_before_any_call(
+    controller: Controller, play: str, role: str
+) -> None:
+    (said,) = refuse(controller, role_play(controller, play=play, role=role))
+    assert "monitor_agent_label" in said
+    assert "in the inventory" in said
+
+
+def test_one_label_that_the_service_refuses(controller: Controller) -> None:
+    controller.service.configure(strict_labels=True)
+    controller.host_vars["db-1"] = {"monitor_agent_label": "not so good"}
+    others = {"web-1", "web-2", "db-2"}
+    # What the service is going to refuse is its own matter: check mode can't know.
+    assert controller.run(ROLLOUT, "--check").code == 0
+    for changed in (others, set()):
+        run = controller.run()
+        assert run.code == 2
+        assert set(run.failures()) == {"db-1"}
+        assert "not so good" in run.failures()["db-1"]
+        assert run.changed_hosts() == changed
+        assert configured(controller) == others
