@@ -183,7 +183,7 @@ def test_apps_are_booleans(emulator: Emulator) -> None:
     """Field note "apps": 0 and 1 in the answer to a create."""
     emulator.configure(apps_as_integers=True, extra_fields=True)
     apps = go(emulator, monitor_client, label="web1")["client"]["apps"]
-    assert all(type(value) is bool for value in apps.values())
+    assert all(isinstance(value, bool) for value in apps.values())
     assert set(apps) == {"apache", "mysql", "nginx", "postgresql"}
 
 
