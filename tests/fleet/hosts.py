@@ -82,11 +82,12 @@ class Host:
             except OSError:
                 return
 
-    def run(self, command: str, *, check: bool = True) -> str:
-        """Run a shell command on the host, past ssh, and return what it printed."""
+    def run(self, command: str, *, check: bool = True, data: str = "") -> str:
+        """Run a shell command on the host, past ssh, with this standard input, and return what it printed."""
         # Never on this machine itself, whose root a host that did not come up still has.
         guarded = f"[ -e /{_MARK} ] || exit 97\n{command}"
-        done = subprocess.run([*self.enter, "sh", "-c", guarded], capture_output=True, text=True, check=False)
+        enter = [*self.enter, "sh", "-c", guarded]
+        done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False)
         if done.returncode == 97:
             raise AssertionError(f"{self.name} is not up")
         if check and done.returncode != 0:
@@ -111,9 +112,8 @@ class Host:
 
     def write(self, text: str, path: str = CONFIG, mode: str = "0600") -> None:
         """Put a file where an earlier run, or somebody, would have."""
-        self.run(
-            f"mkdir -p $(dirname '{path}') && cat > '{path}' <<'END_OF_FILE'\n{text}END_OF_FILE\nchmod {mode} '{path}'"
-        )
+        # Not as a here-document: what is on a command line, others see, and so do the tests that watch for it.
+        self.run(f"mkdir -p $(dirname '{path}'); (umask 077; cat > '{path}'); chmod {mode} '{path}'", data=text)
 
     def facts(self, path: str = CONFIG) -> str:
         """Kind, permissions, owner and group of a path in one line."""

@@ -105,7 +105,7 @@ def watching(
 ) -> Iterator[Watch]:
     """Watch processes, directories of the controller and of the hosts while the block runs."""
     roots = [Path(f"/proc/{host.first_process}/root") for host in hosts]
-    own = [root / name for root in roots for name in ("etc/monitor", "tmp", "var/tmp", "root", "home", "opt")]
+    own = [root / name for root in roots for name in ("etc/monitor", "tmp", "var/tmp", "root", "home", "opt/agent")]
     watch = Watch(service, [*places, *own], strangers)
     ended = threading.Event()
 
@@ -113,8 +113,8 @@ def watching(
         while not ended.is_set():
             begun = time.monotonic()
             watch.look()
-            # As long again for what is watched: it shares the processors with us.
-            time.sleep(max(_PAUSE, time.monotonic() - begun))
+            # Twice as long for what is watched: it shares the processors with us.
+            time.sleep(max(_PAUSE, 2 * (time.monotonic() - begun)))
 
     thread = threading.Thread(target=repeat)
     thread.start()

@@ -11,8 +11,10 @@ import json
 import pytest
 
 from ansible_collections.monitor.cloud.tests.fleet.runs import Controller
+from ansible_collections.monitor.cloud.tests.fleet.steps import configured, converge, labels, refuse
 
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
+GONE = "Remove the clients of hosts that are gone"
 HANDLER = "Restart the monitoring agent"
 # ansible.builtin.service takes what systemctl says where systemd seems to run, and the init script where not.
 SERVICE = """cat > /etc/init.d/monitor-agent <<'END'
@@ -71,6 +73,7 @@ def test_service_is_restarted_where_something_changed(controller: Controller) ->
     assert run.code == 0, run.output
     assert run.changed_hosts(HANDLER) == set(controller.hosts)
     assert all("start" in restarts(controller, name) for name in controller.hosts)
+    assert controller.run().of(HANDLER) == {}
     controller.hosts["db-1"].run("chmod 644 /etc/monitor/agent.conf")
     run = controller.run()
     assert run.changed_hosts(HANDLER) == {"db-1"}
@@ -88,24 +91,20 @@ def test_service_of_one_host_only(controller: Controller) -> None:
     assert run.changed_hosts(HANDLER) == {"web-2"}
 
 
-def labels(controller: Controller) -> list[str]:
-    return sorted(str(client["label"]) for client in controller.service.clients())
-
-
 def test_retire_hosts(controller: Controller) -> None:
     controller.run()
-    check = controller.run("monitor.cloud.retire", "-e", "target=web-*", "--check", "--diff")
-    assert check.code == 0, check.output
-    assert check.changed_hosts() == {"web-1", "web-2"}
-    assert check.writes() == []
-    run = controller.run("monitor.cloud.retire", "-e", "target=web-*")
-    assert run.code == 0, run.output
-    assert run.changed_hosts() == {"web-1", "web-2"}
+    converge(controller, "monitor.cloud.retire", "-e", "target=web-*", changes={"web-1", "web-2"})
     assert labels(controller) == ["db-1", "db-2"]
     assert [host.read() is None for host in controller.hosts.values()] == [True, True, False, False]
-    again = controller.run("monitor.cloud.retire", "-e", "target=web-*")
-    assert again.code == 0, again.output
-    assert {event.status for event in again.events} <= {"ok", "skipped"}
+
+
+def test_retire_hosts_within_a_limit_and_clients_of_hosts_that_are_gone(controller: Controller) -> None:
+    controller.run()
+    controller.service.seed(labels=["gone-1", "gone-2"])
+    wanted = ("-e", "target=all", "-e", '{"labels": ["gone-1"]}', "--limit", "web-1")
+    converge(controller, "monitor.cloud.retire", *wanted, changes={"web-1"})
+    assert labels(controller) == ["db-1", "db-2", "gone-2", "web-2"]
+    assert configured(controller) == {"web-2", "db-1", "db-2"}
 
 
 def test_retire_keeps_the_client_of_a_host_that_it_can_not_reach(controller: Controller) -> None:
@@ -117,27 +116,27 @@ def test_retire_keeps_the_client_of_a_host_that_it_can_not_reach(controller: Con
 
 
 def test_retire_clients_of_hosts_that_are_gone(controller: Controller) -> None:
+    controller.run()
     controller.service.seed(labels=["gone-1", "gone-2", "other"])
     gone = json.dumps({"labels": ["gone-1", "gone-2"]})
-    check = controller.run("monitor.cloud.retire", "-e", gone, "--check")
-    assert check.code == 0, check.output
-    assert check.writes() == []
-    run = controller.run("monitor.cloud.retire", "-e", gone)
-    assert run.code == 0, run.output
-    assert labels(controller) == ["other"]
-    assert controller.run("monitor.cloud.retire", "-e", gone).writes() == []
+    steps = converge(controller, "monitor.cloud.retire", "-e", gone, changes=())
+    assert sorted(steps.run.writes()) == ["delete_client gone-1", "delete_client gone-2"]
+    assert steps.check.changed_hosts(GONE) == steps.run.changed_hosts(GONE) == {"web-1"}
+    assert labels(controller) == [*sorted(controller.hosts)[:2], "other", *sorted(controller.hosts)[2:]]
+    assert configured(controller) == set(controller.hosts)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [((), "Say what to retire"), (("target=all", "retire_limit=3"), "more than retire_limit (3)")],
-    ids=["neither given", "over the limit"],
+    [
+        ((), "Say what to retire"),
+        (("target=all", "retire_limit=3"), "more than retire_limit (3)"),
+        (("target=all", '{"labels": ["gone-1"]}', "retire_limit=4"), "retire 5 clients"),
+    ],
+    ids=["neither given", "over the limit", "both together over the limit"],
 )
 def test_retire_refuses(controller: Controller, options: tuple[str, ...], words: str) -> None:
     controller.run()
-    run = controller.run("monitor.cloud.retire", *(part for option in options for part in ("-e", option)))
-    assert run.code == 2
-    assert all(words in message for message in run.failures().values())
-    assert run.calls() == []
-    assert labels(controller) == sorted(controller.hosts)
-    assert all(host.read() for host in controller.hosts.values())
+    (said,) = refuse(controller, "monitor.cloud.retire", *(part for option in options for part in ("-e", option)))
+    assert words in said
+    assert configured(controller) == set(controller.hosts)

@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.fleet.hosts import CONFIG, Host
 from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.fleet.steps import converge, role_play, snapshots
 
 RIGHT = "regular file 600 root root"
 
@@ -31,27 +32,22 @@ def key(controller: Controller) -> str:
 
 
 def assert_converges(controller: Controller, *, owner: str = "no_file") -> None:
-    """Check mode foresees a change and does nothing, the run does it, the next finds nothing to do."""
-    before = host(controller).facts()
-    check = controller.run("monitor.cloud.rollout", "--check", "--diff")
-    assert check.statuses() == {"web-1": "changed"}, check.output
-    assert host(controller).facts() == before
-    run = controller.run("monitor.cloud.rollout", "--diff")
-    assert run.statuses() == {"web-1": "changed"}, run.output
-    assert run.of(CONFIGURE)["web-1"].result["key_owner"] == owner
+    """Check mode, run and second run do as they should, and leave the right key and nothing beside it."""
+    steps = converge(controller, changes={"web-1"})
+    for run in (steps.check, steps.run):
+        assert run.of(CONFIGURE)["web-1"].result["key_owner"] == owner
     assert f"api_key={key(controller)}" in (host(controller).read() or "")
-    assert controller.run().statuses() == {"web-1": "ok"}
     assert host(controller).run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
 
 
 def assert_refused(controller: Controller, words: str, prepare: str) -> None:
     """Check mode and run fail alike, say why, and leave things as they are."""
     host(controller).run(prepare)
-    before = host(controller).facts()
+    before = snapshots(controller)
     for options in (["--check"], []):
         run = controller.run("monitor.cloud.rollout", *options)
         assert words in run.failures()["web-1"], run.output
-        assert host(controller).facts() == before
+        assert snapshots(controller) == before
 
 
 @pytest.mark.parametrize(
@@ -137,13 +133,10 @@ BACKUP = """
 
 def test_backup_and_content(one: Controller) -> None:
     host(one).write("old\n", mode="0644")
-    book = one.play(BACKUP)
-    run = one.run(book)
-    assert run.statuses() == {"web-1": "changed"}, run.output
+    converge(one, one.play(BACKUP), changes={"web-1"})
     assert host(one).read() == f"key: {key(one)} of web-1"
     kept = host(one).run("ls /etc/monitor/agent.conf.*~").strip()
     assert host(one).read(kept) == "old\n"
-    assert one.run(book).statuses() == {"web-1": "ok"}
 
 
 def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
@@ -151,15 +144,14 @@ def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     templates.mkdir()
     (templates / "own.j2").write_text("[{{ label }}]\nkey = '{{ client.api_key | lower }}'\n{% include 'part.j2' %}\n")
     (templates / "part.j2").write_text("host = {{ inventory_hostname }}")
-    role = "\n".join(["- hosts: all", "  gather_facts: false", "  roles: [monitor.cloud.monitor_agent]"])
+    book = role_play(one)
     one.group_vars["monitor_agent_config_template"] = "own.j2"
-    run = one.run(one.play(role))
-    assert run.code == 0, run.output
+    converge(one, book, changes={"web-1"})
     assert host(one).read() == f"[web-1]\nkey = '{key(one).lower()}'\nhost = web-1\n"
-    assert one.run(one.play(role)).statuses() == {"web-1": "ok"}
     one.group_vars["monitor_agent_config_template"] = "api_key.j2"
-    run = one.run(one.play(role))
-    assert host(one).read() == f"{key(one)}\n", run.output
+    steps = converge(one, book, changes={"web-1"})
+    assert host(one).read() == f"{key(one)}\n"
+    assert steps.again.of(CONFIGURE)["web-1"].result["key_owner"] == "own"
 
 
 def test_a_template_that_is_not_there_or_fails(one: Controller) -> None:

@@ -6,43 +6,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import fingerprint
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.fleet.hosts import Host
+from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller, Run
+from ansible_collections.monitor.cloud.tests.fleet.steps import converge, diffs, snapshots, text_of
 
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 
 
-def owners(controller: Controller, *options: str) -> dict[str, tuple[str, str | None]]:
-    run = controller.run("monitor.cloud.rollout", "--diff", *options)
-    assert run.code == 0, run.output
+def owners(run: Run) -> dict[str, tuple[str, str | None]]:
+    """By host, from the result: whose key it carried."""
     return {host: (event.result["key_owner"], event.result["owner_label"]) for host, event in run.of(CONFIGURE).items()}
 
 
-@pytest.mark.parametrize("form", ["as it was", "other format", "known key alone"])
-def test_cloned_hosts_are_told_and_mended(controller: Controller, form: str) -> None:
-    controller.service.seed(labels=["elsewhere"])
-    controller.run()
-    text = controller.hosts["web-1"].read() or ""
-    key = text.split("api_key=")[1].strip()
-    copies = {"as it was": text, "other format": f'Key: "{key}"\n', "known key alone": f"{key}\n"}
-    controller.hosts["web-2"].write(copies[form])
-    elsewhere = next(client for client in controller.service.clients() if client["label"] == "elsewhere")
-    controller.hosts["db-1"].write(text.replace(key, elsewhere["api_key"]))
-    controller.hosts["db-2"].write(text.replace(key, UNKNOWN))
+FORMS = {
+    "as the role writes it": "install_code={code}\napi_key={key}\n",
+    "otherwise": 'Key: "{key}"\n',
+    "alone": "{key}\n",
+}
 
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_cloned_hosts_are_told_and_mended(controller: Controller, form: str) -> None:
+    clients = {client["label"]: client for client in controller.service.seed(labels=["elsewhere", "web-1"])}
+    controller.hosts["web-1"].write(text_of(controller, "web-1"))
+    for name, carried in {"web-2": "web-1", "db-1": "elsewhere"}.items():
+        code, key = clients[carried]["install_code"], clients[carried]["api_key"]
+        controller.hosts[name].write(form.format(code=code, key=key))
+    controller.hosts["db-2"].write(form.format(code=UNKNOWN[::-1], key=UNKNOWN))
+    # What a key that nobody knows looks like is told by the place where the template puts it.
+    stranger = "unknown" if "api_key=" in form else "no_key"
+
+    steps = converge(controller, changes={"web-2", "db-1", "db-2"})
     expected = {
         "web-1": ("own", "web-1"),
         "web-2": ("other", "web-1"),
         "db-1": ("other", "elsewhere"),
-        "db-2": ("unknown", None),
+        "db-2": (stranger, None),
     }
-    assert owners(controller, "--check") == expected
-    assert owners(controller) == expected
-    assert {owner for owner, dummy in owners(controller).values()} == {"own"}
-    keys = [host.read() for host in controller.hosts.values()]
-    assert len(set(keys)) == len(keys)
+    assert owners(steps.check) == owners(steps.run) == expected
+    assert owners(steps.again) == {name: ("own", name) for name in controller.hosts}
+    assert diffs(steps.check) == {
+        "web-1": ("web-1", "web-1"),
+        "web-2": ("web-1", "web-2"),
+        "db-1": ("elsewhere", "db-1"),
+        "db-2": (stranger, "db-2"),
+    }
+    assert {name: host.read() for name, host in controller.hosts.items()} == {
+        name: text_of(controller, name) for name in controller.hosts
+    }
 
 
 def test_an_unknown_key_has_a_fingerprint(controller: Controller) -> None:
@@ -63,43 +79,62 @@ MASKS = {
 }
 
 
-@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
-def test_masked_keys_are_never_written(controller: Controller, mask: dict[str, str]) -> None:
-    controller.run()
-    good = {name: host.read() for name, host in controller.hosts.items()}
-    controller.hosts["web-2"].write("nothing yet\n")
-    good["web-2"] = "nothing yet\n"
-    controller.service.configure(mask_for="all", **mask)
-
-    check = controller.run("monitor.cloud.rollout", "--check", "--diff")
-    assert check.code == 0, check.output
-    states = {host: event.result["key_owner"] for host, event in check.of(CONFIGURE).items()}
-    assert states == {"web-1": "unverifiable", "web-2": "no_key", "db-1": "unverifiable", "db-2": "unverifiable"}
-    assert check.changed_hosts() == set()
-    run = controller.run()
-    assert run.code == 2
-    assert set(run.failures()) == set(controller.hosts)
-    assert all("read-write access" in message for message in run.failures().values())
-    assert {name: host.read() for name, host in controller.hosts.items()} == good
-
-
-def test_one_masked_client_stops_no_other(controller: Controller) -> None:
+@pytest.fixture
+def two(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
+    """Two hosts, web-1 and web-2. The first has a client, and carries its key."""
+    controller = controllers(*running[:2])
     controller.service.seed(labels=["web-1"])
-    controller.service.configure(mask_labels=["web-1"])
-    run = controller.run()
+    controller.hosts["web-1"].write(text_of(controller, "web-1"))
+    return controller
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_masked_keys_are_never_written(two: Controller, mask: dict[str, str]) -> None:
+    two.service.seed(labels=["web-2"])
+    two.hosts["web-2"].write("nothing yet\n")
+    before = snapshots(two)
+    two.service.configure(mask_for="all", **mask)
+
+    check = two.run("monitor.cloud.rollout", "--check", "--diff")
+    assert check.code == 0, check.output
+    assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_key", None)}
+    assert check.changed_hosts() == set()
+    assert "read-write access" in check.output
+    for _again in range(2):
+        run = two.run()
+        assert run.code == 2
+        assert set(run.failures()) == set(two.hosts)
+        assert all("read-write access" in message for message in run.failures().values())
+        assert run.writes() == []
+    assert snapshots(two) == before
+
+
+@pytest.mark.parametrize("mask", list(MASKS.values())[:-1], ids=list(MASKS)[:-1])
+def test_one_masked_client_stops_no_other(two: Controller, mask: dict[str, str]) -> None:
+    before = snapshots(two)["web-1"]
+    two.service.configure(mask_labels=["web-1"], **mask)
+    check = two.run("monitor.cloud.rollout", "--check")
+    assert check.code == 0, check.output
+    assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_file", None)}
+    assert check.changed_hosts() == {"web-2"}
+    run = two.run()
     assert run.code == 2
     assert set(run.failures()) == {"web-1"}
-    assert run.changed_hosts() == {"web-2", "db-1", "db-2"}
-    assert controller.hosts["web-1"].read() is None
-    check = controller.run("monitor.cloud.rollout", "--check")
-    assert check.code == 0
-    assert check.changed_hosts() == set()
+    assert "read-write access to this client" in run.failures()["web-1"]
+    assert run.changed_hosts() == {"web-2"}
+    assert snapshots(two)["web-1"] == before
+    assert two.hosts["web-2"].read() == text_of(two, "web-2")
 
 
-def test_read_only_token(controller: Controller) -> None:
-    controller.run()
-    token = controller.service.tokens["read_only"]
-    run = controller.run(MONITOR_API_TOKEN=token)
+def test_a_token_that_may_only_read(two: Controller) -> None:
+    before = snapshots(two)
+    token = two.service.tokens["read_only"]
+    check = two.run("monitor.cloud.rollout", "--check", MONITOR_API_TOKEN=token)
+    assert check.code == 0, check.output
+    assert owners(check)["web-1"] == ("unverifiable", None)
+    run = two.run(MONITOR_API_TOKEN=token)
     assert run.code == 2
-    assert set(run.failures()) == set(controller.hosts)
-    assert run.writes() == []
+    assert set(run.failures()) == set(two.hosts)
+    assert "read-write access" in run.failures()["web-1"]
+    assert "monitor:read_write" in run.failures()["web-2"], "its client could not be created"
+    assert snapshots(two) == before

@@ -13,13 +13,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
 from ansible_collections.monitor.cloud.tests.fleet.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, REGISTER, Controller
-
-Settings = dict[str, str]
-
-
-def expected_text(controller: Controller, host: str) -> str:
-    client = next(client for client in controller.service.clients() if client["label"] == client_label(host))
-    return f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
+from ansible_collections.monitor.cloud.tests.fleet.steps import converge, diffs, text_of
 
 
 @pytest.mark.parametrize("pipelining", ["False", "True"])
@@ -34,10 +28,7 @@ def test_check_run_and_second_run(controller: Controller, user: str, pipelining:
     assert check.changed_hosts() == names
     assert check.writes() == []
     assert {name: host.facts() for name, host in controller.hosts.items()} == dict.fromkeys(names, "")
-    diffs = {host: event.result["diff"] for host, event in check.of(CONFIGURE).items()}
-    assert {host: (diff["before"], diff["after"]["key_of"]) for host, diff in diffs.items()} == {
-        name: ({}, client_label(name)) for name in names
-    }
+    assert diffs(check) == {name: (None, client_label(name)) for name in names}
 
     run = controller.run("monitor.cloud.rollout", **settings)
     assert run.code == 0, run.output
@@ -45,7 +36,7 @@ def test_check_run_and_second_run(controller: Controller, user: str, pipelining:
     assert sorted(run.writes()) == sorted(f"create_client {client_label(name)}" for name in names)
     assert sorted(run.calls()) == sorted(["list_clients", "get_plan", *["create_client"] * len(names)])
     assert {name: host.read() for name, host in controller.hosts.items()} == {
-        name: expected_text(controller, name) for name in names
+        name: text_of(controller, name) for name in names
     }
     assert {host.facts() for host in controller.hosts.values()} == {"regular file 600 root root"}
     assert {event.result["key_owner"] for event in run.of(CONFIGURE).values()} == {"no_file"}
@@ -57,23 +48,26 @@ def test_check_run_and_second_run(controller: Controller, user: str, pipelining:
     assert {event.result["key_owner"] for event in again.of(CONFIGURE).values()} == {"own"}
 
 
-def test_a_steady_run_costs_each_host_one_task(controller: Controller) -> None:
+def test_a_steady_run_costs_each_host_one_task_and_the_service_the_pages_of_the_list(controller: Controller) -> None:
+    controller.service.seed(count=1000)
     controller.run()
     steady = controller.run()
+    assert steady.calls() == ["list_clients"] * 3, "1,004 clients are three pages"
+    assert len({request["page"] for request in steady.requests}) == 3
     first, *others = controller.hosts
     tasks = {name: [event.task for event in steady.events if event.host == name] for name in controller.hosts}
     assert {name: len(tasks[name]) for name in others} == dict.fromkeys(others, 1)
     assert sum(event.status != "skipped" for event in steady.events if event.host == first) == 3
 
 
-def test_a_host_without_python(controllers: Callable[..., Controller], bare: Host) -> None:
+@pytest.mark.parametrize("pipelining", ["False", "True"])
+def test_a_host_without_python(controllers: Callable[..., Controller], bare: Host, pipelining: str) -> None:
     controller = controllers(bare)
-    for pipelining in ("False", "True"):
-        run = controller.run(ANSIBLE_PIPELINING=pipelining)
-        assert run.code == 0, run.output
-        assert bare.read() == expected_text(controller, bare.name)
-        assert controller.run(ANSIBLE_PIPELINING=pipelining).changed_hosts() == set()
-        bare.reset()
+    assert bare.run("python3 -c '' && echo there; :", check=False) == ""
+    converge(controller, changes={bare.name}, environment={"ANSIBLE_PIPELINING": pipelining})
+    assert bare.read() == text_of(controller, bare.name)
+    controller.hosts[bare.name].write("api_key=none\n")
+    converge(controller, changes={bare.name}, environment={"ANSIBLE_PIPELINING": pipelining})
 
 
 def test_undo(controller: Controller) -> None:

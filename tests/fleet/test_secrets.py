@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import subprocess
+import sys
 from pathlib import Path
 
 import certifi
@@ -24,6 +27,14 @@ UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 OPERATOR_ID = 4242
 
 
+def loud(controller: Controller, **settings: str) -> dict[str, str]:
+    """Settings for a run that logs too, and opens connections of its own: that says most of all."""
+    sockets = controller.place / "cp"
+    sockets.mkdir(mode=0o700, exist_ok=True)
+    log = str(controller.place / "ansible.log")
+    return {"ANSIBLE_LOG_PATH": log, "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets), **settings}
+
+
 def log_of(controller: Controller) -> str:
     log = controller.place / "ansible.log"
     return log.read_text(encoding="utf-8") if log.exists() else ""
@@ -31,10 +42,12 @@ def log_of(controller: Controller) -> str:
 
 def assert_silent(controller: Controller, *runs: Run) -> None:
     """Nothing secret in what the runs printed and logged, nor in what the hosts' programs logged."""
-    secrets = secrets_of(controller.service, UNKNOWN)
+    secrets = secrets_of(controller.service, UNKNOWN, UNKNOWN[::-1])
     assert len(secrets) > 8
     for run in runs:
         assert found_in(run.output, secrets) == []
+        # What callbacks are given goes to logs and databases.
+        assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
     assert found_in(log_of(controller), secrets) == []
     for host in controller.hosts.values():
         assert found_in("\n".join(host.messages), secrets) == []
@@ -50,7 +63,7 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
         monitor_agent_packages=["bash"],
     )
     controller.service.seed(labels=["elsewhere"])
-    settings = {"ANSIBLE_PIPELINING": pipelining, "ANSIBLE_LOG_PATH": str(controller.place / "ansible.log")}
+    settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
     places = [controller.place / "ansible"]
     with watching(controller.service, list(controller.hosts.values()), places, [OPERATOR_ID]) as watch:
         check = controller.run("monitor.cloud.rollout", "--check", *LOUD, **settings)
@@ -59,7 +72,7 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
         elsewhere = next(client for client in controller.service.clients() if client["label"] == "elsewhere")
         controller.hosts["web-2"].write(text)
         controller.hosts["db-1"].write(f"api_key={elsewhere['api_key']}\n", mode="0600")
-        controller.hosts["db-2"].write(f"api_key={UNKNOWN}\n")
+        controller.hosts["db-2"].write(f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
         mended = controller.run("monitor.cloud.rollout", *LOUD, **settings)
         removed = controller.run("monitor.cloud.retire", "-e", "target=web-1", *LOUD, **settings)
     assert [run.code for run in (check, first, mended, removed)] == [0, 0, 0, 0], mended.output[-3000:]
@@ -74,7 +87,7 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
 @pytest.mark.parametrize("pipelining", ["False", "True"])
 def test_failing_runs_stay_readable(controller: Controller, pipelining: str) -> None:
     controller.run()
-    settings = {"ANSIBLE_PIPELINING": pipelining, "ANSIBLE_LOG_PATH": str(controller.place / "ansible.log")}
+    settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
     controller.hosts["web-1"].run("rm /etc/monitor/agent.conf; mkdir /etc/monitor/agent.conf")
     controller.hosts["web-2"].run("rm -rf /etc/monitor; mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
     controller.host_vars["db-1"] = {"monitor_agent_config_owner": "nobody-of-that-name"}
@@ -120,7 +133,7 @@ def test_the_way_by_copy(controller: Controller, no_log: str) -> None:
     host = controller.hosts["web-1"]
     path = "/etc/monitor/agent.conf"
     host.run(f"mkdir -p /etc/monitor; touch /tmp/inside {path}; chmod 644 {path}; mount --bind /tmp/inside {path}")
-    settings = {"ANSIBLE_LOG_PATH": str(controller.place / "ansible.log")}
+    settings = loud(controller)
     with watching(controller.service, [host], [controller.place / "ansible"], []) as watch:
         run = controller.run(controller.play(COPY.format(no_log=no_log)), *LOUD, **settings)
     assert run.code == 0, run.output[-3000:]
@@ -130,20 +143,39 @@ def test_the_way_by_copy(controller: Controller, no_log: str) -> None:
     assert watch.problems == set()
 
 
-REMOTE = """
+MODULES = """
 - hosts: all
   gather_facts: false
-  environment: {PYTHONPATH: /opt/agent/python}
+  environment: {{PYTHONPATH: /opt/agent/python}}
+  module_defaults:
+    group/monitor.cloud.api: {{base_url: "{{{{ url }}}}", api_token: "{{{{ token }}}}"}}
   tasks:
-    - monitor.cloud.monitor_client:
-        base_url: "{{ url }}"
-        api_token: "{{ token }}"
-        label: web-1
-        include_keys: true
-      register: registered
-    - ansible.builtin.assert: {that: registered.client.api_key | length > 15}
-    - monitor.cloud.monitor_client_info: {base_url: "{{ url }}", api_token: "{{ token }}", include_keys: true}
+    - monitor.cloud.monitor_client: {{label: web-1, include_keys: {keys}}}
+      register: one
+      {no_log}
+    - monitor.cloud.monitor_clients: {{labels: [web-1, web-2], include_keys: {keys}}}
+      register: many
+      {no_log}
+    - monitor.cloud.monitor_client_info: {{include_keys: {keys}}}
+      register: listed
+      {no_log}
+    - monitor.cloud.monitor_client: {{id: "99999", include_keys: {keys}}}
+      register: failed
+      ignore_errors: true
+      {no_log}
+    - ansible.builtin.assert:
+        that:
+          - ("api_key" in one.client) == {keys}
+          - ("api_key" in many.clients["web-2"]) == {keys}
+          - ("api_key" in listed.clients[0]) == {keys}
+          - '"99999" in failed.msg'
 """
+CONNECTIONS = {
+    "ssh": {"ANSIBLE_PIPELINING": "False"},
+    "ssh, pipelining": {"ANSIBLE_PIPELINING": "True"},
+    "local": {"ANSIBLE_TRANSPORT": "local", "ANSIBLE_PIPELINING": "False"},
+    "local, pipelining": {"ANSIBLE_TRANSPORT": "local", "ANSIBLE_PIPELINING": "True"},
+}
 
 
 def bring_requests(host: Host) -> None:
@@ -156,27 +188,44 @@ def bring_requests(host: Host) -> None:
         subprocess.run([*host.enter, "tar", "-C", "/opt/agent/python", "-x"], input=archive, check=True)
 
 
-@pytest.mark.parametrize("pipelining", ["False", "True"])
-def test_a_module_with_keys_on_a_remote_host(controller: Controller, pipelining: str) -> None:
+@pytest.mark.parametrize("connection", CONNECTIONS.values(), ids=CONNECTIONS)
+def test_modules_with_and_without_keys_and_no_log(controller: Controller, connection: dict[str, str]) -> None:
     for name in list(controller.hosts)[1:]:
         del controller.hosts[name]
     bring_requests(controller.hosts["web-1"])
+    if "ANSIBLE_TRANSPORT" in connection:
+        controller.host_vars["web-1"] = {"ansible_python_interpreter": sys.executable}
     variables = controller.place / "variables.yml"
     token = controller.service.tokens["read_write"]
     variables.write_text(f"url: {controller.service.base_url}\ntoken: {token}\n", encoding="utf-8")
-    run = controller.run(controller.play(REMOTE), *LOUD, "-e", f"@{variables}", ANSIBLE_PIPELINING=pipelining)
+    plays = [
+        MODULES.format(keys=keys, no_log=no_log)
+        for keys in ("true", "false")
+        for no_log in ("", "no_log: true", "no_log: false")
+    ]
+    settings = loud(controller, **connection)
+    run = controller.run(controller.play("".join(plays)), *LOUD, "-e", f"@{variables}", **settings)
     assert run.code == 0, run.output[-3000:]
+    said = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
+    assert len(said) == 4, "the failure is readable unless its task has no_log"
+    assert all("99999" in message for message in said)
     assert_silent(controller, run)
 
 
-def test_local_connection(controller: Controller) -> None:
+@pytest.mark.parametrize("pipelining", ["False", "True"])
+def test_local_connection(controller: Controller, pipelining: str) -> None:
     target = controller.place / "agent.conf"
     controller.hosts.clear()
     controller.host_vars = {"here": {"ansible_connection": "local", "monitor_agent_config_path": str(target)}}
+    settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
     with watching(controller.service, [], [controller.place / "ansible", target.parent], []) as watch:
-        run = controller.run("monitor.cloud.rollout", *LOUD)
-        target.write_text(f"api_key={UNKNOWN}\n", encoding="utf-8")
-        again = controller.run("monitor.cloud.rollout", *LOUD)
-    assert [run.code, again.code] == [0, 0], again.output[-3000:]
-    assert_silent(controller, run, again)
+        run = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+        target.write_text(f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n", encoding="utf-8")
+        again = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+        target.unlink()
+        target.mkdir()
+        failed = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+    assert [run.code, again.code, failed.code] == [0, 0, 2], again.output[-3000:]
+    assert "is a directory" in failed.failures()["here"]
+    assert_silent(controller, run, again, failed)
     assert watch.problems == set()
