@@ -85,7 +85,7 @@ def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
     if waiting:
         limit_creates(emulator, 30, 5)
     else:
-        emulator.configure(latency_ms=100)
+        emulator.configure(latency_ms=400)
     process = start(tmp_path, emulator, 100)
     wait_for_clients(emulator, 30)
     # As a terminal does it: workers and modules are in sessions of their own.
@@ -93,7 +93,7 @@ def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
     shown, said = process.communicate(timeout=30)
     assert process.returncode == INTERRUPTED, shown + said
     done = len(emulator.clients())
-    assert 30 <= done < 50
+    assert 30 <= done < (50 if waiting else 100)
     assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in said
     assert list((tmp_path / "home" / "tmp").iterdir()) == []
 

@@ -65,8 +65,8 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(secure: Emulat
     for ca_path in (None, other):
         began = time.monotonic()
         with pytest.raises(ApiError) as failed:
-            go(secure, monitor_client, label="web2", ca_path=ca_path, retry_timeout=20.0)
-        assert time.monotonic() - began < 5
+            go(secure, monitor_client, label="web2", ca_path=ca_path, retry_timeout=60.0)
+        assert time.monotonic() - began < 30
         assert str(failed.value).startswith("Could not list the clients: no secure connection: SSLCertVerificationErr")
         assert str(failed.value).endswith("Check base_url; for a private certificate authority set ca_path.")
 
