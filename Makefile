@@ -10,7 +10,7 @@ DEMO := $(VENV)/.ready-demo
 TEST := $(VENV)/.ready-test
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit contract integration fleet emulator build docs bench clean
+.PHONY: help demo test lint unit contract integration fleet faults soak emulator build docs bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -21,7 +21,7 @@ demo: $(DEMO) ## register example hosts with an emulated service, twice, then au
 emulator: $(DEMO) ## start the emulated service and say how to use it from playbooks of your own
 	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator
 
-test: $(TEST) ## everything that must hold before a release: the five below
+test: $(TEST) ## everything that must hold before a release: the six below
 	@$(RUN) tests/tools/run.py
 
 lint: $(TEST) ## style, types, documentation, ansible-lint, ansible-test sanity, package
@@ -38,6 +38,12 @@ integration: $(TEST) ## modules, role and playbooks against the emulator, with a
 
 fleet: $(TEST) ## many hosts at once, over real connections
 	@$(RUN) tests/tools/run.py fleet
+
+faults: $(TEST) ## what services, networks and people do, in short
+	@$(RUN) tests/tools/run.py faults
+
+soak: $(TEST) ## the same at length, for an hour or more
+	@SOAK=1 $(RUN) tests/tools/run.py faults
 
 bench: $(DEMO) ## how long it takes, beside the playbook that people write without this collection
 	@$(RUN) tests/benchmark/run.py

@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[[], Outcome]] = {
     "contract": partial(run_suite, "contract"),
     "integration": run_integration,
     "fleet": partial(run_suite, "fleet"),
+    "faults": partial(run_suite, "faults"),
 }
 
 
