@@ -266,7 +266,7 @@ def audit(bench: Bench) -> Outcome:
     memory = median_ratio(*peaks)
     figures = [
         _figure("audit", fleet.size, costs, "audit", "ping", 0.20),
-        Figure("audit", fleet.size, "audit, peak memory", "steady run", memory, medians, "MiB", 1.1),
+        Figure("audit", fleet.size, "audit, peak memory", "steady run", memory, medians, "MiB", limit=1.1),
     ]
     return _outcome(costs, figures)
 
