@@ -15,6 +15,9 @@ description:
   - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
   - Looks at the host with a single command, without Python there, and writes with one more only where something
     differs. A new file is complete, and readable by its owner alone, from the first instant.
+  - Where a run was killed while it wrote, the next one does what is left to do, and removes the temporary file that
+    was left beside the path, C(.<name>.writing-<process>-<random>). One whose writer still runs is not touched. A host
+    with such a file counts as changed.
   - Tells whose key the host carried before, so that machines cloned from one another are found.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
 author:
@@ -61,7 +64,8 @@ options:
     type: bool
     default: true
   backup:
-    description: Whether to keep the file that was there before, beside it, with the date in its name.
+    description:
+      - Whether to keep the file that was there before, beside it, with the date in its name. Its owner alone can read it.
     type: bool
     default: false
 seealso:
@@ -126,8 +130,9 @@ key_fingerprint:
   sample: 1f3a5c7e9b2d
 differs:
   description:
-    - What of the file was not as it has to be. Any of V(content), V(type) (it was a link), V(owner), V(group), V(mode);
-      V(content) alone where there was no file. Empty where there was nothing to do.
+    - What of the file was not as it has to be. Any of V(content), V(type) (it was a link), V(owner), V(group), V(mode),
+      V(leftovers) (temporary files of a run that was killed); V(content) alone where there was no file. Empty where
+      there was nothing to do.
     - Where the keys are masked, the content is not compared.
   returned: success, with O(state=present)
   type: list

@@ -77,7 +77,7 @@ def file_change(found: HostFile, wanted: Wanted, key: KeyOwner, *, content_diffe
 
 
 def differences(found: HostFile, wanted: Wanted, *, content_differs: bool) -> list[str]:
-    """What is not as wanted: content, type (a link), owner, group, mode. Content alone where there is no file."""
+    """What is not as wanted: content, type (a link), owner, group, mode, leftovers. Content alone where is no file."""
     if found.kind in ("missing", "homeless"):
         return ["content"]
     is_file = found.kind == "file"
@@ -87,21 +87,24 @@ def differences(found: HostFile, wanted: Wanted, *, content_differs: bool) -> li
         "owner": is_file and wanted.owner not in (None, found.user, found.uid),
         "group": is_file and wanted.group not in (None, found.group, found.gid),
         "mode": is_file and found.mode != wanted.mode,
+        "leftovers": found.leftovers,
     }
     return [name for name, differs in judged.items() if differs]
 
 
 def removal_change(found: HostFile, label: str, key: KeyOwner) -> Change:
-    """Remove what stands there, a link included; InputError where that is no file."""
-    if found.kind in ("missing", "homeless"):
+    """Remove what stands there, a link and leftovers included; InputError where that is no file."""
+    if found.kind in ("missing", "homeless") and not found.leftovers:
         return Change("none", label, {}, {})
     return Change("delete", label, _found_facts(found, key), {})
 
 
 def _found_facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:
+    leftovers = {"leftovers": True} if found.leftovers else {}
     if found.kind in ("missing", "homeless"):
-        return {}
+        return leftovers
     return {
+        **leftovers,
         "kind": found.kind,
         "owner": found.user,
         "group": found.group,

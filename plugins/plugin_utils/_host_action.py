@@ -63,6 +63,18 @@ class HostAction(ActionBase):
             # Not raised: the task's failed_when and until look at results only.
             details = error.details if isinstance(error, TaskFailure) else {}
             return {**details, "failed": True, "msg": str(error)}
+        finally:
+            self._forget_origins()
+
+    def _forget_origins(self) -> None:
+        """Make strings of the task plain, which core has told where they come from.
+
+        The task goes back with its result, and the controller keeps it for each host until the last is done: as it was,
+        it would take twice the memory of all the rest.
+        """
+        self._task.args = {str(name): _plain(value) for name, value in self._task.args.items()}
+        for name in ("action", "become_method", "connection", "name", "notify", "register"):
+            setattr(self._task, name, _plain(getattr(self._task, name)))
 
     def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The work: options and variables to a result. Raises MonitorError."""

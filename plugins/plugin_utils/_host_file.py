@@ -26,7 +26,7 @@ _FACTS = "monitor.cloud facts"
 _BEGUN = "monitor.cloud begun"
 _DONE = "monitor.cloud done"
 # Each on a line of its own, for a login shell's own messages may surround them.
-_FACTS_LINE = re.compile(rf"^{_FACTS}\|(?P<kind>[a-z]+)\|(?P<writable>[yn])\r?$", re.MULTILINE)
+_FACTS_LINE = re.compile(rf"^{_FACTS}\|(?P<kind>[a-z]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?\r?$", re.MULTILINE)
 _STAT_LINE = re.compile(r"^stat\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
@@ -37,7 +37,7 @@ class HostFile:
     entered), link, directory, or other. ``writable``: whether something can be put there.
 
     ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None where the host has no tool
-    for it or the file can't be read. Ids are decimal digits.
+    for it or the file can't be read. Ids are decimal digits. ``leftovers``: whether files of killed writers lie beside.
     """
 
     kind: str
@@ -48,6 +48,7 @@ class HostFile:
     group: str | None = None
     mode: int | None = None
     digest: str | None = None
+    leftovers: bool = False
 
 
 def absolute(path: str) -> str:
@@ -60,7 +61,7 @@ def absolute(path: str) -> str:
 def facts_command(path: str) -> str:
     """Prints lines for :func:`parse_facts`; changes nothing."""
     # The tools print for themselves rather than into variables: a fork less for each, on every host of every run.
-    return f"""LC_ALL=C; export LC_ALL; p={shlex.quote(path)}; a=${{p%/*}}; w=n
+    return f"""LC_ALL=C; export LC_ALL; p={shlex.quote(path)}; a=${{p%/*}}; w=n; l=
 if [ -L "$p" ]; then k=link
 elif [ -f "$p" ]; then k=file
 elif [ -d "$p" ]; then k=directory
@@ -70,7 +71,8 @@ elif ! [ -x "$a/" ]; then k=hidden
 else k=missing; fi
 while [ -n "$a" ] && ! [ -e "$a" ]; do a=${{a%/*}}; done
 [ -d "$a/" ] && [ -w "$a/" ] && w=y
-echo "{_FACTS}|$k|$w"
+{_for_leftovers(path, "l='|left'")}
+echo "{_FACTS}|$k|$w$l"
 if [ $k = file ]; then
 stat -c 'stat|%u|%U|%g|%G|%a' "$p" 2>/dev/null || stat -f 'stat|%u|%Su|%g|%Sg|%Lp' "$p" 2>/dev/null
 {{ sha256sum || shasum -a 256 || sha256 -q; }} < "$p" 2>/dev/null
@@ -83,15 +85,15 @@ def parse_facts(output: str) -> HostFile | None:
     line = _FACTS_LINE.search(output)
     if line is None:
         return None
-    writable = line["writable"] == "y"
-    if line["kind"] != "file":
-        return HostFile(line["kind"], writable)
+    found = HostFile(line["kind"], line["writable"] == "y", leftovers=line["leftovers"] is not None)
+    if found.kind != "file":
+        return found
     stat, digest = _STAT_LINE.search(output, line.end()), _DIGEST_LINE.search(output, line.end())
-    known = digest[1] if digest else None
+    found = dataclasses.replace(found, digest=digest[1] if digest else None)
     if stat is None:
-        return HostFile("file", writable, digest=known)
+        return found
     uid, user, gid, group, mode = stat.groups()
-    return HostFile("file", writable, uid, user, gid, group, int(mode, 8), known)
+    return dataclasses.replace(found, uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
 
 
 def read_command(path: str) -> str:
@@ -106,20 +108,23 @@ def write_command(path: str, size: int, *, owner: str | None, group: str | None,
     standard input on must not leave an empty file. Check with :func:`was_written`.
     """
     quoted, directory = shlex.quote(path), shlex.quote(posixpath.dirname(path))
-    template = shlex.quote(posixpath.join(posixpath.dirname(path), f".{posixpath.basename(path)}.XXXXXXXX"))
+    make = f"mktemp {_temporary(path)}$$-XXXXXXXX"
     spec = (owner or "") + (f":{group}" if group else "")
     give = f'chown {shlex.quote(spec)} "$t" || exit 1' if spec else ":"
-    keep = f'[ ! -f "$p" ] || cp -p "$p" {shlex.quote(path)}".$(date +%Y-%m-%d@%H:%M:%S)~" || exit 1' if backup else ":"
-    return f"""echo "{_BEGUN}"; LC_ALL=C; export LC_ALL; umask 077; p={quoted}
+    # As careful as with the file itself: what is kept may hold a key.
+    keep = f"""if [ -f "$p" ]; then u=$({make}) || exit 1; cat "$p" > "$u" || exit 1
+mv -f "$u" "$p.$(date +%Y-%m-%d@%H:%M:%S)~" || exit 1; fi"""
+    return f"""echo "{_BEGUN}"; LC_ALL=C; export LC_ALL; umask 077; p={quoted}; t=; u=
 [ -d {directory} ] || (umask 022; mkdir -p {directory}) || exit 1
-t=$(mktemp {template}) || exit 1
-trap 'rm -f "$t"' EXIT; trap 'exit 1' HUP INT TERM
+{_for_leftovers(path, 'rm -f "$f" || exit 1')}
+trap 'rm -f "$t" "$u"' EXIT; trap 'exit 1' HUP INT TERM
+t=$({make}) || exit 1
 cat > "$t" || exit 1
 [ $(wc -c < "$t") -eq {size} ] || exit {_NO_INPUT}
 {give}
 chmod {mode:04o} "$t" || exit 1
 if [ -e /sys/fs/selinux/enforce ] && [ -e "$p" ]; then chcon --reference="$p" "$t" || exit 1; fi
-{keep}
+{keep if backup else ":"}
 if [ -L "$p" ] && [ -d "$p" ]; then rm -f "$p" || exit 1; fi
 mv -f "$t" "$p" || exit {_NOT_REPLACED}
 trap - EXIT
@@ -136,16 +141,46 @@ def needs_other_way(returncode: int, output: str) -> bool:
 
 
 def narrow_command(path: str) -> str:
-    """Makes sure that there is a file which its owner alone can read, to be replaced by other means."""
-    quoted, directory = shlex.quote(path), shlex.quote(posixpath.dirname(path))
-    return f"mkdir -p {directory} && umask 077 && : >> {quoted} && chmod go= {quoted}"
+    """Makes sure that there is a file which its owner alone can read, to be replaced by other means.
+
+    A link becomes such a file, for those means would give the new file the permissions of what it leads to.
+    """
+    return f"""umask 077; p={shlex.quote(path)}; (umask 022; mkdir -p {shlex.quote(posixpath.dirname(path))}) || exit 1
+{_for_leftovers(path, 'rm -f "$f" || exit 1')}
+if [ -L "$p" ]; then t=$(mktemp {_temporary(path)}$$-XXXXXXXX) || exit 1; trap 'rm -f "$t"' EXIT
+if [ -f "$p" ]; then cat "$p" > "$t" || exit 1; fi
+if [ -d "$p" ]; then rm -f "$p" || exit 1; fi
+mv -f "$t" "$p" || exit 1; fi
+: >> "$p" && chmod go= "$p" """.rstrip()
 
 
 def remove_command(path: str) -> str:
-    """Removes the file or link. Check with :func:`was_written`."""
-    return f'rm -f {shlex.quote(path)} && echo "{_DONE}"'
+    """Removes the file or link, and what writers that were killed left beside it. Check with :func:`was_written`."""
+    return f"""rm -f {shlex.quote(path)} || exit 1
+{_for_leftovers(path, 'rm -f "$f" || exit 1')}
+echo "{_DONE}" """.rstrip()
 
 
 def was_written(returncode: int, output: str) -> bool:
     """Whether a writing or removing command did its work."""
     return returncode == 0 and _DONE in output
+
+
+def _temporary(path: str) -> str:
+    """How the name of a file begins that is to become the file at the path, quoted. The writer's process id follows."""
+    directory, name = posixpath.split(path)
+    return shlex.quote(posixpath.join(directory, f".{name}.writing-"))
+
+
+def _for_leftovers(path: str, action: str) -> str:
+    """Does the action with each temporary file, ``$f``, whose writer is no more, since it was killed.
+
+    One whose writer lives is another run's. After a day the number is some other process's by now. Where there is no
+    such file this starts no process.
+    """
+    return f"""for f in {_temporary(path)}*-????????; do
+n=${{f##*.writing-}}; n=${{n%-*}}
+case $n in ''|*[!0-9]*) continue; esac
+[ -f "$f" ] && [ ! -L "$f" ] || continue
+if kill -0 "$n" 2>/dev/null || [ -d "/proc/$n" ]; then [ -n "$(find "$f" -mtime +0)" ] || continue; fi
+{action}; done"""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from typing import Any
 
@@ -138,6 +139,13 @@ def test_what_is_no_file_is_written(kind: str, names: list[str]) -> None:
     assert file_change(found, _wanted(), KeyOwner("no_file"), content_differs=False).action == "write"
 
 
+def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
+    found = dataclasses.replace(_FILE, leftovers=True)
+    assert differences(found, _wanted(), content_differs=False) == ["leftovers"]
+    change = file_change(found, _wanted(), KeyOwner("own", "web1"), content_differs=False)
+    assert (change.action, change.before["leftovers"], "leftovers" in change.after) == ("write", True, False)
+
+
 def test_changes_hold_facts_and_no_text() -> None:
     change = file_change(_FILE, _wanted(content=f"key={_OWN}"), KeyOwner("other", "web2", "abc"), content_differs=True)
     assert change.before["key_of"] == "web2"
@@ -149,6 +157,8 @@ def test_changes_hold_facts_and_no_text() -> None:
 
 def test_removal() -> None:
     assert removal_change(HostFile("missing"), "web1", KeyOwner("no_file")).changed is False
+    left = removal_change(HostFile("missing", leftovers=True), "web1", KeyOwner("no_file"))
+    assert (left.action, left.before, left.after) == ("delete", {"leftovers": True}, {})
     for kind in ("file", "link"):
         change = removal_change(HostFile(kind), "web1", KeyOwner("own", "web1"))
         assert (change.action, change.after) == ("delete", {})

@@ -12,6 +12,7 @@ import os
 import pwd
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -137,15 +138,90 @@ def test_a_directory_in_the_way(tmp_path: Path) -> None:
     assert not needs_other_way(returncode, output)
 
 
-def test_a_backup_keeps_content_and_mode(tmp_path: Path) -> None:
+def test_a_backup_keeps_the_content_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "agent.conf"
-    assert was_written(*_write(path, b"old", mode=0o640, backup=True))
+    assert was_written(*_write(path, b"old", mode=0o644, backup=True))
     assert os.listdir(tmp_path) == ["agent.conf"]
     assert was_written(*_write(path, b"new", backup=True))
     (kept,) = [file for file in tmp_path.iterdir() if file != path]
     assert kept.name.startswith("agent.conf.")
     assert kept.read_text() == "old"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+@pytest.fixture
+def nobody() -> int:
+    """The process id of something that has ended."""
+    with subprocess.Popen(["/bin/true"]) as ended:
+        return ended.pid
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_what_a_killed_writer_left_is_found_and_removed(tmp_path: Path, nobody: int, name: str) -> None:
+    path = tmp_path / name
+    left = tmp_path / f".{name}.writing-{nobody}-aB3dE6gH"
+    left.write_text("half a ke")
+    assert _facts(path).leftovers
+    assert was_written(*_write(path, b"new"))
+    assert os.listdir(tmp_path) == [name]
+    assert not _facts(path).leftovers
+    left.write_text("half a ke")
+    assert _sh(narrow_command(str(path))).returncode == 0
+    assert os.listdir(tmp_path) == [name]
+    left.write_text("half a ke")
+    assert _sh(remove_command(str(path))).returncode == 0
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_left_of_a_killed_writer_has_the_name_that_is_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "agent.conf"
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
+    with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        while not os.listdir(tmp_path):
+            assert writer.poll() is None
+        # The writer lives: its file is no leftover, and another writer leaves it alone.
+        (mine,) = os.listdir(tmp_path)
+        assert not _facts(path).leftovers
+        assert was_written(*_write(path, b"other"))
+        assert sorted(os.listdir(tmp_path)) == sorted([mine, "agent.conf"])
+        writer.kill()
+    assert _facts(path).leftovers
+    assert was_written(*_write(path, b"new"))
+    assert os.listdir(tmp_path) == ["agent.conf"]
+
+
+@pytest.mark.parametrize("age", [0, 3600, 86400 + 60])
+def test_a_process_that_got_the_number_of_a_writer_keeps_its_file_for_a_day(tmp_path: Path, age: int) -> None:
+    path, left = tmp_path / "agent.conf", tmp_path / f".agent.conf.writing-{os.getpid()}-aB3dE6gH"
+    left.write_text("half a ke")
+    then = time.time() - age
+    os.utime(left, (then, then))
+    assert _facts(path).leftovers is (age > 86400)
+    assert was_written(*_write(path, b"new"))
+    assert left.exists() is (age <= 86400)
+
+
+def test_files_with_other_names_are_no_leftovers(tmp_path: Path, nobody: int) -> None:
+    path = tmp_path / "agent.conf"
+    others = [
+        f".agent.conf.writing-{nobody}-short",
+        f".agent.conf.writing-{nobody}-muchlonger1",
+        f".agent.conf.writing-{nobody}x-aB3dE6gH",
+        ".agent.conf.writing--aB3dE6gH",
+        f".other.conf.writing-{nobody}-aB3dE6gH",
+        f"agent.conf.writing-{nobody}-aB3dE6gH",
+        ".agent.conf.aB3dE6gH",
+        ".agent.conf.swp",
+    ]
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    link = f".agent.conf.writing-{nobody}-aLinkXYZ"
+    (tmp_path / link).symlink_to(tmp_path / ".agent.conf.swp")
+    directory = f".agent.conf.writing-{nobody}-aDirXYZZ"
+    (tmp_path / directory).mkdir()
+    assert not _facts(path).leftovers
+    assert was_written(*_write(path, b"new"))
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, link, directory, "agent.conf"])
 
 
 def test_nobody_can_read_the_file_while_it_is_written(tmp_path: Path) -> None:
@@ -170,6 +246,23 @@ def test_the_file_for_other_means_is_narrow(tmp_path: Path) -> None:
         assert _sh(narrow_command(str(path))).returncode == 0
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
     assert old.read_text() == "old"
+
+
+def test_a_link_becomes_a_narrow_file_for_other_means(tmp_path: Path) -> None:
+    target, directory, place = tmp_path / "target", tmp_path / "directory", tmp_path / "place"
+    target.write_text("old")
+    target.chmod(0o644)
+    directory.mkdir()
+    place.mkdir()
+    for number, (to, text) in enumerate(((target, "old"), (directory, ""), (tmp_path / "nowhere", ""))):
+        link = place / f"link-{number}"
+        link.symlink_to(to)
+        assert _sh(narrow_command(str(link))).returncode == 0
+        assert not link.is_symlink()
+        assert link.read_text() == text
+        assert stat.S_IMODE(link.stat().st_mode) == 0o600
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+    assert (list(directory.iterdir()), len(list(place.iterdir())), (tmp_path / "nowhere").exists()) == ([], 3, False)
 
 
 def test_no_more_is_read_than_the_bound(tmp_path: Path) -> None:
@@ -200,6 +293,7 @@ _FACTS = "monitor.cloud facts|file|y\nstat|0|root|0|wheel|600\n"
         ("sh: not found\n", None),
         ("Welcome!\nmonitor.cloud facts|missing|y\n", HostFile("missing", True)),
         ("monitor.cloud facts|homeless|n\r\n", HostFile("homeless", False)),
+        ("monitor.cloud facts|missing|y|left\r\n", HostFile("missing", True, leftovers=True)),
         ("monitor.cloud facts|file|y\n", HostFile("file", True)),
         (f"{_FACTS}{_DIGEST}  -\n", HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST)),
         (f"{_FACTS}{_DIGEST}\n", HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST)),
