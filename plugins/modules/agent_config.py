@@ -65,7 +65,8 @@ options:
     default: true
   backup:
     description:
-      - Whether to keep the file that was there before, beside it, with the date in its name. Its owner alone can read it.
+      - Whether to keep the file that was there before, beside it, with the date in its name. Its owner alone
+        can read it.
     type: bool
     default: false
 seealso:
