@@ -14,7 +14,13 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError
 from ansible_collections.monitor.cloud.plugins.module_utils._http import backoffs, repeated_in_vain
-from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Change, by_label, check_capacity, keep
+from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import (
+    Change,
+    absent,
+    by_label,
+    check_capacity,
+    keep,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +36,8 @@ _FEW = 3
 class Done:
     """A change and what became of it: the client that is there now (``{}`` for none), or the error that stopped it.
 
-    ``change`` is not the one asked for where somebody else was faster: then there was nothing left to do.
+    ``change`` is not the one asked for where somebody else was faster: then there was nothing left to do. Of a client
+    that got another label before it could be deleted, it is :func:`absent`, and ``client`` is that client.
     """
 
     change: Change
@@ -65,11 +72,13 @@ def carry_out(
     concurrency: int = 1,
     retry_timeout: float,
     on_done: t.Callable[[], None] = lambda: None,
+    look_again: bool = True,
 ) -> list[Done]:
     """Do the changes, in check mode only say what would become of them; the answers are in the order of the changes.
 
     Renames come first, then creates, then deletes, each kind ``concurrency`` at a time. ``on_done`` is called for each
-    change that is done, by whatever thread did it.
+    change that is done, by whatever thread did it. With ``look_again`` each client is looked at once more right before
+    it is deleted.
 
     An error of one label does not stop the others; one that would meet every label alike leaves the rest untried.
     """
@@ -82,7 +91,7 @@ def carry_out(
         if action == "create":
             results = _create_all(api, todo, concurrency, retry_timeout, on_done)
         else:
-            results = _each(api, todo, concurrency, on_done)
+            results = _each(api, todo, concurrency, on_done, look_again)
         done.update(zip(numbers, results))
     return [done[number] for number in range(len(changes))]
 
@@ -110,20 +119,22 @@ class _Stopper:
                 self.error = self.error or error
 
 
-def _each(api: Api, changes: Sequence[Change], concurrency: int, on_done: t.Callable[[], None]) -> list[Done]:
+def _each(
+    api: Api, changes: Sequence[Change], concurrency: int, on_done: t.Callable[[], None], look_again: bool = True
+) -> list[Done]:
     stopper = _Stopper(concurrency)
 
     def one(change: Change) -> Done:
         if stopper.error is not None:
             return Done(change, change.before, _untried(change, stopper.error), tried=False)
         try:
-            client = _apply(api, change)
+            done = _apply(api, change, look_again)
         except ApiError as error:
             stopper.note(error)
             return Done(change, change.before, error)
         stopper.note(None)
         on_done()
-        return Done(change, client)
+        return done
 
     if len(changes) < 2:
         return [one(change) for change in changes]
@@ -136,13 +147,36 @@ def _each(api: Api, changes: Sequence[Change], concurrency: int, on_done: t.Call
             raise
 
 
-def _apply(api: Api, change: Change) -> Client:
+def _apply(api: Api, change: Change, look_again: bool) -> Done:
     if change.action == "create":
-        return api.create_client(change.label)
+        return Done(change, api.create_client(change.label))
     if change.action == "rename":
-        return api.rename_client(change.before["id"], change.label)
-    api.delete_client(change.before["id"], change.label)
-    return {}
+        return Done(change, api.rename_client(change.before["id"], change.label))
+    now = _now(api, change) if look_again else change.before
+    if now is not None and now["label"] != change.label:
+        return Done(absent(change.label), now)
+    if now is not None:
+        api.delete_client(now["id"], change.label)
+    return Done(change, {})
+
+
+def _now(api: Api, change: Change) -> Client | None:
+    """The client that is to be deleted as it is by now: the list may have been read long ago, or while it moved."""
+    try:
+        return api.get_client(change.before["id"])
+    except ApiError as error:
+        error.intent = f"make sure that {change.label!r} still is the client to delete"
+        raise
+
+
+def spared(done: Sequence[Done]) -> list[str]:
+    """Warnings of clients that were to be deleted, and got another label in time."""
+    return [
+        f"Client {entry.client['id']} was not deleted: its label was {entry.change.label!r} when the list was read, "
+        f"and is {entry.client['label']!r} now."
+        for entry in done
+        if entry.client and not entry.change.changed and not entry.change.after
+    ]
 
 
 def _untried(change: Change, cause: ApiError) -> ApiError:

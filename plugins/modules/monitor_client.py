@@ -41,7 +41,7 @@ options:
   state:
     description:
       - Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the agent on the
-        host stays installed.
+        host stays installed. A client that got another label since it was looked up is left alone, with a warning.
     type: str
     choices: [present, absent]
     default: present
@@ -137,7 +137,7 @@ api_usage:
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._apply import carry_out, ensure_capacity
+from ansible_collections.monitor.cloud.plugins.module_utils._apply import carry_out, ensure_capacity, spared
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
 from ansible_collections.monitor.cloud.plugins.module_utils._labels import check_label
@@ -176,16 +176,23 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     else:
         change = _change_by_id(api, client_id, label, present)
     warnings = ensure_capacity(api, [change], len(current))
-    done = carry_out(api, [change], check_mode=check_mode, retry_timeout=params["retry_timeout"])[0]
+    (done,) = carry_out(
+        api,
+        [change],
+        check_mode=check_mode,
+        retry_timeout=params["retry_timeout"],
+        # By id it was looked at just now.
+        look_again=client_id is None,
+    )
     if done.error is not None:
         raise done.error
     change = done.change
     views = Views(current, [change.before, done.client], include_keys=params["include_keys"])
     return {
         "changed": change.changed,
-        "client": views.show(done.client or change.before),
+        "client": views.show(done.client if change.after else change.before),
         "diff": {"before": views.fingerprints([change.before]), "after": views.fingerprints([change.after])},
-        "warnings": warnings,
+        "warnings": [*warnings, *spared([done])],
     }
 
 

@@ -15,6 +15,8 @@ description:
   - Makes sure that a client exists, or is gone, for each of many labels. The account is read once, then only what is
     missing is created, several at a time.
   - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
+  - Each client is looked at once more right before it is deleted, by a request of its own. One that somebody gave
+    another label since the list was read is left alone, and a warning says so.
   - Bad input is refused before anything is written.
 author:
   - monitor.cloud contributors (!UNKNOWN)
@@ -227,7 +229,7 @@ api_usage:
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._apply import Done, carry_out, ensure_capacity
+from ansible_collections.monitor.cloud.plugins.module_utils._apply import Done, carry_out, ensure_capacity, spared
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
@@ -277,7 +279,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
             retry_timeout=params["retry_timeout"],
             on_done=progress.count,
         )
-    result = {**_summary(done), "warnings": warnings}
+    result = {**_summary(done), "warnings": [*warnings, *spared(done)]}
     if result["failures"] and not params["allow_failures"]:
         raise TaskFailure(_failure_message(result), result)
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
@@ -285,7 +287,11 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     views = Views(remaining, [entry.client for entry in done], include_keys=params["include_keys"])
     return {
         **result,
-        "clients": {entry.client["label"]: views.show(entry.client) for entry in done if entry.client},
+        "clients": {
+            entry.client["label"]: views.show(entry.client)
+            for entry in done
+            if entry.client and (entry.change.changed or entry.change.after)
+        },
         "key_owners": views.key_owners(),
         "account_labels": _labels(remaining, done),
         "diff": _diff(Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]),
