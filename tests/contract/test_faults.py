@@ -38,6 +38,25 @@ def test_drop_does_nothing_and_resets_the_connection(emulator: Emulator) -> None
     assert entry["ended"] >= entry["started"]
 
 
+def test_drop_can_be_late(emulator: Emulator) -> None:
+    emulator.fault(kind="drop", seconds=0.3)
+    started = time.monotonic()
+    assert _is_reset(emulator, "web")
+    assert time.monotonic() - started >= 0.3
+    assert _labels(emulator) == []
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_somebody_else_changes_the_account_meanwhile(emulator: Emulator, done: bool) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
+    changes = {"delete": ["web1", "none"], "rename": {"web2": "www", "none": "any"}, "create": ["web1", "web3", "new"]}
+    emulator.fault(kind="meanwhile", operation="list_clients", done=done, changes=changes)
+    listed = call(emulator, "GET", "/monitor/clients").json
+    before, after = ["web1", "web2", "web3"], ["www", "web3", "web1", "new"]
+    assert [client["label"] for client in listed["data"]] == (before if done else after)
+    assert _labels(emulator) == after
+
+
 def test_lost_answers_of_a_create_that_was_done(emulator: Emulator) -> None:
     emulator.fault(kind="lost_answer", operation="create_client")
     assert _is_reset(emulator, "web")
@@ -150,6 +169,7 @@ def test_label_matches_the_client_in_the_path_too(emulator: Emulator) -> None:
     [
         ({"kind": "fire"}, "not 'fire'"),
         ({"kind": "drop", "color": "red"}, "has no color"),
+        ({"kind": "meanwhile", "changes": {"paint": []}}, "not paint"),
         ({"kind": "drop", "match": {"day": "Monday"}}, "not day"),
         ({"kind": "drop", "operation": "get_weather"}, "no operation 'get_weather'"),
     ],

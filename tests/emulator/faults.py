@@ -6,12 +6,16 @@
 
 | kind | what happens |
 |---|---|
-| `drop` | the connection is reset before a byte is answered; nothing is done |
+| `drop` | after `seconds` the connection is reset before a byte is answered; nothing is done |
 | `lost_answer` | the work is done, then the connection is reset |
 | `truncate` | the work is done; half of the answer arrives |
 | `html`, `text` | a page of a gateway, with `status` (502 unless given) |
 | `slow` | the call waits `seconds`, then goes on |
 | `status` | an error with `status`, `headers` and, if given, this `body` |
+| `meanwhile` | somebody else makes the `changes`, then the call goes on |
+
+The `changes` are lists of labels to `delete` and to `create`, and a dict old to new to `rename`, done in the order
+delete, rename, create. With `done` they are made once the work is done, before the answer is sent.
 
 The work of `html`, `text` and `status` is not done, unless `done` says so.
 """
@@ -25,8 +29,9 @@ from typing import Any
 
 from .contract import operation_ids
 
-KINDS = ("drop", "lost_answer", "truncate", "html", "text", "slow", "status")
-_AFTER_THE_WORK = ("lost_answer", "truncate", "slow")
+KINDS = ("drop", "lost_answer", "truncate", "html", "text", "slow", "status", "meanwhile")
+_AFTER_THE_WORK = ("lost_answer", "truncate", "slow", "meanwhile")
+_CHANGES = ("delete", "rename", "create")
 _MATCHED = ("label", "page", "method", "path", "token")
 
 
@@ -44,6 +49,7 @@ class Fault:
     body: Any = None
     seconds: float = 0.0
     done: bool = False
+    changes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def work_is_done(self) -> bool:
@@ -64,6 +70,9 @@ def fault_from(given: Mapping[str, Any]) -> Fault:
     unmatched = set(given.get("match", {})) - set(_MATCHED)
     if unmatched:
         raise ValueError(f"Faults match {', '.join(_MATCHED)}, not {', '.join(sorted(unmatched))}.")
+    unmade = set(given.get("changes", {})) - set(_CHANGES)
+    if unmade:
+        raise ValueError(f"The changes of a fault are {', '.join(_CHANGES)}, not {', '.join(sorted(unmade))}.")
     return Fault(**given)
 
 

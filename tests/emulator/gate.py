@@ -10,6 +10,7 @@ A call goes through here whole: its body is read first, its answer is kept back 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from .errors import Answer, ServiceError
 from .faults import Fault, take
 from .limits import count_call
 from .state import CALL, Context, LogEntry, State
+from .store import LabelTaken
 from .tokens import Token
 
 _GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>The gateway is unwell.</p></body></html>"
@@ -70,8 +72,10 @@ async def _answer(state: State, call: Call, service: Service) -> Answer:
     fault = call.fault
     if state.settings.latency_ms:
         await asyncio.sleep(state.settings.latency_ms / 1000)
-    if fault and fault.kind == "slow" and not fault.done:
+    if fault and fault.kind in ("slow", "drop") and not fault.done:
         await asyncio.sleep(fault.seconds)
+    if fault and not fault.done:
+        _meanwhile(state, fault)
     early = _faulty(fault) if fault and not fault.work_is_done else None
     answer = early or _elsewhere(state)
     if answer is None:
@@ -81,9 +85,27 @@ async def _answer(state: State, call: Call, service: Service) -> Answer:
         except ServiceError as error:
             answer = Answer.of_error(state.settings, error)
     if fault and fault.done:
+        _meanwhile(state, fault)
         await asyncio.sleep(fault.seconds)
         answer = _faulty(fault) or answer
     return answer
+
+
+def _meanwhile(state: State, fault: Fault) -> None:
+    """What somebody else does to the account, as far as clients are there and labels free."""
+    store, changes = state.store, fault.changes
+
+    def client_id(label: str) -> int:
+        return next((int(row["id"]) for row in store.all() if row["label"] == label), 0)
+
+    for label in changes.get("delete", ()):
+        store.delete(client_id(label))
+    for old, new in changes.get("rename", {}).items():
+        with contextlib.suppress(LabelTaken):
+            store.rename(client_id(old), new)
+    for label in changes.get("create", ()):
+        with contextlib.suppress(LabelTaken):
+            store.create([label], state.settings.key_format)
 
 
 def _elsewhere(state: State) -> Answer | None:
