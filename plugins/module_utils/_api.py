@@ -34,6 +34,8 @@ if t.TYPE_CHECKING:
 
 # The largest page first: one service takes 500, most take 100; None leaves it to the service.
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
+# Of a list that others change all the time.
+_MOST_READS = 6
 _BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _GRANTS = {
     "read": "the scope {brand}:read_only",
@@ -75,6 +77,21 @@ class Api:
     def list_clients(self) -> list[Client]:
         """Operation 1: every client that the token may access, each once."""
         return self._pages(f"/{self._brand}/clients", "list the clients", "read", client_of)
+
+    def find_clients(self, labels: t.Collection[str]) -> dict[str, Client]:
+        """Operation 1: the clients by label, read until those of these labels are there, or are certain not to be.
+
+        While others write, one read of all pages may miss a client, and so may the next.
+        """
+        path, intent = f"/{self._brand}/clients", "list the clients"
+        there: dict[str, Client] = {}
+        for _dummy in range(_MOST_READS):
+            items, steady = self._read_pages(path, intent, "read")
+            clients = [client_of(item, "GET", path, intent) for item in items]
+            there.update({client["label"]: client for client in clients})
+            if steady or there.keys() >= set(labels):
+                break
+        return there
 
     def count_clients(self) -> int:
         """Operation 1: how many clients there are, by one request."""

@@ -17,7 +17,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._http import backoff
 from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import (
     Change,
     absent,
-    by_label,
     check_capacity,
     keep,
 )
@@ -234,7 +233,7 @@ def _is_doubtful(error: ApiError | None) -> bool:
 def _resolved(api: Api, doubtful: Sequence[Done]) -> list[Done]:
     """What the list says of creates that failed: done all the same, done by somebody else, or not done."""
     try:
-        there = by_label(api.list_clients())
+        there = api.find_clients([entry.change.label for entry in doubtful])
     except ApiError as failure:
         return [dataclasses.replace(entry, error=_unresolved(entry, failure)) for entry in doubtful]
     resolved = []

@@ -243,3 +243,20 @@ def test_another_writer_who_never_rests(emulator: Emulator, counts: Tally, seed:
     _look(counts, emulator, again, 1)
     assert (again["created"], again["deleted"]) == ([], [])
     assert labels(emulator) == sorted([*_WANTED, *_KEEP, *mine])
+
+
+@pytest.mark.parametrize("past_end", ["not_found", "empty"])
+def test_who_slips_through_every_read_is_found_all_the_same(emulator: Emulator, counts: Tally, past_end: str) -> None:
+    """The service knows the label, and says so at the create; the list is read until it shows the client."""
+    emulator.configure(list_order="newest", past_end=past_end)
+    emulator.seed(labels=["web-1", *_KEEP[:24]])
+    # The last one of page 1 gets to page 2 before the one is read, and back before the other is.
+    emulator.fault(
+        kind="meanwhile", operation="list_clients", match={"page": None}, times=4, changes={"create": ["new"]}
+    )
+    emulator.fault(kind="meanwhile", operation="list_clients", match={"page": 2}, times=4, changes={"delete": ["new"]})
+    result = go(emulator, monitor_clients, labels=["web-1"], page_size=PAGE)
+    counts.look(emulator, json.dumps(result), faults=8)
+    assert emulator.faults() == []
+    assert (result["created"], result["unchanged"], result["clients"]["web-1"]["id"]) == ([], ["web-1"], 1)
+    counts.converged += 1
