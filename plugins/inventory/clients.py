@@ -125,7 +125,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible_collections.monitor.cloud.plugins.module_utils._connect import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views, fingerprint
-from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled
+from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled, matching
 
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
@@ -157,12 +157,15 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         BaseInventoryPlugin._read_config_data(self, path)
         pattern = self._option("label_pattern")
         try:
-            matches = compiled(pattern, "label_pattern").fullmatch if pattern is not None else bool
+            if pattern is not None:
+                compiled(pattern, "label_pattern")
             clients = self._clients(path, refresh=not cache)
+            labels = [client["label"] for client in clients]
+            wanted = set(labels if pattern is None else matching(pattern, "label_pattern", labels))
         except MonitorError as error:
             raise AnsibleParserError(str(error)) from error
         for client in clients:
-            if matches(client["label"]):
+            if client["label"] in wanted:
                 self._add(inventory, client)
 
     def _option(self, name: str) -> t.Any:

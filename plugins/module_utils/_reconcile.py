@@ -15,7 +15,7 @@ import typing as t
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
 from ansible_collections.monitor.cloud.plugins.module_utils._labels import check_label, check_labels
-from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled
+from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled, matching
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,9 +147,9 @@ def _fleet_rename(there: Mapping[str, Client], old: str, new: str, wanted: bool)
 def _surplus(there: Mapping[str, Client], fleet: Fleet) -> list[Change]:
     if fleet.prune_pattern is None:
         return []
-    pattern = compiled(fleet.prune_pattern, "prune_pattern")
     wanted = {*fleet.labels, *fleet.renames, *fleet.renames.values()}
-    surplus = [delete(client) for label, client in there.items() if label not in wanted and pattern.fullmatch(label)]
+    others = [label for label in there if label not in wanted]
+    surplus = [delete(there[label]) for label in matching(fleet.prune_pattern, "prune_pattern", others)]
     if len(surplus) > fleet.prune_limit:
         raise InputError(
             f"prune would delete {len(surplus)} clients, more than prune_limit ({fleet.prune_limit}); nothing was "

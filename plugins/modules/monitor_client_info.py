@@ -29,7 +29,9 @@ options:
     description: Label of the only client to return.
     type: str
   label_pattern:
-    description: Regular expression; the clients whose whole label matches are returned.
+    description:
+      - Regular expression; the clients whose whole label matches are returned.
+      - One that takes more than two seconds of computing, as V((a+\)+b) can, is refused.
     type: str
 seealso:
   - module: monitor.cloud.monitor_client
@@ -119,7 +121,7 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
-from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled
+from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled, matching
 
 if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
@@ -134,7 +136,9 @@ OPTIONS: dict[str, t.Any] = {
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Operation 3 for an id, else operation 1."""
-    pattern = compiled(params["label_pattern"], "label_pattern") if params["label_pattern"] is not None else None
+    pattern = params["label_pattern"]
+    if pattern is not None:
+        compiled(pattern, "label_pattern")
     if params["id"] is not None:
         client = api.get_client(params["id"])
         account = found = [client] if client else []
@@ -143,7 +147,8 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     if params["label"] is not None:
         found = [client for client in account if client["label"] == params["label"]]
     elif pattern is not None:
-        found = [client for client in account if pattern.fullmatch(client["label"])]
+        matched = set(matching(pattern, "label_pattern", [client["label"] for client in account]))
+        found = [client for client in account if client["label"] in matched]
     views = Views(account, include_keys=params["include_keys"])
     return {"changed": False, "clients": [views.show(client) for client in found]}
 

@@ -60,6 +60,7 @@ options:
   prune_pattern:
     description:
       - Regular expression of labels that may be pruned; it must match the whole label. Required with O(prune=true).
+      - One that takes more than two seconds of computing, as V((a+\)+b) can, is refused.
     type: str
   prune_limit:
     description:
@@ -79,7 +80,7 @@ options:
     default: false
   concurrency:
     description:
-      - How many requests, and connections, there are at a time.
+      - How many requests, and connections, there are at a time; at most 1000.
     type: int
     default: 8
 seealso:

@@ -15,7 +15,7 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled
+from ansible_collections.monitor.cloud.plugins.module_utils._patterns import matching
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -130,15 +130,16 @@ def audit(
     hosts_of = {label: host for host, label in everyone.items()}
     findings = [_finding(look, account, carriers, hosts_of) for look in looks]
     findings.sort(key=lambda finding: (STATES.index(finding.state), natural(finding.host)))
-    pattern = compiled(orphan_pattern, "orphan_pattern")
-    orphans = sorted((label for label in account.labels - set(hosts_of) if pattern.fullmatch(label)), key=natural)
+    orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(hosts_of))), key=natural)
     missing = sum("not_registered" in finding.states for finding in findings)
     return Report(generated_at, tuple(findings), tuple(orphans), account_facts(account, missing))
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts web-2 before web-10."""
-    return [(0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in _RUNS.findall(name)]
+    # By length first, and not as a number: Python refuses to make one of thousands of digits.
+    numbers = {part: part.lstrip("0") for part in _RUNS.findall(name) if part[0] in "0123456789"}
+    return [(0, len(numbers[part]), numbers[part]) if part in numbers else (1, 0, part) for part in _RUNS.findall(name)]
 
 
 def _carriers(looks: Iterable[Look]) -> dict[str, list[str]]:
