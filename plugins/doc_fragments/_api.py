@@ -15,7 +15,7 @@ options:
   base_url:
     description:
       - Address of the service, version segment included, for example V(https://api.example.com/v4).
-      - Must be C(https), unless it leads to the loopback interface or O(allow_http=true).
+      - Must be C(https), unless it leads to the loopback interface, and by no proxy elsewhere, or O(allow_http=true).
       - If not set, the environment variable E(MONITOR_BASE_URL) is used.
     type: str
     required: true
@@ -50,13 +50,14 @@ options:
     default: false
   timeout:
     description:
-      - Seconds to wait for a connection, and for each part of an answer.
+      - Seconds to wait for a connection, and for each part of an answer; at most a day.
       - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
     type: float
     default: 30.0
   retry_timeout:
     description:
-      - Seconds within which an operation is tried again where the service or the network fails, or asks to wait.
+      - Seconds within which an operation is tried again where the service or the network fails, or asks to wait; at
+        most a day.
       - If not set, the environment variable E(MONITOR_RETRY_TIMEOUT) is used.
     type: float
     default: 120.0

@@ -17,21 +17,30 @@ from ansible_collections.monitor.cloud.plugins.module_utils._version import VERS
 
 Params = t.Mapping[str, t.Any]
 
+# More is a slip of the finger, and beyond what timers take.
+_LONGEST = 86400
+# A connection each.
+_MOST_AT_ONCE = 1000
+
 
 def connect(params: Params) -> Api:
     """The service as the connection options describe it; InputError where they are unusable. Sends nothing."""
-    if params["timeout"] <= 0 or params["retry_timeout"] < 0:
-        raise InputError("timeout must be more than 0 seconds, and retry_timeout at least 0.")
-    if params.get("concurrency", 1) < 1:
-        raise InputError("concurrency must be at least 1.")
+    timeout, retry_timeout = params["timeout"], params["retry_timeout"]
+    # Not the other way round: NaN is neither.
+    if not (0 < timeout <= _LONGEST and 0 <= retry_timeout <= _LONGEST):
+        raise InputError(
+            f"timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than {_LONGEST}."
+        )
+    if not 1 <= params.get("concurrency", 1) <= _MOST_AT_ONCE:
+        raise InputError(f"concurrency must be at least 1, and not more than {_MOST_AT_ONCE}.")
     settings = Settings(
         base_url=params["base_url"],
         token=params["api_token"],
         validate_certs=params["validate_certs"],
         ca_path=params["ca_path"],
         allow_http=params["allow_http"],
-        timeout=params["timeout"],
-        retry_timeout=params["retry_timeout"],
+        timeout=timeout,
+        retry_timeout=retry_timeout,
         concurrency=params.get("concurrency", 8),
         user_agent=f"monitor.cloud/{VERSION} ansible-core/{ansible_version}",
     )
