@@ -24,6 +24,9 @@ if t.TYPE_CHECKING:
 
 _RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _EXCERPT = 120
+# Documented are five levels.
+_DEEPEST = 50
+_CONTAINERS = (dict, list)
 _HINTS = {
     401: "The token is missing, wrong or expired: check api_token (MONITOR_API_TOKEN).",
     407: "The proxy wants credentials: check the proxy settings of the environment.",
@@ -61,7 +64,9 @@ class Answer:
         if self.status == 204 or (not self.content and self._has_length()):
             return Outcome()
         try:
-            return Outcome(value=json.loads(self.content))
+            value = json.loads(self.content)
+            _check_depth(value)
+            return Outcome(value=value)
         except (ValueError, RecursionError):
             return self._not_json()
 
@@ -69,8 +74,12 @@ class Answer:
         return ApiError(problem, method=self.method, path=self.path, status=self.status, **details)
 
     def _redirect(self) -> ApiError:
-        target = urllib.parse.urlsplit(self.headers.get("Location", ""))
-        shown = self.clean(target._replace(query="", fragment="", netloc=target.netloc.rpartition("@")[2]).geturl())
+        try:
+            target = urllib.parse.urlsplit(self.headers.get("Location", ""))
+            bare = target._replace(query="", fragment="", netloc=target.netloc.rpartition("@")[2]).geturl()
+        except ValueError:
+            bare = "no address at all"
+        shown = self.clean(bare)
         return self._error(
             f"the service answered {self.status}, a redirect to {shown!r}, which is not followed",
             hint="Set base_url to the address that is meant.",
@@ -103,6 +112,7 @@ class Answer:
     def _service_errors(self) -> list[dict[str, t.Any]]:
         try:
             errors = json.loads(self.content)["errors"]
+            _check_depth(errors)
         except (ValueError, RecursionError, LookupError, TypeError):
             return []
         return [
@@ -123,6 +133,19 @@ class Answer:
         # Cleaned before it is cut: half a token would not be found.
         text = self.clean(self.content.decode("utf-8", "replace"))[:_EXCERPT]
         return f"not JSON but {self.clean(kind) or 'of no type'}, starting with {text!r}"
+
+
+def _check_depth(value: t.Any, depth: int = 0) -> None:
+    """RecursionError for JSON that holds more within each other than any answer: Ansible can't pass it on."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for item in value:
+        if item.__class__ in _CONTAINERS:
+            _check_depth(item, depth + 1)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

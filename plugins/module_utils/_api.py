@@ -47,6 +47,10 @@ _GRANTS = {
 }
 
 
+# Of the smallest size that is known, enough for a quarter of a million clients.
+_MOST_PAGES = 10_000
+
+
 class Api:
     """The service behind an :class:`Http`. ``brand`` is the product word of paths, tier ids and the plan's field."""
 
@@ -267,6 +271,8 @@ class Api:
             raise bad_shape("GET", path, intent, "data is not a list")
         if not isinstance(page["pages"], int) or not isinstance(page["results"], (int, type(None))):
             raise bad_shape("GET", path, intent, "pages or results is not a number")
+        if page["pages"] > _MOST_PAGES:
+            raise bad_shape("GET", path, intent, f"pages is more than {_MOST_PAGES}")
         return page
 
 

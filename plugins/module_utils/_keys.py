@@ -18,8 +18,9 @@ Client = dict[str, t.Any]
 
 SECRET_FIELDS = ("api_key", "install_code")
 
-# Real keys are long and plain; masks are short, blank, or drawn with signs like these.
-_MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f*\[\]<>…•]")
+# Real keys are long and plain; masks are short, blank, or drawn with signs like these. Half a character, as JSON can
+# spell it, can't be written to a file.
+_MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
 _FINGERPRINT_DIGITS = 12
 
