@@ -22,7 +22,7 @@ def check_base_url(base_url: str, *, allow_http: bool) -> str:
     try:
         parts = urllib.parse.urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-        usable = usable and not any(character.isspace() for character in base_url)
+        usable = usable and base_url.isprintable() and " " not in base_url
     except ValueError:
         usable = False
     if not usable:
@@ -35,6 +35,23 @@ def check_base_url(base_url: str, *, allow_http: bool) -> str:
             f"{parts.hostname} is safe by other means."
         )
     return base_url.rstrip("/")
+
+
+def check_proxy(base_url: str, proxy: str | None) -> None:
+    """InputError where a proxy elsewhere would get the token, in clear, on the way to this machine itself."""
+    if not proxy or urllib.parse.urlsplit(base_url).scheme == "https":
+        return
+    try:
+        host = urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}").hostname
+    except ValueError:
+        # No connection comes of that.
+        return
+    if host not in _LOOPBACK:
+        raise InputError(
+            f"base_url leads to this machine, but the environment names a proxy for it at {host}, which would get the "
+            "token unencrypted. Name the host in the environment's no_proxy, or set allow_http: true if the way to the "
+            "proxy is safe by other means."
+        )
 
 
 def check_token(token: str | None) -> None:

@@ -19,13 +19,15 @@ import threading
 import time
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._access import check_base_url, check_token
+from ansible_collections.monitor.cloud.plugins.module_utils._access import check_base_url, check_proxy, check_token
 from ansible_collections.monitor.cloud.plugins.module_utils._answer import Answer, Outcome
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, InputError
 
 try:
     import requests
     import requests.adapters
+    import requests.utils
+    import urllib3
     import urllib3.exceptions
 except ImportError as import_error:
     REQUESTS_MISSING: str | None = str(import_error)
@@ -95,6 +97,11 @@ class Http:
         found = self._session.merge_environment_settings(self._base_url, {}, False, verify, None)
         self._session.proxies, self._session.verify = found["proxies"], found["verify"]
         self._session.trust_env = False
+        if not settings.allow_http:
+            check_proxy(self._base_url, requests.utils.select_proxy(self._base_url, found["proxies"]))
+        if not settings.validate_certs:
+            # Who turns the check off knows, and need not be told with each connection.
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
 
     def request(
         self,
