@@ -31,6 +31,8 @@ SENTINELS = {
 }
 _MODE = re.compile(r"(0o?)?[0-7]{3,4}")
 _NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
+# No line that holds a key is longer; the work grows with the square of the length.
+_LONGEST_LINE = 4096
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
@@ -211,19 +213,24 @@ def _key_in_place(text: str, pattern_text: str) -> str | None:
         before, after = line[:start], line[start + len(sentinel) :]
         # A bare key is only told from other text by being the only line.
         lines = text.splitlines() if (before + after).strip() else text.split("\n", 1)[:1]
-        pattern = re.compile(r"\s*" + _around(before) + r"(\S+?)" + _around(after) + r"\s*")
+        pattern = re.compile(_around(before) + r"(\S+?)" + _around(after, to_the_end=True))
         for candidate in lines:
-            match = pattern.fullmatch(candidate)
+            match = pattern.fullmatch(candidate) if len(candidate) <= _LONGEST_LINE else None
             if match and not looks_masked(match[1]):
                 return match[1]
     return None
 
 
-def _around(literal: str) -> str:
-    """A pattern for what the template puts beside the key; an install code there may be any."""
-    return ".*?".join(map(_loosely, re.split(re.escape(SENTINELS["install_code"]), literal, flags=re.IGNORECASE)))
+def _around(literal: str, *, to_the_end: bool = False) -> str:
+    """A pattern for what the template puts beside the key; an install code there may be any.
+
+    A host may hold any text, and must not keep the controller busy: nothing in the pattern is tried twice at one place.
+    """
+    first, *others = map(_loosely, re.split(re.escape(SENTINELS["install_code"]), literal, flags=re.IGNORECASE))
+    last = [f".*?{others.pop()}"] if others and to_the_end else []
+    return "".join([first, *(f"(?>.*?{other})" for other in others), *last])
 
 
 def _loosely(literal: str) -> str:
     """A pattern for a literal in which spaces don't count."""
-    return r"\s*".join(["", *(re.escape(part) for part in re.split(r"\s+", literal.strip()) if part), ""])
+    return r"\s*+".join(["", *(re.escape(part) for part in re.split(r"\s+", literal.strip()) if part), ""])
