@@ -22,7 +22,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet_action import
     labels_of_inventory,
     looks,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_table import rows
+from ansible_collections.monitor.cloud.plugins.plugin_utils._report_table import rows, shown
 
 
 class ActionModule(FleetAction):
@@ -43,7 +43,7 @@ class ActionModule(FleetAction):
         counts = (
             f"{sum(one.action == ADOPT for one in found)} of {len(found)} hosts keep a client under their own label."
         )
-        self.show("\n".join([*lines, counts]))
+        self.show("\n".join([*map(shown, lines), counts]))
         return {
             "changed": False,
             "renames": renames(found),

@@ -22,6 +22,7 @@ if t.TYPE_CHECKING:
 _LONGEST_ARGUMENT = 80
 # More than this monitor_clients refuses unless told otherwise.
 _PRUNE_LIMIT = 10
+_PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 # What a state means, and what to do about it. The command follows.
 _MEANING = {
@@ -131,9 +132,10 @@ def _host_command(kind: str, hosts: Sequence[str], inventory: Sequence[str]) -> 
 
 
 def _pattern(hosts: Sequence[str]) -> str:
-    """The hosts as a pattern; empty if there are too many for a command line."""
+    """The hosts as a pattern; empty if there are too many for a command line, or odd names among them."""
     pattern = ",".join(hosts)
-    plain = not any(character.isspace() or character in "\"'" for character in pattern)
+    # Other signs have a meaning in patterns, and in what -e is given; names may come from the service.
+    plain = all(map(_PLAIN_NAME.fullmatch, hosts))
     return pattern if plain and len(pattern) <= _LONGEST_ARGUMENT else ""
 
 
@@ -143,7 +145,7 @@ def _orphan_step(report: Report, inventory: Sequence[str]) -> list[Step]:
     labels = [label for label in report.orphans if label not in carried]
     if not labels:
         return []
-    exact = "|".join(label if _PLAIN_LABEL.fullmatch(label) else re.escape(label) for label in labels)
+    exact = "|".join(label if _PLAIN_LABEL.fullmatch(label) else _escaped(label) for label in labels)
     pattern = exact if len(exact) <= _LONGEST_ARGUMENT else ".*"
     wanted: dict[str, t.Any] = {"prune_pattern": pattern}
     if len(labels) > _PRUNE_LIMIT:
@@ -154,6 +156,11 @@ def _orphan_step(report: Report, inventory: Sequence[str]) -> list[Step]:
     )
     command = ["ansible-playbook", *inventory, "monitor.cloud.prune", "--check", "-e", json.dumps(wanted)]
     return [Step("orphans", "Clients without a host", text, tuple(labels), tuple(command))]
+
+
+def _escaped(label: str) -> str:
+    """A pattern for a label. Braces are kept from beginning a template, as which Ansible reads what -e is given."""
+    return re.escape(label).replace("\\{", "[{]")
 
 
 def _plan_step(report: Report) -> list[Step]:

@@ -33,7 +33,12 @@ def table(report: Report, steps: Sequence[Step]) -> str:
     for step in steps:
         count = f" ({len(step.names)})" if step.names else ""
         lines += ["", *_wrapped(f"{step.title}{count}. {step.text}", indent="  "), *_command(step.command)]
-    return "\n".join(lines)
+    return "\n".join(map(shown, lines))
+
+
+def shown(line: str) -> str:
+    """A line without what would steer a terminal: names come from hosts and from the service."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
 def rows(header: Sequence[str], entries: Sequence[Sequence[str]], width: int = WIDTH) -> list[str]:
