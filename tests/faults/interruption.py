@@ -1,0 +1,199 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs and hosts that are killed at a moment of choice, and what must hold of the hosts then and later."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from ansible_collections.monitor.cloud.tests.faults.tally import Tally
+from ansible_collections.monitor.cloud.tests.fleet.hosts import CONFIG, Host
+from ansible_collections.monitor.cloud.tests.fleet.runs import Controller, Run
+
+ROLLOUT = "monitor.cloud.rollout"
+PATIENCE = 60.0
+# What sshd puts into PATH before the true ones.
+TOOLS = "/usr/local/sbin"
+_STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
+# Stops at the use that the file names (`before mv 2`), once, until the other file is gone; says who is its parent.
+_TOOL = f"""#!/bin/sh
+tool=${{0##*/}}
+stop() {{
+  [ "$1 $tool $use" = "$wanted" ] && /usr/bin/rm {_STOP} || return 0
+  echo $PPID > {_STOPPED}
+  while [ -e {_STOPPED} ]; do /usr/bin/sleep 0.02; done
+}}
+wanted=$(/usr/bin/cat {_STOP} 2>/dev/null)
+case $wanted in *" $tool "*) echo >> {_STOP}-$tool; use=$(($(/usr/bin/wc -l < {_STOP}-$tool)));; esac
+stop before; /usr/bin/$tool "$@"; code=$?; stop after; exit $code
+"""
+_KEY = "api_key="
+# Whatever of a key a user without rights could find.
+_READABLE = (
+    "setpriv --reuid 4242 --regid 4242 --clear-groups "
+    f"grep -rls {_KEY} /etc/monitor /root /tmp /home /var/tmp /opt/agent* 2>/dev/null"
+)
+_BACKUP = re.compile(r"agent\.conf\..+~")
+
+
+@dataclasses.dataclass(frozen=True)
+class Stop:
+    """The n-th use of a tool, before or after it did its work."""
+
+    when: str
+    tool: str
+    use: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.when} {self.tool} {self.use}"
+
+
+def each_side(*tools: str) -> list[Stop]:
+    """Before and after each of these uses; a tool that is named twice is used twice."""
+    uses = [(tool, tools[:number].count(tool) + 1) for number, tool in enumerate(tools)]
+    return [Stop(when, tool, use) for tool, use in uses for when in ("before", "after")]
+
+
+def arm(host: Host, stop: Stop) -> None:
+    """Let the host stop there."""
+    host.run(f"mkdir -p {TOOLS}; echo '{stop}' > {_STOP}; chmod 666 {_STOP}")
+    host.write(_TOOL, f"{TOOLS}/{stop.tool}", mode="755")
+
+
+def stopped(host: Host) -> bool:
+    """Whether the host is where it has to stop."""
+    return Path(f"/proc/{host.first_process}/root{_STOPPED}").exists()
+
+
+def release(host: Host) -> None:
+    """Go on; only what was not killed does."""
+    host.run(f"rm -f {_STOPPED} {_STOP} {TOOLS}/*")
+
+
+def kill_shell(host: Host) -> None:
+    """Kill the shell that does the writing, and nothing else."""
+    host.run(f"kill -9 $(cat {_STOPPED})", check=False)
+    release(host)
+
+
+def kill_host(host: Host) -> None:
+    """Kill all that runs on the host, but for the process that takes connections."""
+    subprocess.run([*host.enter, "sh", "-c", "[ -e /.host-of-the-tests ] && kill -9 -1"], check=False)
+    release(host)
+
+
+def kill_tree(record: Path) -> None:
+    """Kill all processes of a run, whatever session they are in: they have the name of its record in common."""
+    mark = f"FLEET_RECORD={record}\0".encode()
+    while found := [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if mark in _environment(pid)]:
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.005)
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
+    except OSError:
+        return b""
+
+
+def kill_run(process: subprocess.Popen[str], record: Path) -> str:
+    """Kill a run; returns what it had printed."""
+    kill_tree(record)
+    return process.communicate(timeout=PATIENCE)[0]
+
+
+def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for a moment of a run."""
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError(f"the run did not come there: {process.communicate()[0]}")
+        time.sleep(0.01)
+
+
+def settle(hosts: Collection[Host]) -> None:
+    """Wait until no writer is left on the hosts: what was begun there goes on when nobody waits for it any more."""
+    deadline = time.monotonic() + PATIENCE
+    for host in hosts:
+        while host.run("grep -slz '[w]riting-' /proc/[0-9]*/cmdline", check=False).strip():
+            assert time.monotonic() < deadline, f"{host.name} goes on writing"
+            time.sleep(0.02)
+
+
+def texts(service_clients: Sequence[dict[str, str]]) -> dict[str, str]:
+    """The file of each host, by its client's label, as the role's template has it."""
+    return {
+        client["label"]: f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
+        for client in service_clients
+    }
+
+
+def assert_nothing_readable(hosts: Collection[Host]) -> None:
+    """Nobody but the owner can read anything that holds a key, temporary files included."""
+    for host in hosts:
+        assert host.run(_READABLE, check=False) == "", host.name
+
+
+def text(host: Host) -> str | None:
+    """What the path leads to, None if that is no file."""
+    return host.run(f"[ ! -f {CONFIG} ] || cat {CONFIG}") or None
+
+
+def leftovers(controller: Controller) -> list[str]:
+    """The temporary files of our own writers, on all hosts."""
+    return [
+        found
+        for host in controller.hosts.values()
+        for found in host.run("ls -A /etc/monitor 2>/dev/null", check=False).split()
+        if found.startswith(".agent.conf.writing-")
+    ]
+
+
+def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
+    """No file is half-written: it is what it was before, or what it has to be."""
+    after = texts(controller.service.clients())
+    for name, host in controller.hosts.items():
+        found = text(host)
+        assert found in (before[name], after.get(name)), (name, found)
+    assert_nothing_readable(controller.hosts.values())
+
+
+def assert_mended(controller: Controller, before: dict[str, str | None] | None = None) -> None:
+    """Every host carries its own key, for its owner alone; nothing is left behind but backups of what was before."""
+    after = texts(controller.service.clients())
+    for name, host in controller.hosts.items():
+        assert host.read() == after[name], name
+        assert host.facts() == "regular file 600 root root"
+        for other in set(host.run(f"ls -A $(dirname {CONFIG})").split()) - {"agent.conf"}:
+            path = f"/etc/monitor/{other}"
+            assert _BACKUP.fullmatch(other) and before is not None, (name, other)
+            kept = host.read(path), host.facts(path).split()[-3:]
+            assert kept == (before[name], ["600", "root", "root"]), (name, other)
+    assert_nothing_readable(controller.hosts.values())
+
+
+def mend(controller: Controller, counts: Tally, playbook: str = ROLLOUT, *, check: bool = True) -> Run:
+    """One more run, which comes to its end; check mode foresees what it changes."""
+    foreseen = controller.run(playbook, "--check", ANSIBLE_FORKS="20") if check else None
+    run = controller.run(playbook, ANSIBLE_FORKS="20")
+    for one in (foreseen, run):
+        if one is not None:
+            counts.look(controller.service, one.output)
+            assert one.code == 0, one.output
+            assert one.changed_hosts() == run.changed_hosts()
+    counts.converged += 1
+    return run

@@ -1,0 +1,256 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A run, or the host under it, is killed: at each create, at each step of writing a file, at any time.
+
+Then no file is half-written, nobody can read a key whom it does not belong to, and no client is there twice. One more
+run mends all, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.faults.interruption import (
+    ROLLOUT,
+    TOOLS,
+    Stop,
+    arm,
+    assert_mended,
+    assert_nothing_readable,
+    assert_whole,
+    each_side,
+    kill_host,
+    kill_run,
+    kill_shell,
+    leftovers,
+    mend,
+    release,
+    settle,
+    stopped,
+    text,
+    wait_until,
+)
+from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.fleet import hosts as fleet
+from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.fleet.steps import labels
+
+NAMES = [f"web-{number:02}" for number in range(1, 15)]
+OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
+# As the role does it, but for the backup.
+PLAY = f"""
+- hosts: all
+  gather_facts: false
+  become: true
+  tasks:
+    - monitor.cloud.monitor_clients:
+        labels: "{{{{ ansible_play_hosts_all }}}}"
+        include_keys: true
+      run_once: true
+      delegate_to: localhost
+      become: false
+      vars: {{ansible_connection: local, ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
+      register: registered
+    - name: {CONFIGURE}
+      monitor.cloud.agent_config:
+        path: {fleet.CONFIG}
+        content: |
+          install_code={{{{ client.install_code }}}}
+          api_key={{{{ client.api_key }}}}
+        registration: registered
+        owner: root
+        backup: true
+"""
+WRITING = each_side("mkdir", "mktemp", "cat", "wc", "chown", "chmod", "mktemp", "cat", "date", "mv", "mv", "rm")
+COPYING = [*each_side("mkdir", "chmod", "python3", "python3"), *each_side("mktemp", "cat", "mv")]
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
+    """A dozen hosts, and two."""
+    if reason := fleet.missing():
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
+        place = Path(temporary)
+        place.chmod(0o711)
+        keys = fleet.make_keys(place)
+        started = fleet.start(NAMES, place, keys, first_address=150)
+        yield place, keys, started
+        for host in started:
+            host.stop()
+
+
+@pytest.fixture
+def controller(machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator) -> Controller:
+    """A controller for hosts on which nothing is."""
+    place, keys, started = machines
+    for host in started:
+        host.reset()
+    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=place)), keys, emulator, started)
+
+
+def only(controller: Controller, count: int) -> Controller:
+    """The first few hosts."""
+    for name in list(controller.hosts)[count:]:
+        del controller.hosts[name]
+    return controller
+
+
+def texts_of(controller: Controller) -> dict[str, str | None]:
+    """What is on the hosts."""
+    return {name: text(host) for name, host in controller.hosts.items()}
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_at_a_create(controller: Controller, counts: Tally, when: str, number: int) -> None:
+    service, hosts = only(controller, 3).service, controller.hosts
+    controller.group_vars["monitor_agent_concurrency"] = 1
+    kind = {"kind": "drop"} if when == "before" else {"kind": "slow", "done": True}
+    service.fault(operation="create_client", skip=number, seconds=20, **kind)
+    process, record = controller.start(ROLLOUT)
+    made = number + (when == "after")
+    wait_until(lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process)
+    counts.look(service, kill_run(process, record), faults=1)
+    assert labels(controller) == NAMES[:made]
+    assert_whole(controller, dict.fromkeys(hosts))
+    run = mend(controller, counts, check=False)
+    assert run.writes() == [f"create_client {name}" for name in NAMES[made:3]]
+    assert_mended(controller)
+
+
+def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str, Stop], playbook: str) -> None:
+    """Kill when every host is where it has to stop: the run, or each host, or what writes on each host."""
+    hosts = controller.hosts
+    for name, stop in stops.items():
+        arm(hosts[name], stop)
+    process, record = controller.start(playbook, ANSIBLE_FORKS="20")
+    waiting = set(hosts)
+    while waiting:
+        wait_until(lambda: any(stopped(hosts[name]) for name in waiting), process)
+        for name in [name for name in waiting if stopped(hosts[name])]:
+            waiting.discard(name)
+            assert_nothing_readable([hosts[name]])
+            if victim == "host":
+                kill_host(hosts[name])
+            elif victim == "shell":
+                kill_shell(hosts[name])
+    if victim == "run":
+        counts.look(controller.service, kill_run(process, record), faults=len(stops))
+        for host in hosts.values():
+            release(host)
+    else:
+        run = controller.finish(process, record)
+        counts.look(controller.service, run.output, faults=len(stops))
+    settle(hosts.values())
+
+
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("victim", ["run", "host", "shell"])
+def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, victim: str, half: int) -> None:
+    stops = dict(zip(only(controller, 12).hosts, WRITING[half::2], strict=True))
+    for name, stop in stops.items():
+        host = controller.hosts[name]
+        if stop.tool == "rm":
+            # A link that leads to a directory has to go first.
+            host.run("mkdir -p /etc/monitor /opt/agent-directory; ln -s /opt/agent-directory /etc/monitor/agent.conf")
+        elif stop.tool != "mkdir":
+            host.write(OLD)
+    before = texts_of(controller)
+    playbook = controller.play(PLAY)
+    stop_all(controller, counts, victim, stops, playbook)
+    assert_whole(controller, before)
+    # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
+    assert bool(leftovers(controller)) is (victim != "run")
+    mend(controller, counts, playbook)
+    assert_mended(controller, before)
+
+
+@pytest.mark.parametrize("victim", ["run", "host"])
+def test_killed_at_a_step_of_the_copy(controller: Controller, counts: Tally, victim: str) -> None:
+    """Where commands can't be given input. A link is replaced there too."""
+    controller.group_vars["ansible_become_method"] = "su"
+    stops = dict(zip(NAMES, COPYING, strict=True))
+    for name, stop in stops.items():
+        host = controller.hosts[name]
+        if stop.tool == "python3":
+            controller.host_vars[name] = {"ansible_python_interpreter": f"{TOOLS}/python3"}
+        if stop.tool in ("mktemp", "cat", "mv"):
+            host.write("elsewhere\n", "/opt/agent-target", mode="0644")
+            host.run("mkdir -p /etc/monitor; ln -s /opt/agent-target /etc/monitor/agent.conf")
+        elif stop.tool != "mkdir":
+            host.write(OLD)
+    before = texts_of(controller)
+    playbook = controller.play(PLAY)
+    stop_all(controller, counts, victim, stops, playbook)
+    assert_whole(controller, before)
+    controller.host_vars.clear()
+    mend(controller, counts, playbook)
+    assert_mended(controller, before)
+    for name, stop in stops.items():
+        if before[name] == "elsewhere\n":
+            assert controller.hosts[name].facts("/opt/agent-target") == "regular file 644 root root", stop
+
+
+@pytest.fixture(scope="module")
+def usual() -> list[float]:
+    """How long a first rollout takes, once it is known."""
+    return []
+
+
+_SHORT = (0.55, 0.7, 0.85)
+FRACTIONS = [_SHORT[number] if number < 3 else random.Random(number).uniform(0.1, 1.0) for number in range(25)]
+
+
+@pytest.mark.parametrize("fraction", FRACTIONS[: short_or_long(3, 25)])
+@pytest.mark.parametrize("state", ["nothing is there", "all has to change"])
+def test_killed_at_any_time(
+    controller: Controller, counts: Tally, usual: list[float], state: str, fraction: float
+) -> None:
+    only(controller, 8)
+    if state == "all has to change" or not usual:
+        started = time.monotonic()
+        assert controller.run(ANSIBLE_FORKS="20").code == 0
+        usual.append(time.monotonic() - started)
+    # With another account all keys are others.
+    controller.service.reset()
+    if state == "nothing is there":
+        for host in controller.hosts.values():
+            host.reset()
+    before = texts_of(controller)
+    process, record = controller.start(ROLLOUT, ANSIBLE_FORKS="20")
+    time.sleep(min(usual) * fraction)
+    counts.look(controller.service, kill_run(process, record), faults=1)
+    settle(controller.hosts.values())
+    assert_whole(controller, before)
+    mend(controller, counts, check=False)
+    assert_mended(controller)
+    assert labels(controller) == NAMES[:8]
+
+
+def test_what_a_killed_writer_left_is_a_change(controller: Controller, counts: Tally) -> None:
+    """Though the file itself is right. A writer that is alive keeps its own."""
+    hosts = list(only(controller, 3).hosts.values())
+    assert controller.run().code == 0
+    dead, alive = f"{fleet.CONFIG[:-10]}.agent.conf.writing-{{}}-aB3dE6gH".format, "1"
+    hosts[0].write(OLD, dead("99999"))
+    hosts[1].write(OLD, dead(alive))
+    run = mend(controller, counts)
+    assert run.changed_hosts() == {NAMES[0]}
+    assert run.of(CONFIGURE)[NAMES[0]].result["differs"] == ["leftovers"]
+    assert hosts[0].run("ls -A /etc/monitor").split() == ["agent.conf"]
+    assert hosts[1].read(dead(alive)) == OLD
+    hosts[0].write(OLD, dead("99999"))
+    retired = controller.run("monitor.cloud.retire", "-e", "target=all")
+    counts.look(controller.service, retired.output)
+    assert (retired.code, labels(controller)) == (0, []), retired.output
+    assert hosts[0].run("ls -A /etc/monitor") == ""
