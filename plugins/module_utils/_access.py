@@ -37,20 +37,24 @@ def check_base_url(base_url: str, *, allow_http: bool) -> str:
     return base_url.rstrip("/")
 
 
-def check_proxy(base_url: str, proxy: str | None) -> None:
-    """InputError where a proxy elsewhere would get the token, in clear, on the way to this machine itself."""
-    if not proxy or urllib.parse.urlsplit(base_url).scheme == "https":
-        return
+def check_proxy(base_url: str, proxy: str, *, allow_http: bool) -> None:
+    """InputError for a proxy of the environment that is none, or that would get the token, in clear, elsewhere."""
     try:
-        host = urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}").hostname
+        parts = urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        usable = bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
-        # No connection comes of that.
-        return
-    if host not in _LOOPBACK:
+        usable = False
+    if not usable:
+        # Not shown, for it may hold a password; libraries would show it.
         raise InputError(
-            f"base_url leads to this machine, but the environment names a proxy for it at {host}, which would get the "
-            "token unencrypted. Name the host in the environment's no_proxy, or set allow_http: true if the way to the "
-            "proxy is safe by other means."
+            "The environment names a proxy that is no address such as http://proxy.example.com:3128. Check http_proxy, "
+            "https_proxy and all_proxy."
+        )
+    if urllib.parse.urlsplit(base_url).scheme == "http" and not allow_http and parts.hostname not in _LOOPBACK:
+        raise InputError(
+            f"base_url leads to this machine, but the environment names a proxy for it at {parts.hostname}, which "
+            "would get the token unencrypted. Name the host in the environment's no_proxy, or set allow_http: true if "
+            "the way to the proxy is safe by other means."
         )
 
 

@@ -88,6 +88,8 @@ class Http:
         self._interrupted = threading.Event()
         self._session = requests.Session()
         self._session.headers.update({"User-Agent": settings.user_agent, "Accept": "application/json"})
+        # Not even looked at: requests would stumble over a redirect to what is no address.
+        self._session.get_redirect_target = _no_target  # type: ignore[method-assign]
         adapter = requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency, pool_block=True)
         self._session.mount("https://", adapter)
         self._session.mount("http://", adapter)
@@ -97,8 +99,9 @@ class Http:
         found = self._session.merge_environment_settings(self._base_url, {}, False, verify, None)
         self._session.proxies, self._session.verify = found["proxies"], found["verify"]
         self._session.trust_env = False
-        if not settings.allow_http:
-            check_proxy(self._base_url, requests.utils.select_proxy(self._base_url, found["proxies"]))
+        proxy = requests.utils.select_proxy(self._base_url, found["proxies"])
+        if proxy:
+            check_proxy(self._base_url, proxy, allow_http=settings.allow_http)
         if not settings.validate_certs:
             # Who turns the check off knows, and need not be told with each connection.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -198,6 +201,10 @@ class Http:
     def _wait_for_pause(self) -> None:
         while (remaining := self.waits) > 0 and not self._interrupted.wait(remaining):
             pass
+
+
+def _no_target(resp: t.Any) -> None:
+    """Where an answer redirects to, as requests is told: nowhere."""
 
 
 class _Bearer:
