@@ -27,6 +27,7 @@ _EXCERPT = 120
 # Documented are five levels.
 _DEEPEST = 50
 _CONTAINERS = (dict, list)
+_ELSEWHERE = "Check that base_url leads to the service: something else has answered."
 _HINTS = {
     401: "The token is missing, wrong or expired: check api_token (MONITOR_API_TOKEN).",
     407: "The proxy wants credentials: check the proxy settings of the environment.",
@@ -67,7 +68,10 @@ class Answer:
             value = json.loads(self.content)
             _check_depth(value)
             return Outcome(value=value)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            problem = "the answer holds more within each other than any answer should"
+            return Outcome(error=self._error(problem, hint=_ELSEWHERE, outcome_unknown=not self.repeatable))
+        except ValueError:
             return self._not_json()
 
     def _error(self, problem: str, **details: t.Any) -> ApiError:
@@ -92,7 +96,7 @@ class Answer:
     def _not_json(self) -> Outcome:
         cut_short = self.content.lstrip()[:1] in (b"", b"{", b"[")
         problem = "the answer was cut short" if cut_short else f"the answer is {self._describe_text()}"
-        hint = "" if cut_short else "Check that base_url leads to the service: something else has answered."
+        hint = "" if cut_short else _ELSEWHERE
         error = self._error(problem, hint=hint, outcome_unknown=not self.repeatable)
         return Outcome(error=error, may_repeat=cut_short and self.repeatable)
 
@@ -160,7 +164,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         until = email.utils.parsedate_to_datetime(given)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     if until.tzinfo is None:
         until = until.replace(tzinfo=datetime.timezone.utc)

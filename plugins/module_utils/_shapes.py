@@ -19,6 +19,8 @@ if t.TYPE_CHECKING:
 
     from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
 
+_LONGEST_ID = 64
+
 Object = dict[str, t.Any]
 Shape = t.Callable[[t.Any, str, str, str], Object]
 
@@ -43,11 +45,18 @@ def object_of(answer: t.Any, method: str, path: str, intent: str, needed: Sequen
 
 
 def region_of(answer: t.Any, method: str, path: str, intent: str) -> Object:
-    return object_of(answer, method, path, intent, ("id",))
+    region = object_of(answer, method, path, intent, ("id",))
+    if not isinstance(region.get("capabilities") or [], list):
+        raise bad_shape(method, path, intent, "capabilities is not a list")
+    return region
 
 
 def tier_of(answer: t.Any, method: str, path: str, intent: str) -> Object:
     tier = object_of(answer, method, path, intent, ("id", "clients_included"))
+    name = tier["id"]
+    # It goes into messages and requests.
+    if not isinstance(name, str) or len(name) > _LONGEST_ID or not name.isprintable():
+        raise bad_shape(method, path, intent, "the id of a subscription is no name")
     if not isinstance(tier["clients_included"], int):
         raise bad_shape(method, path, intent, "clients_included is not a number")
     return tier

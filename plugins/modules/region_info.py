@@ -186,7 +186,7 @@ def _with_availability(
     found = []
     for region in regions:
         own = [record for record in records if record.get("region") == region["id"]]
-        types = {record.get("plan") for record in own if record.get("available")}
+        types = [record.get("plan") for record in own if record.get("available")]
         if params["compute_type"] is None or params["compute_type"] in types:
             found.append({**region, "availability": own} if params["include_availability"] else region)
     return found
