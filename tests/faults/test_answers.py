@@ -1,0 +1,171 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Answers that no service should give: each gets the right result or a clear error, and never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.monitor.cloud.plugins.module_utils._answer import retry_after
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import go
+from ansible_collections.monitor.cloud.tests.faults.inputs import (
+    CALLS,
+    ODD_VALUES,
+    examples,
+    json_values,
+    nested,
+    places,
+    replaced,
+    right_answer,
+    tried,
+)
+from ansible_collections.monitor.cloud.tests.faults.listeners import Account, Listener, Reply, as_json, page
+from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
+
+_RAW: tuple[bytes, ...] = (
+    b"", b" ", b"\0", b"null", b"\xff\xfe", b"\xef\xbb\xbf{}", b'{"data":[],"data":7}', b'["\xff"]', b'"\xed\xa0\x80"',
+    b'{"id":1,"id":"x","label":"web1","label":null}', b'{"data":["\\ud800"]}', b"[" * 100000, b"-", b"NaN", b"1e999",
+    b"[" * 100000 + b"]" * 100000, b'{"a":' * 60 + b"1" + b"}" * 60, b"1" * 5000, b"[NaN]", b'{"data":[],"pages":1e3}',
+    b'{"data":[],"pages":1000000000000,"results":2}', b'{"data":[],"pages":-5}', b"<html>", b'{"errors":{}}',
+    b'{"errors":[{"reason":' + b"[" * 900 + b"]" * 900 + b"}]}", b'{"data":[]}' + b" " * 100000, b'{"data":[]}{}',
+    b'{"errors":[{"field":["label"],"reason":{"a":"\x1b"}}]}', '{"data":[]}'.encode("utf-16"), b'{"errors":[7,null]}',
+    b'{"errors":[{"field":"\\ud800","reason":"\\n\\u001b[31m\\u202e"}]}',
+    b'{"errors":[{"reason":"' + b"x" * 99999 + b'"}]}',
+)  # fmt: skip
+_STATUSES = (200, 204, 400, 429, 600)
+_TIMES = (
+    "", "x", "-1", "nan", "inf", "-inf", "1e400", "1" * 5000, "0x10", "1_0", "\u0663", "0" * 300, "\x80", "1,5",
+    "Mon, 99 Foo 99999999999999999 00:00:00", "Fri, 31 Dec 9999999 23:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 -9999",
+    "Thu, 01 Jan 1970 00:00:00 +99999999999999", "Thu, 01 Jan 0001 00:00:00 +2359",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[Any]:
+    """A service whose answers the tests replace."""
+    found = Account()
+    listener = Listener(found.answer)
+    found.base_url = f"http://127.0.0.1:{listener.port}/v4"
+    yield found
+    listener.stop()
+
+
+@pytest.fixture(autouse=True)
+def right_again(account: Any) -> None:
+    """Each test begins with a service that is all right."""
+    account.overrides = {}
+
+
+def _look(counts: Tally, account: Any, call: str, reply: Reply) -> dict[str, Any] | None:
+    account.overrides = {CALLS[call][2]: reply}
+    result, said = tried(account, call)
+    counts.look(account, said, faults=1)
+    return result
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_calls_are_right_as_long_as_the_answers_are(account: Any, counts: Tally, call: str) -> None:
+    assert tried(account, call)[0] is not None
+    assert _look(counts, account, call, as_json(right_answer(call))) is not None
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_odd_values_at_each_place(account: Any, counts: Tally, call: str) -> None:
+    step = short_or_long(4, 1)
+    right = right_answer(call)
+    for number, place in enumerate(places(right)):
+        # Another part of them at each place.
+        for value in ODD_VALUES[number % step :: step]:
+            _look(counts, account, call, as_json(replaced(right, place, value)))
+
+
+# What is relied upon: with anything but this in its place, there is no result.
+_NEEDED: dict[str, dict[tuple[str | int, ...], tuple[type, ...]]] = {
+    "list, register": {("data",): (list,), ("data", 0): (dict,), ("data", 0, "label"): (str,), ("pages",): (int,)},
+    "list, info": {("data", 0, "id"): (int, str), ("results",): (int, type(None))},
+    "view": {("label",): (str,), ("id",): (int, str)},
+    "create one": {("label",): (str,), ("id",): (int, str)},
+    "tiers": {("data", 0, "clients_included"): (int,), ("data", 0, "id"): (str,)},
+    "plan": {("clients_included",): (int,), ("id",): (str,)},
+    "regions": {("data", 0): (dict,), ("data", 0, "capabilities"): (list, type(None))},
+}
+
+
+@pytest.mark.parametrize("call", _NEEDED)
+def test_what_is_relied_upon_is_looked_at(account: Any, counts: Tally, call: str) -> None:
+    for place, kinds in _NEEDED[call].items():
+        for value in ODD_VALUES:
+            # Of a wrong type; what is falsy counts as no value where one may be left out.
+            if isinstance(value, kinds) or (type(None) in kinds and not value):
+                continue
+            assert _look(counts, account, call, as_json(replaced(right_answer(call), place, value))) is None, (
+                place,
+                value,
+            )
+
+
+@pytest.mark.parametrize("call", list(CALLS)[:: short_or_long(3, 1)])
+def test_bytes_that_are_no_json_of_that_kind(account: Any, counts: Tally, call: str) -> None:
+    for raw in _RAW:
+        for status in _STATUSES:
+            _look(counts, account, call, as_json(raw, status))
+
+
+@pytest.mark.parametrize("header", _TIMES)
+def test_odd_headers(account: Any, counts: Tally, header: str) -> None:
+    for status in (200, 302, 429, 503):
+        headers = {"Retry-After": header, "Content-Type": header, "Location": header, "Content-Encoding": header}
+        _look(counts, account, "list, info", (status, headers, b"<p>"))
+
+
+@examples(200, 20000)
+@given(text=st.text(max_size=40) | st.sampled_from(_TIMES))
+def test_times_to_wait(text: str) -> None:
+    seconds = retry_after({"Retry-After": text})
+    assert seconds is None or seconds >= 0
+
+
+@examples(300, 30000)
+@given(call=st.sampled_from(sorted(CALLS)), value=json_values, status=st.sampled_from((200, 200, 201, 400, 422, 503)))
+def test_any_json(account: Any, counts: Tally, call: str, value: Any, status: int) -> None:
+    _look(counts, account, call, as_json(value, status))
+
+
+@examples(300, 30000)
+@given(call=st.sampled_from(sorted(CALLS)), value=json_values, data=st.data())
+def test_any_json_within_a_right_answer(
+    account: Any, counts: Tally, call: str, value: Any, data: st.DataObject
+) -> None:
+    right = right_answer(call)
+    place = data.draw(st.sampled_from(list(places(right))))
+    _look(counts, account, call, as_json(replaced(right, place, value)))
+
+
+@examples(60, 5000)
+@given(raw=st.binary(max_size=60), status=st.integers(200, 599), call=st.sampled_from(sorted(CALLS)))
+def test_any_bytes(account: Any, counts: Tally, raw: bytes, status: int, call: str) -> None:
+    _look(counts, account, call, as_json(raw, status))
+
+
+def test_the_error_says_what_is_wrong(account: Any, counts: Tally) -> None:
+    cases = {
+        b"[" * 100000 + b"]" * 100000: "the answer holds more within each other than any answer should",
+        b'{"data":[],"pages":1000000000000}': "pages is more than 10000",
+        b'{"data":[{"id":1,"label":"\\ud800"}]}': "",
+    }
+    for raw, words in cases.items():
+        account.overrides = {("GET", "clients"): as_json(raw)}
+        said = tried(account, "list, info")[1]
+        counts.look(account, said, faults=1)
+        assert words in said
+    # Not above what is taken, so that the test of more tells something.
+    account.overrides = {("GET", "clients"): as_json(page([{**Account.CLIENT, "more": nested(40)}]))}
+    assert go(account, monitor_client_info)["clients"][0]["more"] == nested(40)
