@@ -12,7 +12,8 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.faults.tally import Tally
@@ -116,12 +117,23 @@ def kill_run(process: subprocess.Popen[str], record: Path) -> str:
     return process.communicate(timeout=PATIENCE)[0]
 
 
+@contextmanager
+def started(controller: Controller, playbook: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A run that is on its way, and its record. It ends with the test, however that ends."""
+    process, record = controller.start(playbook, *options, ANSIBLE_FORKS="20")
+    try:
+        yield process, record
+    finally:
+        kill_tree(record)
+        process.wait()
+
+
 def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     """Wait for a moment of a run."""
     deadline = time.monotonic() + PATIENCE
     while not what():
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise AssertionError(f"the run did not come there: {process.communicate()[0]}")
+        assert process.poll() is None, f"the run did not come there: {process.communicate()[0]}"
+        assert time.monotonic() < deadline, "the run does not come there"
         time.sleep(0.01)
 
 

@@ -35,6 +35,7 @@ from ansible_collections.monitor.cloud.tests.faults.interruption import (
     mend,
     release,
     settle,
+    started,
     stopped,
     text,
     wait_until,
@@ -83,19 +84,19 @@ def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
         place = Path(temporary)
         place.chmod(0o711)
         keys = fleet.make_keys(place)
-        started = fleet.start(NAMES, place, keys, first_address=150)
-        yield place, keys, started
-        for host in started:
+        running = fleet.start(NAMES, place, keys, first_address=150)
+        yield place, keys, running
+        for host in running:
             host.stop()
 
 
 @pytest.fixture
 def controller(machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator) -> Controller:
     """A controller for hosts on which nothing is."""
-    place, keys, started = machines
-    for host in started:
+    place, keys, running = machines
+    for host in running:
         host.reset()
-    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=place)), keys, emulator, started)
+    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=place)), keys, emulator, running)
 
 
 def only(controller: Controller, count: int) -> Controller:
@@ -117,10 +118,10 @@ def test_killed_at_a_create(controller: Controller, counts: Tally, when: str, nu
     controller.group_vars["monitor_agent_concurrency"] = 1
     kind = {"kind": "drop"} if when == "before" else {"kind": "slow", "done": True}
     service.fault(operation="create_client", skip=number, seconds=20, **kind)
-    process, record = controller.start(ROLLOUT)
     made = number + (when == "after")
-    wait_until(lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process)
-    counts.look(service, kill_run(process, record), faults=1)
+    with started(controller, ROLLOUT) as (process, record):
+        wait_until(lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process)
+        counts.look(service, kill_run(process, record), faults=1)
     assert labels(controller) == NAMES[:made]
     assert_whole(controller, dict.fromkeys(hosts))
     run = mend(controller, counts, check=False)
@@ -133,24 +134,19 @@ def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str
     hosts = controller.hosts
     for name, stop in stops.items():
         arm(hosts[name], stop)
-    process, record = controller.start(playbook, ANSIBLE_FORKS="20")
-    waiting = set(hosts)
-    while waiting:
-        wait_until(lambda: any(stopped(hosts[name]) for name in waiting), process)
-        for name in [name for name in waiting if stopped(hosts[name])]:
-            waiting.discard(name)
-            assert_nothing_readable([hosts[name]])
-            if victim == "host":
-                kill_host(hosts[name])
-            elif victim == "shell":
-                kill_shell(hosts[name])
-    if victim == "run":
-        counts.look(controller.service, kill_run(process, record), faults=len(stops))
-        for host in hosts.values():
-            release(host)
-    else:
-        run = controller.finish(process, record)
-        counts.look(controller.service, run.output, faults=len(stops))
+    with started(controller, playbook) as (process, record):
+        waiting = set(hosts)
+        while waiting:
+            wait_until(lambda: any(stopped(hosts[name]) for name in waiting), process)
+            for name in [name for name in waiting if stopped(hosts[name])]:
+                waiting.discard(name)
+                assert_nothing_readable([hosts[name]])
+                if victim != "run":
+                    {"host": kill_host, "shell": kill_shell}[victim](hosts[name])
+        output = kill_run(process, record) if victim == "run" else controller.finish(process, record).output
+    counts.look(controller.service, output, faults=len(stops))
+    for host in hosts.values():
+        release(host)
     settle(hosts.values())
 
 
@@ -218,18 +214,18 @@ def test_killed_at_any_time(
 ) -> None:
     only(controller, 8)
     if state == "all has to change" or not usual:
-        started = time.monotonic()
+        begun = time.monotonic()
         assert controller.run(ANSIBLE_FORKS="20").code == 0
-        usual.append(time.monotonic() - started)
+        usual.append(time.monotonic() - begun)
     # With another account all keys are others.
     controller.service.reset()
     if state == "nothing is there":
         for host in controller.hosts.values():
             host.reset()
     before = texts_of(controller)
-    process, record = controller.start(ROLLOUT, ANSIBLE_FORKS="20")
-    time.sleep(min(usual) * fraction)
-    counts.look(controller.service, kill_run(process, record), faults=1)
+    with started(controller, ROLLOUT) as (process, record):
+        time.sleep(min(usual) * fraction)
+        counts.look(controller.service, kill_run(process, record), faults=1)
     settle(controller.hosts.values())
     assert_whole(controller, before)
     mend(controller, counts, check=False)
