@@ -33,6 +33,7 @@ _MODE = re.compile(r"(0o?)?[0-7]{3,4}")
 _NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
 # No line that holds a key is longer; the work grows with the square of the length.
 _LONGEST_LINE = 4096
+_CODE = re.compile(re.escape(SENTINELS["install_code"]), re.IGNORECASE)
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
@@ -213,7 +214,7 @@ def _key_in_place(text: str, pattern_text: str) -> str | None:
         before, after = line[:start], line[start + len(sentinel) :]
         # A bare key is only told from other text by being the only line.
         lines = text.splitlines() if (before + after).strip() else text.split("\n", 1)[:1]
-        pattern = re.compile(_around(before) + r"(\S+?)" + _around(after, to_the_end=True))
+        pattern = re.compile(_before(before) + r"(\S+?)" + _behind(after))
         for candidate in lines:
             match = pattern.fullmatch(candidate) if len(candidate) <= _LONGEST_LINE else None
             if match and not looks_masked(match[1]):
@@ -221,14 +222,23 @@ def _key_in_place(text: str, pattern_text: str) -> str | None:
     return None
 
 
-def _around(literal: str, *, to_the_end: bool = False) -> str:
-    """A pattern for what the template puts beside the key; an install code there may be any.
+def _before(literal: str) -> str:
+    """A pattern for what the template puts before the key; an install code there may be any.
 
-    A host may hold any text, and must not keep the controller busy: nothing in the pattern is tried twice at one place.
+    A host may hold any text, and must not keep the controller busy: what follows a code is looked for where it is first
+    and where it is last, and nowhere else.
     """
-    first, *others = map(_loosely, re.split(re.escape(SENTINELS["install_code"]), literal, flags=re.IGNORECASE))
-    last = [f".*?{others.pop()}"] if others and to_the_end else []
-    return "".join([first, *(f"(?>.*?{other})" for other in others), *last])
+    first, *others = _CODE.split(literal)
+    parts = [r"\s++" if other.isspace() else _loosely(other) for other in others]
+    last = [f"(?:(?>.*?{part})|(?>.*{part}))" for part in parts[-1:]]
+    return "".join([_loosely(first), *(f"(?>.*?{part})" for part in parts[:-1]), *last])
+
+
+def _behind(literal: str) -> str:
+    """A pattern for what the template puts behind the key, to the end of the line."""
+    first, *others = map(_loosely, _CODE.split(literal))
+    last = [f"(?>.*{part})" for part in others[-1:]]
+    return "".join([first, *(f"(?>.*?{part})" for part in others[:-1]), *last])
 
 
 def _loosely(literal: str) -> str:
