@@ -214,7 +214,10 @@ class Account:
         words = [word for word in path if not word.isdigit()]
         one = path[-1] != words[-1]
         override = self.overrides.get((request.method, "client" if one else words[-1]))
-        return override if override is not None else as_json(self._value(request, words[-1], one))
+        if override is not None:
+            return override
+        value = self._value(request, words[-1], one)
+        return as_json({"errors": [{"reason": "Not found"}]}, 404) if value is None else as_json(value)
 
     def _value(self, request: Request, word: str, one: bool) -> Any:
         if request.method in ("POST", "PUT"):
@@ -228,7 +231,7 @@ class Account:
             return self.there[0] if one else page(self.there)
         lists = {"subscriptions": [self.TIER], "regions": [self.REGION], "availability": [self.AVAILABILITY]}
         single = {"plan": {}, "monitor-3": self.TIER, "us-west": self.REGION}
-        return page(lists[word]) if word in lists else single[word]
+        return page(lists[word]) if word in lists and not one else single.get(word)
 
 
 def page(items: list[Any]) -> dict[str, Any]:

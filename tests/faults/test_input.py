@@ -1,0 +1,340 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Options, addresses, names, paths and contents that nobody expects: the right result, or a clear error."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import string
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.monitor.cloud.plugins.module_utils._access import check_base_url
+from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._labels import check_label, client_label, labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _host_file as host_file
+from ansible_collections.monitor.cloud.tests.contract.client.tasks import go
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.faults.inputs import ODD_VALUES, as_module, examples, texts
+from ansible_collections.monitor.cloud.tests.faults.listeners import Account, Listener
+from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.fleet.runs import Controller
+
+_NEEDED: dict[Any, dict[str, Any]] = {
+    monitor_client: {"label": "web1"},
+    monitor_clients: {"labels": ["web1"]},
+    monitor_client_info: {},
+    monitor_plan: {"subscription": "free"},
+    monitor_plan_info: {},
+    monitor_subscription_info: {},
+    region_info: {},
+}
+_NUMBERS = (
+    "nan",
+    "1e999",
+    "-1",
+    "0",
+    "0.0",
+    "1e-9",
+    "86400",
+    "86401",
+    "9" * 400,
+    "0x10",
+    "1_0",
+    "٣",
+    "½",
+)
+# Without infinity, which core's own check of whole numbers does not survive, and half characters, which JSON has not.
+_VALUES: tuple[Any, ...] = tuple(
+    value for value in ODD_VALUES if not isinstance(value, (float, str)) or value in ("", 1.5)
+)
+_VALUES = (*_VALUES, *_NUMBERS, "a\nb", "\x1b[31m", "{{ 7 * 7 }}", "é" * 40, "x" * 5000, [["web1"]], [{"a": 1}], [None])
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[Any]:
+    """A service that is all right."""
+    found = Account()
+    listener = Listener(found.answer)
+    found.base_url = f"http://127.0.0.1:{listener.port}/v4"
+    yield found
+    listener.stop()
+
+
+@pytest.mark.parametrize("module", _NEEDED, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_each_option_with_each_value(account: Any, counts: Tally, module: Any) -> None:
+    """As Ansible runs modules: its own checks come first, ours behind them."""
+    given_always = {"base_url": account.base_url, "api_token": Account.TOKEN, "retry_timeout": 0, **_NEEDED[module]}
+    # Those of the connection are the same for all.
+    options = [*(CONNECTION_OPTIONS if module is monitor_client_info else ()), *module.OPTIONS]
+    for number, option in enumerate(options):
+        for value in _VALUES[number % 2 :: short_or_long(2, 1)]:
+            arguments = {**given_always, option: value}
+            if option == "subscription":
+                arguments.pop("min_clients", None)
+            if option == "min_clients":
+                arguments.pop("subscription", None)
+            result, said = as_module(module, arguments)
+            shown = "" if result["invocation"]["module_args"].get("include_keys") is True else said
+            counts.look(account, shown, faults=1)
+            assert isinstance(result.get("failed", False), bool)
+            assert "msg" in result or not result.get("failed"), (option, value)
+            assert "Traceback" not in said, (option, value)
+            assert len(str(result.get("msg", ""))) < 12000
+
+
+@pytest.mark.parametrize("option", ["timeout", "retry_timeout"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e308, 86401.0])
+def test_times_that_are_none(account: Any, counts: Tally, option: str, value: float) -> None:
+    """With NaN, repeating would never have come to an end; with more than timers take, there was a traceback."""
+    options = {"retry_timeout": 0.0, option: value}
+    account.overrides = {("GET", "clients"): (503, {}, b"")} if option == "retry_timeout" else {}
+    with pytest.raises(MonitorError) as refused:
+        go(account, monitor_client_info, **options)
+    account.overrides = {}
+    counts.look(account, str(refused.value), faults=1)
+    assert "timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than 86400" in str(
+        refused.value
+    )
+
+
+@pytest.mark.parametrize("value", [0, -1, 1001, 10**9])
+def test_connections_by_the_million(account: Any, counts: Tally, value: int) -> None:
+    with pytest.raises(InputError, match="concurrency must be at least 1, and not more than 1000"):
+        go(account, monitor_clients, labels=["web1"], concurrency=value)
+    counts.look(account, faults=1)
+
+
+# Addresses
+
+_HOSTS = (
+    "api.example.com", "127.0.0.1", "localhost", "[::1]", "[::1", "::1", "", ".", "..", "a..b", "-", "exämple.com",
+    "ⓛocalhost", "xn--zzzz", "xn--\x80", "a" * 64 + ".com", "a." * 200, "127.0.0.1.", "0", "1.2.3.4.5", "[v1.x]",
+    "ho st", "%00", "%", "a\\b",
+)  # fmt: skip
+_ADDRESSES = st.builds(
+    "{}{}{}{}{}{}".format,
+    st.sampled_from(
+        ("https://", "http://", "HTTPS://", "https:", "https:/", "//", "", "ftp://", "file://", "\x01https://")
+    ),
+    st.sampled_from(("", "", "", "user@", "user:pw@", "@", ":@")),
+    st.sampled_from(_HOSTS) | texts,
+    st.sampled_from(("", ":443", ":0", ":65535", ":65536", ":-1", ":", ":x", ":" + "9" * 30, ":٣")),
+    st.sampled_from(("", "/", "/v4", "/v4/", "//v4", "/v4/..", "/v 4", "/v4\n", "/%", "/v4;x", "/\ud800")) | texts,
+    st.sampled_from(("", "", "?x=1", "#x", "?", "#", "\t", " ")),
+)
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name is found, so that nothing leaves this machine."""
+
+    def find_nothing(*_arguments: Any, **_options: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", find_nothing)
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.mark.usefixtures("no_network")
+@examples(400, 50000)
+@given(address=_ADDRESSES)
+def test_any_address(account: Any, counts: Tally, address: str) -> None:
+    with pytest.raises(MonitorError) as refused:
+        go(account, monitor_client_info, base_url=address, retry_timeout=0.0)
+    said = str(refused.value)
+    counts.look(account, said, faults=1)
+    assert "user:pw" not in said
+    assert said.isprintable(), said
+
+
+@examples(400, 50000)
+@given(address=_ADDRESSES)
+def test_what_is_taken_is_secure(address: str) -> None:
+    try:
+        taken = check_base_url(address, allow_http=False)
+    except InputError:
+        return
+    assert taken.isprintable()
+    assert " " not in taken
+    scheme, rest = taken.split(":", 1)
+    if scheme.lower() != "https":
+        assert scheme.lower() == "http"
+        assert rest.removeprefix("//").startswith(("127.0.0.1", "localhost", "[::1]"))
+    assert "@" not in rest.removeprefix("//").split("/")[0]
+
+
+# Labels
+
+
+@examples(300, 30000)
+@given(host=texts)
+def test_any_host_has_a_valid_label(host: str) -> None:
+    label = client_label(host)
+    check_label(label)
+    assert set(label) <= set(string.ascii_letters + string.digits + "-_")
+    assert client_label(label) == label
+
+
+@examples(150, 20000)
+@given(hosts=st.dictionaries(texts, texts | st.none() | st.integers(), max_size=6))
+def test_any_labels_of_hosts(hosts: dict[str, Any]) -> None:
+    try:
+        found = labels_of_hosts(list(hosts), hosts, hosts.get)
+    except InputError as error:
+        assert str(error)
+    else:
+        assert len(set(found.values())) == len(hosts)
+
+
+@examples(40, 3000)
+@given(label=st.text(min_size=3, max_size=32) | texts)
+def test_any_label_is_made_found_and_removed_or_refused(emulator: Emulator, counts: Tally, label: str) -> None:
+    if "\ud800" <= max(label, default="") <= "\udfff":
+        label = label.encode("utf-8", "replace").decode()
+    emulator.reset()
+    try:
+        made = go(emulator, monitor_clients, labels=[label], retry_timeout=5.0)
+    except MonitorError as error:
+        counts.look(emulator, str(error), faults=1)
+        assert emulator.clients() == []
+        return
+    counts.look(emulator, json.dumps(made), faults=1)
+    assert [client["label"] for client in emulator.clients()] == made["created"] == [label]
+    assert go(emulator, monitor_clients, labels=[label])["changed"] is False
+    assert go(emulator, monitor_client, label=label, state="absent")["changed"] is True
+    assert emulator.clients() == []
+    counts.converged += 1
+
+
+# Paths and contents on hosts, with the commands that are run there
+
+_NAMES = st.text(
+    st.sampled_from("ab '\"$`\\;&|<>*?[]{}()!#~\n\t-é\x01=%")
+    | st.characters(exclude_categories=("Cs",), exclude_characters="/\0"),
+    min_size=1,
+    max_size=20,
+).filter(lambda name: name not in (".", "..") and len(name.encode()) < 200)
+
+
+def _sh(command: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["/bin/sh", "-c", command], input=data, capture_output=True, check=False, timeout=60)
+
+
+@examples(40, 3000)
+@given(directory=_NAMES, name=_NAMES, content=st.binary(max_size=300))
+def test_any_path_and_content(
+    tmp_path_factory: pytest.TempPathFactory, directory: str, name: str, content: bytes
+) -> None:
+    """Written, looked at, read and removed at that path, and nothing happens elsewhere."""
+    root = tmp_path_factory.mktemp("paths")
+    path = f"{root}/{directory}/{name}"
+    write = host_file.write_command(path, len(content), owner=None, group=None, mode=0o600, backup=False)
+    done = _sh(write, content)
+    assert host_file.was_written(done.returncode, done.stdout.decode()), done.stderr
+    assert [os.path.join(place, file) for place, _inner, files in os.walk(root) for file in files] == [path]
+    assert Path(path).read_bytes() == content
+    found = host_file.parse_facts(_sh(host_file.facts_command(path)).stdout.decode(errors="replace"))
+    assert found is not None
+    assert (found.kind, found.mode, found.leftovers) == ("file", 0o600, False)
+    assert _sh(host_file.read_command(path)).stdout == content
+    assert _sh(host_file.narrow_command(path)).returncode == 0
+    removed = _sh(host_file.remove_command(path))
+    assert host_file.was_written(removed.returncode, removed.stdout.decode())
+    assert os.listdir(f"{root}/{directory}") == []
+    shutil.rmtree(root)
+
+
+@examples(200, 20000)
+@given(path=texts)
+def test_any_text_as_a_path(path: str) -> None:
+    try:
+        host_file.absolute(path)
+    except InputError as error:
+        assert repr(path) in str(error)
+    else:
+        assert path.startswith("/")
+
+
+# The same through Ansible: no traceback, and no module that failed without a word of ours
+
+_ODD_TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("monitor_clients", {"labels": [["a", {}], None, 7]}),
+    ("monitor_clients", {"labels": {"a": 1}, "renames": ["x"]}),
+    ("monitor_clients", {"labels": ["web1"], "prune": True, "prune_pattern": "(a+)+\\"}),
+    ("monitor_clients", {"labels": ["web1"], "timeout": ".nan", "concurrency": 10**12}),
+    ("monitor_clients", {"labels": ["web1"], "include_keys": "perhaps"}),
+    ("monitor_client", {"label": "\x07\x1b[31m\u202e", "id": -(10**30)}),
+    ("monitor_client_info", {"label_pattern": "(" * 2000}),
+    ("monitor_client_info", {"base_url": "https://[::1/\x07", "include_keys": True}),
+    ("monitor_plan", {"min_clients": 10**40}),
+    ("region_info", {"id": "../../\n?#", "capabilities": [{}]}),
+    ("agent_config", {"path": "a\nb", "content": "x", "client": {}}),
+    ("agent_config", {"path": "/tmp/\0", "content": "x", "client": {"label": "web1"}}),
+    ("agent_config", {"path": ["/x"], "content": {"a": [1]}, "client": {"label": 7}, "mode": {"a": 1}}),
+    ("agent_config", {"path": "/x/y", "content": "{{ nothing.at.all }}", "client": {"label": "web1"}}),
+    ("agent_config", {"path": "/x/y", "content": "{% if %}", "client": {"label": "web1"}, "mode": ".inf"}),
+    ("agent_config", {"path": "/x/y", "template": "/proc/self/mem", "client": {"label": "web1"}}),
+    ("agent_config", {"path": "/x/y", "content": "x", "registration": [{}, None]}),
+    ("agent_config", {"path": "/x/y", "content": "x", "registration": "inventory_hostname"}),
+    ("agent_config", {"path": "/x/y", "content": "x", "registration": "ansible_version"}),
+    ("agent_install", {"command": ["x"], "client": {"label": None}}),
+    ("agent_install", {"command": "", "registration": "groups"}),
+    ("audit_report", {"account": "groups", "config": "inventory_hostname"}),
+    ("audit_report", {"account": "odd_account", "config": "odd_config", "json": "/proc/nothing/x"}),
+    ("adoptions", {"account": "nothing", "config": ["x"]}),
+)
+# What core says of what it did not expect.
+_OF_CORE = ("MODULE FAILURE", "Unexpected failure", "exception occurred", "unexpected exception", "Traceback")
+_FILTERS = ("[]", "7", "none", "{}", "'\\u0000'", "[[]]", "{'a': [1]}", "undefined_thing")
+
+
+def test_odd_tasks_through_ansible(emulator: Emulator, counts: Tally, tmp_path: Path) -> None:
+    place = tmp_path / "c"
+    place.mkdir()
+    controller = Controller(place, tmp_path / "keys", emulator, [])
+    odd = {"odd_account": {"account_labels": [], "clients": 7}, "ansible_connection": "local"}
+    controller.host_vars = {"here": odd}
+    tasks: list[dict[str, Any]] = [
+        {"name": f"odd {number}", f"monitor.cloud.{module}": arguments, "ignore_errors": True}
+        for number, (module, arguments) in enumerate(_ODD_TASKS)
+    ]
+    for value in _FILTERS:
+        for name in ("client_label", f"client_labels({value})"):
+            text = f"{{{{ {value} | monitor.cloud.{name} }}}}"
+            tasks.append({"name": "filter", "ansible.builtin.debug": {"msg": text}, "ignore_errors": True})
+    play = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
+    run = controller.run(controller.play(yaml.safe_dump(play)), "-v")
+    counts.look(emulator, run.output, faults=len(tasks))
+    assert run.code == 0, run.output[-3000:]
+    ended = [event for event in run.events if event.task.startswith("odd")]
+    assert len(ended) == len(_ODD_TASKS)
+    for event in ended:
+        message = str(event.result.get("msg"))
+        assert event.status == "ignored", (event.task, event.result)
+        assert not any(words in message for words in _OF_CORE), (event.task, message)
+    assert not any(words in run.output for words in _OF_CORE)
