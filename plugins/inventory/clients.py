@@ -12,7 +12,9 @@ short_description: The monitoring clients of an account as hosts
 version_added: 0.1.0
 description:
   - Makes a host of each monitoring client, with what the service says of it as variables, and none of its keys.
-  - The host has the name of the client's label. Its variables are C(monitor_id), C(monitor_label), C(monitor_apps),
+  - The host has the name of the client's label; where that holds control characters, one that the filter
+    P(monitor.cloud.client_label#filter) makes of it.
+  - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps),
     C(monitor_created), C(monitor_updated) and C(monitor_key_fingerprint). That is the start of the SHA-256 of its key,
     12 hexadecimal digits, or null where the service masks the key.
   - The name of its configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
@@ -125,6 +127,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible_collections.monitor.cloud.plugins.module_utils._connect import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views, fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled, matching
 
 if t.TYPE_CHECKING:
@@ -189,7 +192,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return clients
 
     def _add(self, inventory: InventoryData, client: Client) -> None:
-        host = inventory.add_host(str(client["label"]))
+        label = str(client["label"])
+        # Core prints names of hosts as they are, also one that would steer a terminal.
+        host = inventory.add_host(label if label.isprintable() else client_label(label))
         variables = {f"monitor_{name}": value for name, value in client.items()}
         for name, value in variables.items():
             inventory.set_variable(host, name, value)

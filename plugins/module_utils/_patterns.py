@@ -33,7 +33,8 @@ _REPEATED_GROUP = re.compile(r"\)[*+?{]")
 def compiled(pattern: str, option: str) -> re.Pattern[str]:
     """The regular expression of an option, or InputError."""
     try:
-        return re.compile(pattern)
+        # A label may hold any character, and ".*" means any label.
+        return re.compile(pattern, re.DOTALL)
     except (re.error, OverflowError, RecursionError) as error:
         raise InputError(f"{option} {pattern!r} is no regular expression: {error}.") from error
 

@@ -126,7 +126,7 @@ _PIECES = (
 def test_the_same_labels_as_without_a_bound(pieces: list[str], wanted: list[str]) -> None:
     pattern = "".join(pieces)
     try:
-        expression = re.compile(pattern)
+        expression = re.compile(pattern, re.DOTALL)
     except re.error:
         assume(False)
     assert _patterns.matching(pattern, "x", wanted) == [label for label in wanted if expression.fullmatch(label)]
