@@ -109,7 +109,7 @@ def test_each_option_with_each_value(account: Any, counts: Tally, module: Any) -
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e308, 86401.0])
 def test_times_that_are_none(account: Any, counts: Tally, option: str, value: float) -> None:
     """With NaN, repeating would never have come to an end; with more than timers take, there was a traceback."""
-    options = {"retry_timeout": 0.0, option: value}
+    options: dict[str, Any] = {"retry_timeout": 0.0, option: value}
     account.overrides = {("GET", "clients"): (503, {}, b"")} if option == "retry_timeout" else {}
     with pytest.raises(MonitorError) as refused:
         go(account, monitor_client_info, **options)
@@ -235,7 +235,7 @@ def test_any_label_is_made_found_and_removed_or_refused(emulator: Emulator, coun
 
 _NAMES = st.text(
     st.sampled_from("ab '\"$`\\;&|<>*?[]{}()!#~\n\t-é\x01=%")
-    | st.characters(exclude_categories=("Cs",), exclude_characters="/\0"),
+    | st.characters(exclude_categories=["Cs"], exclude_characters="/\0"),
     min_size=1,
     max_size=20,
 ).filter(lambda name: name not in (".", "..") and len(name.encode()) < 200)
