@@ -28,9 +28,6 @@ class QuietAction(ActionBase):
                 check_linear(self._task.get_play().strategy)
             except InputError as error:
                 return {**result, "failed": True, "msg": str(error)}
-        if self.runs_here:
-            # The module goes to its interpreter directly: no file that holds the token, and some processes less.
-            self._connection.set_option("pipelining", True)
         # The defaults of the action group are in the arguments of this task, and nowhere else.
         arguments = self._task.args
         if not boolean(arguments.get("include_keys", False), strict=False):

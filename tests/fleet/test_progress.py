@@ -83,7 +83,7 @@ def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
     tmp_path: Path, emulator: Emulator, waiting: bool
 ) -> None:
     if waiting:
-        limit_creates(emulator, 30, 5)
+        limit_creates(emulator, 30, 12)
     else:
         emulator.configure(latency_ms=400)
     process = start(tmp_path, emulator, 100)
@@ -98,7 +98,7 @@ def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
     assert list((tmp_path / "home" / "tmp").iterdir()) == []
 
     # Nobody goes on in secret, neither now nor once the service would take more.
-    time.sleep(6 if waiting else 1)
+    time.sleep(13 if waiting else 1)
     assert len(emulator.clients()) == done
     emulator.configure(rate_limit=False, latency_ms=0)
     emulator.clear_log()
