@@ -1,0 +1,297 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Proxies of the environment: what they see is the name of the host, and never the token.
+
+Listeners keep every byte that comes to them: what was sent is what counts, not what was meant.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_clients,
+)
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.faults.certificates import HOST
+from ansible_collections.monitor.cloud.tests.faults.listeners import Account, Listener, Proxy, Reply, Request
+from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.faults.transport import (
+    CALLS,
+    ELSEWHERE,
+    PASSWORD,
+    REASONS,
+    Kinds,
+    Open,
+    assert_no_token,
+    forbidden,
+    service,
+    tried,
+)
+from ansible_collections.monitor.cloud.tests.fleet.runs import Controller
+
+pytest_plugins = ("ansible_collections.monitor.cloud.tests.faults.places",)
+pytestmark = pytest.mark.usefixtures("bare_environment")
+
+
+_SETTINGS = tuple(
+    name for variable in ("http_proxy", "https_proxy", "all_proxy") for name in (variable, variable.upper())
+)
+_EXEMPT = (None, "*", "{host}", "{host}:{port}", ".example.test", "other.example.test", "")
+
+
+def _goes_by_proxy(scheme: str, host: str, port: int, setting: str, exempt: str | None) -> bool:
+    """What the environment means, by the words of those who invented it."""
+    if setting.lower().split("_")[0] not in (scheme, "all"):
+        return False
+    names = [] if not exempt else exempt.format(host=host, port=port).split(",")
+    return not any(name == "*" or host == name or f"{host}:{port}" == name or host.endswith(name) for name in names)
+
+
+@pytest.mark.parametrize("exempt", _EXEMPT)
+@pytest.mark.parametrize("setting", _SETTINGS)
+def test_tunnels_through_proxies(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, exempt: str | None
+) -> None:
+    """Over TLS a proxy sees the name of the host, and its own password; the service sees the token, and no password."""
+    authority, certificates = kinds
+    account, listener = service(opened, certificates["good"])
+    proxy = opened(Proxy, (listener.address, listener.port), address=ELSEWHERE)
+    # The one name can only be found by way of the proxy, the other without it as well.
+    for host in (HOST, "localhost"):
+        listener.forget()
+        proxy.forget()
+        monkeypatch.setenv(setting, f"http://someone:{PASSWORD}@{ELSEWHERE}:{proxy.port}")
+        if exempt is not None:
+            monkeypatch.setenv("no_proxy", exempt.format(host=host, port=listener.port))
+        account.base_url = f"https://{host}:{listener.port}/v4"
+        expected = _goes_by_proxy("https", host, listener.port, setting, exempt)
+        if host == HOST and not expected:
+            continue
+        result, said = tried(account, monitor_client, label="web9", ca_path=authority.path)
+        counts.look(account, said)
+        assert result is not None, said
+        assert PASSWORD not in said
+        assert bool(proxy.connections) is expected
+        assert all(request.method == "CONNECT" for request in proxy.requests)
+        assert_no_token(proxy)
+        assert {request.header("Authorization") for request in listener.requests} == {f"Bearer {Account.TOKEN}"}
+        assert b"proxy-authorization" not in listener.received.lower()
+        assert PASSWORD.encode() not in listener.received
+
+
+@pytest.mark.parametrize("where", ["127.0.0.1", ELSEWHERE])
+@pytest.mark.parametrize("setting", _SETTINGS)
+def test_plain_http_through_proxies(
+    opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, where: str
+) -> None:
+    """To this machine by a proxy elsewhere is refused: the token would leave, and in clear."""
+    account, listener = service(opened)
+    proxy = opened(Proxy, (listener.address, listener.port), address=where)
+    by_proxy = not setting.lower().startswith("https")
+    for value, allowed, exempt in itertools.product(
+        (f"http://someone:{PASSWORD}@{where}:{proxy.port}", f"{where}:{proxy.port}"), (False, True), ("", "127.0.0.1")
+    ):
+        listener.forget()
+        proxy.forget()
+        monkeypatch.setenv(setting, value)
+        monkeypatch.setenv("no_proxy", exempt)
+        result, said = tried(account, monitor_client, label="web9", allow_http=allowed)
+        counts.look(account, said)
+        assert PASSWORD not in said
+        assert PASSWORD.encode() not in listener.received
+        if by_proxy and not exempt and not allowed and where == ELSEWHERE:
+            assert result is None
+            assert f"a proxy for it at {ELSEWHERE}" in said
+            assert proxy.connections == listener.connections == 0
+            continue
+        assert result is not None, said
+        assert bool(proxy.connections) is (by_proxy and not exempt)
+        assert {request.header("Proxy-Authorization") for request in listener.requests} <= {
+            None, f"Basic {base64.b64encode(f'someone:{PASSWORD}'.encode()).decode()}"
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [302, 307, 403, 407, 502])
+def test_a_proxy_that_gives_no_tunnel_gets_no_token(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    account, listener = service(opened, kinds[1]["good"])
+    trap = forbidden(opened)
+    refusal: Reply = (status, {"Location": f"http://127.0.0.1:{trap.port}/", "Proxy-Authenticate": "Basic"}, b"no")
+    asked: list[Request] = []
+
+    def refuse(request: Request) -> Reply:
+        asked.append(request)
+        return refusal
+
+    proxy = opened(Listener, refuse, address=ELSEWHERE)
+    monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{ELSEWHERE}:{proxy.port}")
+    for name, (module, options, _call) in CALLS.items():
+        result, said = tried(account, module, ca_path=kinds[0].path, **options)
+        counts.look(account, said, faults=1)
+        assert result is None, name
+        assert PASSWORD not in said
+    assert {request.method for request in asked} == {"CONNECT"}
+    assert_no_token(proxy)
+    assert listener.connections == trap.connections == 0
+
+
+def test_a_tunnel_that_leads_elsewhere_gets_no_token(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody in the middle, with a certificate of his own, of the right name even."""
+    authority, certificates = kinds
+    account, listener = service(opened, certificates["good"])
+    for kind in REASONS:
+        trap = forbidden(opened, certificates[kind])
+        proxy = opened(Proxy, (trap.address, trap.port))
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
+        result, said = tried(account, monitor_clients, labels=["web1", "web9"], ca_path=authority.path)
+        counts.look(account, said, faults=1)
+        assert result is None
+        assert "no secure connection" in said
+        assert_no_token(proxy, trap)
+        assert trap.received == b""
+    assert listener.connections == 0
+
+
+_BAD_PROXIES = (
+    "ftp://someone:{p}@127.0.0.1:9",
+    "socks5://someone:{p}@127.0.0.1:9",
+    "http://someone:{p}@[bad",
+    "http://someone:{p}@",
+    "http://someone:{p}@127.0.0.1:99999",
+    "http://someone:{p}@127.0.0.1:port",
+    "://someone:{p}@x",
+    "someone:{p}@127.0.0.1:9",
+    "http://someone:{p}@ho st:9",
+    "http://someone:{p}@127.0.0.1:9",
+)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("value", _BAD_PROXIES)
+def test_bad_settings_of_proxies_give_an_error_without_their_password(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, value: str, scheme: str
+) -> None:
+    account, listener = service(opened, kinds[1]["good"] if scheme == "https" else None)
+    monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
+    result, said = tried(account, monitor_client, label="web1", ca_path=kinds[0].path)
+    counts.look(account, said, faults=1)
+    assert result is None
+    assert PASSWORD not in said
+    assert listener.connections == 0
+
+
+def test_the_listeners_would_notice(opened: Open, kinds: Kinds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the tests above look for, they find: in clear through a proxy, and at a service."""
+    account, listener = service(opened)
+    proxy = opened(Proxy, (listener.address, listener.port))
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+    assert tried(account, monitor_client, label="web1")[0] is not None
+    for place in (proxy, listener):
+        with pytest.raises(AssertionError):
+            assert_no_token(place)
+
+
+# Ansible itself
+
+
+@pytest.fixture(scope="module")
+def secure(kinds: Kinds) -> Iterator[Emulator]:
+    """The emulator over TLS."""
+    authority, certificates = kinds
+    certificate, key = certificates["good"]
+    with Emulator(arguments=["--tls-cert", certificate, "--tls-key", key], cafile=authority.path) as emulator:
+        yield emulator
+
+
+def _controller(tmp_path: Path, service: Emulator) -> Controller:
+    """Three hosts over local connections, and a netrc file for every host there is."""
+    place = tmp_path / "c"
+    place.mkdir()
+    file = tmp_path / ".netrc"
+    file.write_text(f"default login someone password {PASSWORD}\n", encoding="ascii")
+    file.chmod(0o600)
+    controller = Controller(place, tmp_path / "keys", service, [])
+    for name in ("web-1", "web-2", "db-1"):
+        path = str(place / name / "agent.conf")
+        controller.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
+    return controller
+
+
+@pytest.mark.parametrize("setting", ["https_proxy", "ALL_PROXY"][: short_or_long(1, 2)])
+def test_a_rollout_by_a_proxy_and_amid_netrc_files(
+    kinds: Kinds, secure: Emulator, opened: Open, counts: Tally, tmp_path: Path, setting: str
+) -> None:
+    secure.reset()
+    port = int(secure.base_url.split(":")[2].split("/")[0])
+    proxy, trap = opened(Proxy, ("127.0.0.1", port), address=ELSEWHERE), forbidden(opened)
+    controller = _controller(tmp_path, secure)
+    environment = {
+        setting: f"http://someone:{PASSWORD}@{ELSEWHERE}:{proxy.port}",
+        "http_proxy": f"http://127.0.0.1:{trap.port}",
+        "NETRC": str(tmp_path / ".netrc"),
+        "MONITOR_BASE_URL": f"https://{HOST}:{port}/v4",
+        "MONITOR_CA_PATH": kinds[0].path,
+    }
+    first = controller.run("monitor.cloud.rollout", "-vvv", "--diff", **environment)
+    again = controller.run("monitor.cloud.rollout", "-vvv", **environment)
+    audit = controller.run("monitor.cloud.audit", "-vvv", **environment)
+    for run in (first, again, audit):
+        counts.look(secure, run.output, faults=3)
+        counts.converged += run is again
+        assert run.code == 0, run.output[-3000:]
+        assert PASSWORD not in run.output
+        assert "Warning: Unverified" not in run.output
+        for request in run.requests:
+            public = request["operation"].endswith(("subscriptions", "subscription"))
+            assert (request["token"], request["authorization"]) == ((None, False) if public else ("read_write", True))
+    assert sorted(first.writes()) == ["create_client db-1", "create_client web-1", "create_client web-2"]
+    assert again.writes() == []
+    assert again.changed_hosts() == set()
+    assert "3 ok" in audit.output
+    assert {request.method for request in proxy.requests} == {"CONNECT"}
+    assert {request.target for request in proxy.requests} == {f"{HOST}:{port}"}
+    assert secure.tokens["read_write"].encode() not in proxy.received
+    assert b"\nauthorization:" not in proxy.received.lower()
+    assert trap.connections == 0
+
+
+def test_rollouts_that_would_give_the_token_away(
+    emulator: Emulator, opened: Open, counts: Tally, tmp_path: Path
+) -> None:
+    trap = forbidden(opened, address=ELSEWHERE)
+    controller = _controller(tmp_path, emulator)
+    elsewhere = f"http://{ELSEWHERE}:{trap.port}"
+    port = emulator.base_url.split(":")[2]
+    cases = {
+        "would send the token unencrypted": {"MONITOR_BASE_URL": f"{elsewhere}/v4"},
+        f"a proxy for it at {ELSEWHERE}": {"http_proxy": elsewhere},
+        "no secure connection": {"MONITOR_BASE_URL": f"https://127.0.0.1:{port}"},
+        "base_url must carry no credentials": {"MONITOR_BASE_URL": f"http://someone:{PASSWORD}@127.0.0.1:{port}"},
+    }
+    for words, environment in cases.items():
+        # At -vvv core shows the options of tasks, base_url among them.
+        run = controller.run("monitor.cloud.rollout", **environment)
+        counts.look(emulator, run.output, faults=1)
+        assert run.code != 0
+        assert words in " ".join(run.failures().values())
+        assert PASSWORD not in run.output
+        assert run.requests == []
+    assert trap.connections == 0
+    redirected = f"http://{ELSEWHERE}:{trap.port}/v4/monitor/clients"
+    emulator.configure(redirect_to=redirected, redirect_status=307)
+    run = controller.run("monitor.cloud.rollout", "-vvv")
+    counts.look(emulator, run.output, faults=1)
+    assert f"a redirect to '{redirected}', which is not followed" in " ".join(run.failures().values())
+    assert trap.connections == 0
