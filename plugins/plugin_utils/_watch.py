@@ -60,7 +60,7 @@ def _show_often(name: str, path: Path, end: threading.Event) -> None:
 
 
 def _done(state: t.Mapping[str, t.Any]) -> str:
-    if state["total"] is None:
+    if not state["total"]:
         return "reading the account"
     return f"{state['done']} of {state['total']} clients done"
 
