@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._answer import retry_after
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import natural
 from ansible_collections.monitor.cloud.tests.contract.client.tasks import go
 from ansible_collections.monitor.cloud.tests.faults.inputs import (
     CALLS,
@@ -155,11 +157,26 @@ def test_any_bytes(account: Any, counts: Tally, raw: bytes, status: int, call: s
     _look(counts, account, call, as_json(raw, status))
 
 
+@pytest.mark.parametrize("field", ["api_key", "install_code"])
+def test_half_a_character_is_no_key(account: Any, counts: Tally, field: str) -> None:
+    """It could not be written to a host."""
+    account.overrides = {("GET", "clients"): as_json(page([{**Account.CLIENT, field: "\ud800" * 40}]))}
+    [client] = go(account, monitor_client_info, include_keys=True)["clients"]
+    counts.look(account, repr(client), faults=1)
+    assert client["keys_masked"] is True
+    assert field not in client
+
+
+def test_labels_of_thousands_of_digits_are_sorted() -> None:
+    names = ["web-" + "9" * 5000, "web-10", "web-2", "web-010", "web-" + "1" * 5000]
+    assert sorted(names, key=natural) == ["web-2", "web-10", "web-010", "web-" + "1" * 5000, "web-" + "9" * 5000]
+
+
 def test_the_error_says_what_is_wrong(account: Any, counts: Tally) -> None:
     cases = {
         b"[" * 100000 + b"]" * 100000: "the answer holds more within each other than any answer should",
+        json.dumps({"data": [nested(60)]}).encode(): "the answer holds more within each other than any answer should",
         b'{"data":[],"pages":1000000000000}': "pages is more than 10000",
-        b'{"data":[{"id":1,"label":"\\ud800"}]}': "",
     }
     for raw, words in cases.items():
         account.overrides = {("GET", "clients"): as_json(raw)}

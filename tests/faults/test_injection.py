@@ -228,6 +228,9 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: 
     assert "img" not in {tag for tag, attributes in page.tags}
     assert not any(name.startswith("on") for tag, attributes in page.tags for name, value in attributes)
     assert "</script><script>alert(1)</script>" in page.text
+    # Names that mean something to a shell, to a template or in a pattern are in no command that is to be pasted.
+    assert "monitor.cloud.rollout" in page.text
+    assert "target=" not in page.text
     # The report as a variable of the play is text too, and so is what the table says.
     assert "49" not in re.sub(r"mc[0-9a-f]{6}|[0-9a-f]{12}", "", run.output.split("HOST", 1)[1].split("PLAY RECAP")[0])
 

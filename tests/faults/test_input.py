@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._access import check_base_url
@@ -246,6 +246,7 @@ def _sh(command: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
 
 
 @examples(40, 3000)
+@example(directory="a'b \"$x` ", name="it's $(touch x) `y`\n\\*?[", content=b"x")
 @given(directory=_NAMES, name=_NAMES, content=st.binary(max_size=300))
 def test_any_path_and_content(
     tmp_path_factory: pytest.TempPathFactory, directory: str, name: str, content: bytes

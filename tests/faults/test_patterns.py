@@ -34,7 +34,7 @@ _GREEDY = (r"(?:(?:a?){65535}){65535}", r"((((a?){99}){99}){99}){99}", r"(?:(?:(
 _LABEL = "a" * 31 + "!"
 # Ten times what the bound is, for machines that have other things to do.
 _PATIENCE = 30.0
-_NOT_MANY = 1024 * 1024
+_NOT_MANY = 512 * 1024
 
 
 @pytest.mark.parametrize("pattern", [*_ENDLESS[:: short_or_long(3, 1)], *_GREEDY])
