@@ -83,6 +83,7 @@ def account() -> Iterator[Any]:
     listener.stop()
 
 
+@pytest.mark.filterwarnings("ignore:Possible nested set")
 @pytest.mark.parametrize("module", _NEEDED, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_each_option_with_each_value(account: Any, counts: Tally, module: Any) -> None:
     """As Ansible runs modules: its own checks come first, ours behind them."""
@@ -97,7 +98,8 @@ def test_each_option_with_each_value(account: Any, counts: Tally, module: Any) -
             if option == "min_clients":
                 arguments.pop("subscription", None)
             result, said = as_module(module, arguments)
-            shown = "" if result["invocation"]["module_args"].get("include_keys") is True else said
+            # Who gets the keys that were asked for gets them; without a failure's message they are no leak.
+            shown = "" if option == "include_keys" and not result.get("failed") else said
             counts.look(account, shown, faults=1)
             assert isinstance(result.get("failed", False), bool)
             assert "msg" in result or not result.get("failed"), (option, value)
