@@ -19,17 +19,6 @@ from cryptography.x509.oid import NameOID
 
 # A name that is never looked up: proxies of the tests know where it is.
 HOST = "api.example.test"
-_SIGNS = x509.KeyUsage(
-    digital_signature=False,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=True,
-    crl_sign=True,
-    encipher_only=False,
-    decipher_only=False,
-)
 _HERE = ("127.0.0.1", "localhost", HOST)
 _SIGNS = x509.KeyUsage(
     digital_signature=False,
@@ -105,9 +94,6 @@ def _certificate(
     builder = builder.add_extension(identifier, critical=False)
     if authority:
         # From Python 3.13 on, an authority that does not say what its key is for is not believed.
-        builder = builder.add_extension(_SIGNS, critical=True)
-    if authority:
-        # Without it, newer versions of Python take none for an authority.
         builder = builder.add_extension(_SIGNS, critical=True)
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName([_general(name) for name in names]), critical=False)
