@@ -239,7 +239,7 @@ def test_commands_that_the_audit_proposes_do_what_they_say(hostile: Emulator, co
     """To be pasted into a shell, where Ansible reads what -e is given as a template of the user's own."""
     controller = _local(tmp_path, hostile, "web-1")
     file = controller.place / "audit.html"
-    for chosen in ("{%if lookup('x')%}x{%endif%}", "{{7*7}}';$(touch x)`x`{#\\{"):
+    for chosen in ("{{7}}{%x%}{#';$(touch x)`x`\\{", "{%if lookup('x')%}x{%endif%}")[: short_or_long(1, 2)]:
         hostile.reset()
         hostile.configure(validate_responses=False)
         hostile.seed(labels=[chosen])
