@@ -104,6 +104,37 @@ def test_statuses_with_a_body_of_choice(emulator: Emulator, body: Any) -> None:
     assert call(emulator, "GET", "/regions").json == body
 
 
+def test_fields_of_an_answer_are_removed_and_added(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    whole = call(emulator, "GET", "/monitor/clients").json
+    remove = ["data.label", "data.apps.nginx", "pages", "none", "page.none"]
+    emulator.fault(kind="edit", remove=remove, add={"data.new": [1], "more": None, "none.new": 1})
+    edited = call(emulator, "GET", "/monitor/clients").json
+    assert edited.pop("more", "not there") is None
+    assert edited == {
+        "data": [
+            {**{name: value for name, value in client.items() if name != "label"}, "apps": apps, "new": [1]}
+            for client in whole["data"]
+            for apps in [{"apache": False, "mysql": False}]
+        ],
+        "page": 1,
+        "results": 2,
+    }
+    assert call(emulator, "GET", "/monitor/clients").json == whole
+
+
+def test_an_edited_answer_is_to_work_that_was_done(emulator: Emulator) -> None:
+    emulator.fault(kind="edit", operation="create_client", remove=["id"], times=-1)
+    created = create(emulator, "web1").json
+    assert created["label"] == "web1" and "id" not in created
+    assert _labels(emulator) == ["web1"]
+    # Neither an error nor an answer without a body is edited.
+    assert create(emulator, "web1").error["field"] == "label"
+    emulator.configure(delete_status=204)
+    emulator.fault(kind="edit", add={"more": 1})
+    assert call(emulator, "DELETE", "/monitor/clients/1").text == ""
+
+
 @pytest.mark.parametrize("done", [False, True])
 def test_slow(emulator: Emulator, done: bool) -> None:
     emulator.fault(kind="slow", seconds=0.4, done=done)

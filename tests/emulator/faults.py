@@ -13,9 +13,13 @@
 | `slow` | the call waits `seconds`, then goes on |
 | `status` | an error with `status`, `headers` and, if given, this `body` |
 | `meanwhile` | somebody else makes the `changes`, then the call goes on |
+| `edit` | the work is done; fields of the answer are missing (`remove`) or there beside the others (`add`) |
 
 The `changes` are lists of labels to `delete` and to `create`, and a dict old to new to `rename`, done in the order
 delete, rename, create. With `done` they are made once the work is done, before the answer is sent.
+
+An `edit` names fields by their way, such as `id` or `data.id`; on the way through a list, all of its items are meant:
+`remove` is a list of them, `add` a dict from the way to the value. Only answers of 2xx in JSON are edited.
 
 The work of `html`, `text` and `status` is not done, unless `done` says so.
 """
@@ -23,14 +27,15 @@ The work of `html`, `text` and `status` is not done, unless `done` says so.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .contract import operation_ids
 
-KINDS = ("drop", "lost_answer", "truncate", "html", "text", "slow", "status", "meanwhile")
-_AFTER_THE_WORK = ("lost_answer", "truncate", "slow", "meanwhile")
+KINDS = ("drop", "lost_answer", "truncate", "html", "text", "slow", "status", "meanwhile", "edit")
+_AFTER_THE_WORK = ("lost_answer", "truncate", "slow", "meanwhile", "edit")
 _CHANGES = ("delete", "rename", "create")
 _MATCHED = ("label", "page", "method", "path", "token")
 
@@ -50,6 +55,8 @@ class Fault:
     seconds: float = 0.0
     done: bool = False
     changes: dict[str, Any] = field(default_factory=dict)
+    remove: list[str] = field(default_factory=list)
+    add: dict[str, Any] = field(default_factory=dict)
 
     @property
     def work_is_done(self) -> bool:
@@ -99,3 +106,28 @@ def _matches(fault: Fault, call: Mapping[str, Any]) -> bool:
     if fault.operation not in (None, call["operation"]):
         return False
     return all(call[name] == wanted for name, wanted in fault.match.items())
+
+
+def edited(fault: Fault, content: bytes) -> bytes:
+    """An answer without the fields that the fault removes, and with those that it adds."""
+    answer = json.loads(content)
+    for way in fault.remove:
+        for owner, name in _owners(answer, way):
+            owner.pop(name, None)
+    for way, value in fault.add.items():
+        for owner, name in _owners(answer, way):
+            owner[name] = value
+    return json.dumps(answer).encode()
+
+
+def _owners(value: Any, way: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """The objects that have the field at the end of the way, or could have it, and its name."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _owners(item, way)
+    elif isinstance(value, dict):
+        name, dot, rest = way.partition(".")
+        if dot:
+            yield from _owners(value.get(name), rest)
+        else:
+            yield value, name

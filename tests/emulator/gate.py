@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
 from .errors import Answer, ServiceError
-from .faults import Fault, take
+from .faults import Fault, edited, take
 from .limits import count_call
 from .state import CALL, Context, LogEntry, State
 from .store import LabelTaken
@@ -88,6 +88,8 @@ async def _answer(state: State, call: Call, service: Service) -> Answer:
         _meanwhile(state, fault)
         await asyncio.sleep(fault.seconds)
         answer = _faulty(fault) or answer
+    if fault and fault.kind == "edit" and 200 <= answer.status < 300 and answer.body:
+        answer.body = edited(fault, answer.body)
     return answer
 
 
