@@ -70,12 +70,21 @@ class Answer:
             return Outcome(value=value)
         except RecursionError:
             problem = "the answer holds more within each other than any answer should"
-            return Outcome(error=self._error(problem, hint=_ELSEWHERE, outcome_unknown=not self.repeatable))
+            return Outcome(error=self._error(problem, hint=_ELSEWHERE, unclear=True))
         except ValueError:
             return self._not_json()
 
-    def _error(self, problem: str, **details: t.Any) -> ApiError:
-        return ApiError(problem, method=self.method, path=self.path, status=self.status, **details)
+    def _error(self, problem: str, *, unclear: bool = False, **details: t.Any) -> ApiError:
+        """``unclear``: the answer does not tell whether the work was done."""
+        return ApiError(
+            problem,
+            method=self.method,
+            path=self.path,
+            status=self.status,
+            outcome_unknown=unclear and not self.repeatable,
+            may_be_done=unclear and self.method != "GET",
+            **details,
+        )
 
     def _redirect(self) -> ApiError:
         try:
@@ -97,7 +106,7 @@ class Answer:
         cut_short = self.content.lstrip()[:1] in (b"", b"{", b"[")
         problem = "the answer was cut short" if cut_short else f"the answer is {self._describe_text()}"
         hint = "" if cut_short else _ELSEWHERE
-        error = self._error(problem, hint=hint, outcome_unknown=not self.repeatable)
+        error = self._error(problem, hint=hint, unclear=True)
         return Outcome(error=error, may_repeat=cut_short and self.repeatable)
 
     def _refusal(self) -> Outcome:
@@ -108,7 +117,7 @@ class Answer:
             f"the service answered {self.status}: {reasons or self._describe_text()}",
             errors=errors,
             hint=_HINTS.get(self.status, ""),
-            outcome_unknown=not self.repeatable and not certainly_not_done,
+            unclear=not certainly_not_done,
         )
         may_repeat = self.status in _RETRIED_STATUSES and (self.repeatable or self.status == 429)
         return Outcome(error=error, may_repeat=may_repeat, wait=retry_after(self.headers) if may_repeat else None)

@@ -10,6 +10,7 @@ Objects travel as the service sends them, unknown fields intact. Every method ra
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import re
 import typing as t
 import urllib.parse
@@ -28,6 +29,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._shapes import (
 )
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ansible_collections.monitor.cloud.plugins.module_utils._http import Http
     from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
 
@@ -112,7 +115,7 @@ class Api:
         try:
             return client_of(answer, "POST", path, intent)
         except ApiError as error:
-            error.outcome_unknown = True
+            error.outcome_unknown = error.may_be_done = True
             raise
 
     def get_client(self, client_id: int) -> Client | None:
@@ -135,13 +138,18 @@ class Api:
                 raise
             method = self._update_method = "PUT"
             answer = self._send(method, path, intent, "write", body={"label": label})
-        if answer is None:
-            method, answer = "GET", self._send("GET", path, intent, "read")
-        return client_of(answer, method, path, intent)
+        with _after_the_work():
+            if answer is None:
+                method, answer = "GET", self._send("GET", path, intent, "read")
+            return client_of(answer, method, path, intent)
 
     def delete_client(self, client_id: int, label: str) -> None:
         """Operation 5. A client that is gone already is no error."""
-        self._unless_missing("DELETE", f"/{self._brand}/clients/{client_id}", f"delete client {label!r}", "write")
+        path, intent = f"/{self._brand}/clients/{client_id}", f"delete client {label!r}"
+        answer = self._unless_missing("DELETE", path, intent, "write")
+        if answer is not None:
+            with _after_the_work():
+                object_of(answer, "DELETE", path, intent)
 
     def get_plan(self) -> Object:
         """Operation 6: the paid tier, or ``{}`` for the free plan."""
@@ -152,7 +160,8 @@ class Api:
         """Operation 7: switch to a tier, None for the free plan, and return the plan that the service confirms."""
         path, intent = f"/{self._brand}/plan", f"switch the plan to {tier or 'free'}"
         answer = self._send("PUT", path, intent, "plan_write", body={f"{self._brand}_subscription": tier})
-        plan = self.get_plan() if answer is None else plan_of(answer, "PUT", path, intent)
+        with _after_the_work():
+            plan = self.get_plan() if answer is None else plan_of(answer, "PUT", path, intent)
         if plan.get("id") != tier:
             raise ApiError(
                 f"the service confirmed {plan.get('id') or 'the free plan'!r} instead",
@@ -269,11 +278,24 @@ class Api:
         page = {"pages": 1, "results": None, **object_of(answer, "GET", path, intent, ("data",))}
         if not isinstance(page["data"], list):
             raise bad_shape("GET", path, intent, "data is not a list")
+        if "pages" not in answer and page["results"] not in (None, len(page["data"])):
+            # Else a part would pass for the whole.
+            raise bad_shape("GET", path, intent, "it lacks pages")
         if not isinstance(page["pages"], int) or not isinstance(page["results"], (int, type(None))):
             raise bad_shape("GET", path, intent, "pages or results is not a number")
         if page["pages"] > _MOST_PAGES:
             raise bad_shape("GET", path, intent, f"pages is more than {_MOST_PAGES}")
         return page
+
+
+@contextlib.contextmanager
+def _after_the_work() -> Iterator[None]:
+    """What goes wrong from here on does not tell that the work was not done."""
+    try:
+        yield
+    except ApiError as error:
+        error.may_be_done = True
+        raise
 
 
 def _quoted(segment: str) -> str:

@@ -241,7 +241,8 @@ def _resolved(api: Api, doubtful: Sequence[Done]) -> list[Done]:
         client = there.get(entry.change.label)
         error = t.cast("ApiError", entry.error)
         if client is None:
-            # A refusal stands; what was not done may be tried again.
+            # A refusal stands; what was not done may be tried again. Only what got no answer may still come.
+            error.may_be_done = error.may_be_done and error.status is None
             resolved.append(entry)
         else:
             resolved.append(Done(entry.change if error.outcome_unknown and entry.tried else keep(client), client))

@@ -30,7 +30,8 @@ class ApiError(MonitorError):
 
     ``intent`` is what was attempted, in words (``create client 'web1'``). ``status`` is the HTTP status, None where no
     answer came. ``errors`` are the service's own, each ``{"field": str | None, "reason": str}``. ``outcome_unknown``
-    tells that the service may have done the work all the same.
+    tells that the service may have done the work all the same, and that it is up to the caller to find out;
+    ``may_be_done`` says so to the user.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ApiError(MonitorError):
         hint: str = "",
         intent: str = "",
         outcome_unknown: bool = False,
+        may_be_done: bool = False,
     ) -> None:
         self.problem = problem
         self.method = method
@@ -53,6 +55,7 @@ class ApiError(MonitorError):
         self.hint = hint
         self.intent = intent
         self.outcome_unknown = outcome_unknown
+        self.may_be_done = may_be_done
         super().__init__(problem)
 
     def names_field(self, field: str) -> bool:
@@ -61,8 +64,8 @@ class ApiError(MonitorError):
 
     def __str__(self) -> str:
         start = f"Could not {self.intent}: " if self.intent else ""
-        end = f" {self.hint}" if self.hint else ""
-        return f"{start}{self.problem} ({self.method} {self.path}).{end}"
+        hints = [self.hint, "It may have been done all the same: run again to find out." if self.may_be_done else ""]
+        return " ".join([f"{start}{self.problem} ({self.method} {self.path}).", *filter(None, hints)])
 
     @property
     def concerns_one_label(self) -> bool:

@@ -127,18 +127,22 @@ class Http:
             raise InputError(f"api_token is required to {intent}: set it, or the environment's MONITOR_API_TOKEN.")
         auth = _Bearer(None if public else self.settings.token)
         deadline = time.monotonic() + self.settings.retry_timeout
+        may_be_done = False
         for backoff in backoffs():
             self._wait_for_pause()
             if self._interrupted.is_set():
-                raise ApiError("interrupted", method=method, path=path, intent=intent)
+                raise ApiError("interrupted", method=method, path=path, intent=intent, may_be_done=may_be_done)
             outcome = self._attempt(method, path, auth=auth, params=query, json=body, repeatable=repeatable)
             if outcome.error is None:
                 return outcome.value
             outcome.error.intent = intent
-            pause = backoff if outcome.wait is None else outcome.wait
+            # By this attempt, or by one before.
+            may_be_done = outcome.error.may_be_done = outcome.error.may_be_done or may_be_done
+            # A time that is over, as clocks differ, or none at all, must not lead to repeats without a pause.
+            pause = outcome.wait or backoff
             if not outcome.may_repeat or time.monotonic() + pause > deadline:
                 raise _with_budget(outcome, self.settings.retry_timeout)
-            self._pause(pause, for_all=outcome.wait is not None)
+            self._pause(pause, for_all=bool(outcome.wait))
         raise AssertionError("the back-off never ends")
 
     def pause_before_repeats(self, repeats: int, seconds: float) -> None:
@@ -170,6 +174,7 @@ class Http:
         problem, hint = _explain(failure, self.settings)
         error = ApiError(self._clean(problem), method=method, path=path, hint=hint)
         error.outcome_unknown = not (repeatable or not_sent)
+        error.may_be_done = method != "GET" and not not_sent
         return Outcome(error=error, may_repeat=not final and (repeatable or not_sent))
 
     def _clean(self, text: str) -> str:
@@ -229,7 +234,7 @@ def backoffs() -> Iterator[float]:
 
 def _with_budget(outcome: Outcome, retry_timeout: float) -> ApiError:
     error = t.cast("ApiError", outcome.error)
-    if outcome.wait is not None:
+    if outcome.wait:
         error.hint = (
             f"The service asks to wait {outcome.wait:.0f} s, more than is left of retry_timeout "
             f"({retry_timeout:g} s): raise it, or try again later."
