@@ -1,0 +1,233 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The cells of the matrix: tasks for each operation of the contract, faults for each, and how often they come."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping
+from email.utils import formatdate
+from typing import Any
+
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.emulator.contract import document, operation_ids, variant_of
+from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
+from ansible_collections.monitor.cloud.tests.faults.tally import SOAK
+
+# What the account holds before each task. Their ids count from 1.
+START = ("web1", "old1", "old2", "other")
+PLAN = "monitor-40"
+_WEB = ("web1", "web2", "web3")
+_REGISTERED = ("other", "old1", "old2", *_WEB)
+_REST = ("other", "web1")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A task that makes a call, and what has to be there once it has succeeded: labels, and a tier."""
+
+    name: str
+    module: Any
+    options: Mapping[str, Any]
+    labels: tuple[str, ...] = START
+    plan: str | None = PLAN
+    # Which of the calls is hit, where there are several.
+    label: str | None = None
+
+
+def _tasks(**cases: tuple[Any, ...]) -> list[Case]:
+    return [Case(name.replace("_", " "), *case) for name, case in cases.items()]
+
+
+_REGISTER = {"labels": list(_WEB)}
+_PRUNE = {"labels": ["web1"], "prune": True, "prune_pattern": "old."}
+_FREE = {"subscription": "free", "allow_over_capacity": True}
+CASES: dict[str, list[Case]] = {
+    "list_clients": _tasks(
+        register=(monitor_clients, _REGISTER, _REGISTERED),
+        absent=(monitor_client, {"label": "old1", "state": "absent"}, ("other", "old2", "web1")),
+        info=(monitor_client_info, {}),
+        prune=(monitor_clients, _PRUNE, _REST),
+        count=(monitor_plan_info, {}),
+        switch=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
+    ),
+    "create_client": _tasks(
+        fleet=(monitor_clients, _REGISTER, _REGISTERED, PLAN, "web2"),
+        one=(monitor_client, {"label": "web2"}, ("other", "old1", "old2", "web1", "web2")),
+        all=(monitor_clients, _REGISTER, _REGISTERED),
+    ),
+    "get_client": _tasks(
+        info=(monitor_client_info, {"id": 1}),
+        absent=(monitor_clients, {"labels": ["old1", "old2"], "state": "absent"}, _REST, PLAN, "old1"),
+        present=(monitor_client, {"id": 1}),
+        one_absent=(monitor_client, {"label": "old1", "state": "absent"}, ("other", "old2", "web1")),
+    ),
+    "update_client": _tasks(
+        renames=(monitor_clients, {"labels": ["web1"], "renames": {"old1": "new1", "old2": "new2"}},
+                 ("new1", "new2", *_REST), PLAN, "new1"),
+        one=(monitor_client, {"id": 2, "label": "new1"}, ("new1", "old2", *_REST)),
+    ),
+    "delete_client": _tasks(
+        prune=(monitor_clients, _PRUNE, _REST, PLAN, "old1"),
+        one=(monitor_client, {"id": 2, "state": "absent"}, ("old2", *_REST)),
+        absent=(monitor_clients, {"labels": ["old1", "old2"], "state": "absent"}, _REST, PLAN),
+    ),
+    "get_plan": _tasks(
+        info=(monitor_plan_info, {}),
+        register=(monitor_clients, _REGISTER, _REGISTERED),
+        switch=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
+    ),
+    "update_plan": _tasks(
+        up=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
+        free=(monitor_plan, _FREE, START, None),
+        down=(monitor_plan, {"subscription": "monitor-10"}, START, "monitor-10"),
+    ),
+    "list_subscriptions": _tasks(
+        info=(monitor_subscription_info, {}),
+        switch=(monitor_plan, {"subscription": "monitor-100"}, START, "monitor-100"),
+    ),
+    "get_subscription": _tasks(info=(monitor_subscription_info, {"id": "monitor-10"})),
+    "list_regions": _tasks(
+        info=(region_info, {}),
+        some=(region_info, {"country": "us", "capabilities": ["Backups"], "status": "ok"}),
+    ),
+    "list_region_availability": _tasks(
+        info=(region_info, {"include_availability": True}),
+        type=(region_info, {"compute_type": "g1-premium-amd-1"}),
+    ),
+    "get_region": _tasks(info=(region_info, {"id": "us-west"})),
+    "get_region_availability": _tasks(info=(region_info, {"id": "us-west", "include_availability": True})),
+}  # fmt: skip
+WRITES = ("create_client", "update_client", "delete_client", "update_plan")
+
+STATUSES = (408, 500, 502, 503, 504)
+# Those that repeating mends.
+PASSING: dict[str, dict[str, Any]] = {
+    # Nobody listens at the address, see outages.py.
+    "refused": {},
+    "drop": {"kind": "drop"},
+    "lost answer": {"kind": "lost_answer"},
+    "truncated": {"kind": "truncate"},
+    "slow": {"kind": "slow", "seconds": 0.4},
+    "429 in a second": {"kind": "status", "status": 429, "headers": {"Retry-After": "1"}},
+    "429 until a date": {"kind": "status", "status": 429},
+    "429 until a date that is over": {"kind": "status", "status": 429},
+    **{str(status): {"kind": "status", "status": status} for status in STATUSES},
+    "504 though done": {"kind": "status", "status": 504, "done": True},
+    "html with 502": {"kind": "html", "status": 502},
+}
+# Those where something else answers, or a service that has gone mad.
+LASTING: dict[str, dict[str, Any]] = {
+    "html with 200": {"kind": "html", "status": 200},
+    "html with 200 though done": {"kind": "html", "status": 200, "done": True},
+    "wrong shape": {"kind": "status", "status": 200},
+    "wrong shape though done": {"kind": "status", "status": 200, "done": True},
+}
+EDITS = ("missing field", "unknown field")
+FAULTS = (*PASSING, *LASTING, *EDITS)
+# How often; -1: for ever.
+TIMES = {1: "once", 3: "three times", -1: "for ever"}
+UNKNOWN = {"from": ["the future"]}
+_SHAPES: tuple[Any, ...] = ([7], "text", {"data": 7}, 7, {"id": None}, ["text"])
+# On hosts and in modules alike: short only where that is the point, lest others run into it.
+SLOW_TIMEOUT = 0.15
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One task that meets one fault so many times. ``number`` makes neighbours meet other forms of the same fault."""
+
+    operation: str
+    case: Case
+    fault: str
+    times: int
+    number: int
+
+    @property
+    def name(self) -> str:
+        forms = {"missing field": required_fields(self.operation), "wrong shape": list(map(repr, _SHAPES))}
+        form = forms.get(self.fault.removesuffix(" though done"), [])
+        which = f" {form[self.number % len(form)]}" if form else ""
+        return f"{self.operation}, {self.case.name}, {self.fault}{which}, {TIMES[self.times]}"
+
+    def scheduled(self) -> dict[str, Any]:
+        """The fault as the emulator takes it, as of now."""
+        match = {"label": self.case.label} if self.case.label else {}
+        fault = scheduled(self.operation, self.fault, self.number)
+        if self.fault == "429 in a second" and self.times == 3:
+            # Whole seconds are the rule; three of them for each cell would be too many.
+            fault["headers"] = {"Retry-After": "0.2"}
+        return {**fault, "operation": self.operation, "times": self.times, "match": match}
+
+
+def scheduled(operation: str, fault: str, number: int) -> dict[str, Any]:
+    """A fault for an operation, without how often it comes."""
+    given = {**PASSING, **LASTING}.get(fault, {"kind": "edit"})
+    if fault.startswith("wrong shape"):
+        # Of a delete, any object is an answer: one that tells a lie is not seen through.
+        shapes = [shape for shape in _SHAPES if operation != "delete_client" or not isinstance(shape, dict)]
+        return {**given, "body": shapes[number % len(shapes)]}
+    if "date" in fault:
+        seconds = -60 if "over" in fault else 1
+        return {**given, "headers": {"Retry-After": formatdate(time.time() + seconds, usegmt=True)}}
+    if fault == "unknown field":
+        return {**given, "add": {"of_the_future": UNKNOWN, "data.of_the_future": UNKNOWN}}
+    if fault == "missing field":
+        fields = required_fields(operation)
+        return {**given, "remove": [fields[number % len(fields)]]}
+    return dict(given)
+
+
+def required_fields(operation: str) -> list[str]:
+    """The ways to all fields that the contract promises in the answer to an operation."""
+    contract = document(variant_of(Settings()))
+    for item in contract["paths"].values():
+        for written in item.values():
+            if isinstance(written, dict) and written.get("operationId") == operation:
+                schema = written["responses"]["200"]["content"]["application/json"]["schema"]
+                return list(_required(contract, schema))
+    raise LookupError(operation)
+
+
+def _required(contract: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
+    if "$ref" in schema:
+        yield from _required(contract, contract["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+    for part in [*schema.get("allOf", []), *schema.get("oneOf", []), *([schema["items"]] if "items" in schema else [])]:
+        yield from _required(contract, part)
+    for name in schema.get("required", []):
+        yield name
+        yield from (f"{name}.{inner}" for inner in _required(contract, schema["properties"][name]))
+
+
+def cells() -> list[Cell]:
+    """In the long form every task with every fault and every form of it; in the short one, another of the tasks each
+    time, all three times where something is written and one of them elsewhere, and each field that is missing once."""
+    found = []
+    for first, operation in enumerate(operation_ids()):
+        cases = CASES[operation]
+        for second, fault in enumerate(FAULTS):
+            forms = len(required_fields(operation)) if fault == "missing field" else 1
+            forms = len(_SHAPES) if SOAK and fault.startswith("wrong shape") else forms
+            if SOAK:
+                for form in range(forms):
+                    found += [Cell(operation, case, fault, times, form) for case in cases for times in TIMES]
+            elif fault == "missing field":
+                all_times = list(TIMES)
+                found += [Cell(operation, cases[n % len(cases)], fault, all_times[n % 3], n) for n in range(forms)]
+            else:
+                for third, times in enumerate(TIMES):
+                    number = first + second + third
+                    if operation in WRITES or number % len(TIMES) == 0:
+                        found.append(Cell(operation, cases[number % len(cases)], fault, times, number))
+    return found
