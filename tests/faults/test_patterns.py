@@ -160,7 +160,7 @@ def _texts(size: int) -> list[str]:
     return [
         space, f"{space}x{space}y", f"api_key={space}x{space}y", f"a {word}", "a " + " b " * (size // 3),
         f"api_key={word} z", f"a{space}b{space}", "x " * (size // 2), "x , " * (size // 4), "\t " * (size // 2) + "y",
-        "\x1c" * size,         word, "xb " * (size // 3) + "c",
+        "\x1c" * size, word, "xb " * (size // 3) + "c",
     ]  # fmt: skip
 
 

@@ -192,5 +192,5 @@ def test_capabilities_of_an_unknown_shape(emulator: Emulator, capabilities: Any)
 
 def test_json_that_is_too_deep_is_no_traceback(emulator: Emulator) -> None:
     emulator.fault(kind="html", status=200, body="[" * 200_000, operation="list_clients", times=-1)
-    with pytest.raises(ApiError, match="the answer was cut short"):
+    with pytest.raises(ApiError, match="the answer (was cut short|holds more within each other)"):
         go(emulator, monitor_client_info, retry_timeout=0.0)
