@@ -34,7 +34,7 @@ from ansible_collections.monitor.cloud.tests.faults.tally import Tally
 _PATIENT, _BRIEF = 20.0, 0.15
 # How long nobody listens: for about so many attempts.
 _OUTAGES = {1: 0.02, 3: 0.15, -1: None}
-_MAY_BE_DONE = ("It may have been done all the same: run again to find out.", "Could not find out whether")
+MAY_BE_DONE = ("It may have been done all the same: run again to find out.", "Could not find out whether")
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,7 @@ def meet(emulator: Emulator, cell: Cell, sequence: list[str]) -> tuple[Told, int
 def assert_true(told: Told, before: Account, after: Account) -> None:
     """What was said to be done is done, and what failed is not, or is said not to be known."""
     doubtful = [*told.details.get("failures", {}).values()] or [told.message]
-    known = not any(words in reason for reason in doubtful for words in _MAY_BE_DONE)
+    known = not any(words in reason for reason in doubtful for words in MAY_BE_DONE)
     said = told.result or told.details
     if told.result is not None:
         assert said["changed"] is (before != after)
@@ -155,7 +155,7 @@ def assert_true(told: Told, before: Account, after: Account) -> None:
         (client_id,) = (client_id for client_id, there in after.clients.items() if there == label)
         assert before.clients[client_id] != label
     for label, reason in said.get("failures", {}).items():
-        doing = any(words in reason for words in _MAY_BE_DONE)
+        doing = any(words in reason for words in MAY_BE_DONE)
         assert doing or (label in new) is (label in old), reason
     assert told.result is not None or told.message.isprintable() and 20 < len(told.message) < 2000
 

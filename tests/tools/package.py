@@ -18,8 +18,8 @@ from pathlib import Path
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, copied_tree
 
 BIN = Path(sys.executable).parent
-CONTENT = {"CHANGELOG.rst", "FILES.json", "LICENSES", "MANIFEST.json", "README.md", "changelogs", "docs", "meta"}
-CONTENT |= {"playbooks", "plugins", "roles"}
+CONTENT = {"CHANGELOG.rst", "FILES.json", "LICENSES", "MANIFEST.json", "README.md", "SECURITY.md"}
+CONTENT |= {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
 
 
 def build(output: Path) -> Path:
