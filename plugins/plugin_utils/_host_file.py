@@ -75,7 +75,7 @@ while [ -n "$a" ] && ! [ -e "$a" ]; do a=${{a%/*}}; done
 echo "{_FACTS}|$k|$w$l"
 if [ $k = file ]; then
 stat -c 'stat|%u|%U|%g|%G|%a' "$p" 2>/dev/null || stat -f 'stat|%u|%Su|%g|%Sg|%Lp' "$p" 2>/dev/null
-{{ sha256sum || shasum -a 256 || sha256 -q; }} < "$p" 2>/dev/null
+{{ sha256sum || shasum -a 256 || sha256 -q; }} 2>/dev/null < "$p"
 fi
 :"""
 
