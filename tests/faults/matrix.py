@@ -185,7 +185,7 @@ def scheduled(operation: str, fault: str, number: int) -> dict[str, Any]:
         return {**given, "add": {"of_the_future": UNKNOWN, "data.of_the_future": UNKNOWN}}
     if fault == "missing field":
         fields = required_fields(operation)
-        return {**given, "remove": [fields[number % len(fields)]]}
+        return {**given, "remove": [fields[number % len(fields)]] if fields else []}
     return dict(given)
 
 
