@@ -26,7 +26,7 @@ from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Run
 
 HOSTS = ("web-1", "web-2", "web-3")
 TIERS = {None: None, "monitor-3": 3, "monitor-10": 10}
-_OTHERS = ("theirs-1", "theirs-2", "keep-1")
+_OTHERS = ("theirs-1", "theirs-2", "keep-web-1")
 _NEW = ("app-1", "app-2")
 _SURPLUS = "(web|app|theirs)-.*"
 _FAULTS = tuple(name for name in matrix.FAULTS if name not in ("refused", "slow", "429 in a second"))
@@ -133,7 +133,7 @@ class Rollouts(RuleBasedStateMachine):
     @initialize(tier=st.sampled_from([None, "monitor-10", "monitor-3"]), configured=st.booleans())
     def begin(self, tier: str | None, configured: bool) -> None:
         self.emulator.reset()
-        self.emulator.seed(labels=["web-1", "keep-1"])
+        self.emulator.seed(labels=["web-1", "keep-web-1"])
         self.emulator.set_plan(tier)
         self.hosts = Directories(self._place, self.emulator, HOSTS)
         self.tier, self.masked = tier, set[str]()

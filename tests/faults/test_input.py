@@ -98,7 +98,7 @@ def test_each_option_with_each_value(account: Any, counts: Tally, module: Any) -
             if option == "min_clients":
                 arguments.pop("subscription", None)
             result, said = as_module(module, arguments)
-            # Who gets the keys that were asked for gets them; without a failure's message they are no leak.
+            # Keys that were asked for are no leak, and a failure has none to show.
             shown = "" if option == "include_keys" and not result.get("failed") else said
             counts.look(account, shown, faults=1)
             assert isinstance(result.get("failed", False), bool)

@@ -31,7 +31,7 @@ from ansible_collections.monitor.cloud.tests.faults.outages import Outage
 from ansible_collections.monitor.cloud.tests.faults.tally import Tally
 
 # What is enough where the fault passes, and what is left of patience where it does not.
-_PATIENT, _BRIEF = 20.0, 0.15
+_PATIENT, _BRIEF = 20.0, 0.1
 # How long nobody listens: for about so many attempts.
 _OUTAGES = {1: 0.02, 3: 0.15, -1: None}
 MAY_BE_DONE = ("It may have been done all the same: run again to find out.", "Could not find out whether")

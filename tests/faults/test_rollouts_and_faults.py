@@ -95,7 +95,7 @@ def assert_true(hosts: Directories, run: Run, before: dict[str, str | None]) -> 
     after, said = hosts.files(), run.statuses(CONFIGURE)
     for host in HOSTS:
         if said.get(host) in ("ok", "changed"):
-            assert after[host] == hosts.right(host) is not None, host
+            assert after[host] is not None and after[host] == hosts.right(host), host
             assert (after[host] != before[host]) is (said[host] == "changed"), host
         else:
             assert after[host] == before[host], host

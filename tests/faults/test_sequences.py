@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import seed
 from hypothesis.stateful import run_state_machine_as_test
 
 from ansible_collections.monitor.cloud.plugins.module_utils import _http
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.rollouts import Rollouts
 from ansible_collections.monitor.cloud.tests.faults.sequences import Tasks, examples
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally
+from ansible_collections.monitor.cloud.tests.faults.tally import SOAK, Tally
 
 
 def test_tasks_in_any_order(emulator: Emulator, counts: Tally, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,4 +32,6 @@ def test_rollouts_in_any_order(emulator: Emulator, counts: Tally) -> None:
         pass
 
     Bound.emulator, Bound.counts = emulator, counts
-    run_state_machine_as_test(Bound, settings=examples(4, 60, 8, shrink=False))
+    # The short form is too short to leave to chance what is in it: here, some of all there is.
+    chosen = Bound if SOAK else seed(29)(Bound)
+    run_state_machine_as_test(chosen, settings=examples(4, 60, 8, shrink=False))
