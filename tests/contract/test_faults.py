@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -55,6 +56,17 @@ def test_somebody_else_changes_the_account_meanwhile(emulator: Emulator, done: b
     before, after = ["web1", "web2", "web3"], ["www", "web3", "web1", "new"]
     assert [client["label"] for client in listed["data"]] == (before if done else after)
     assert _labels(emulator) == after
+
+
+def test_a_late_call_does_nothing_after_a_reset(emulator: Emulator) -> None:
+    emulator.fault(kind="slow", seconds=0.5)
+    with ThreadPoolExecutor(1) as pool:
+        late = pool.submit(create, emulator, "web")
+        while not emulator.requests("create_client"):
+            time.sleep(0.01)
+        emulator.reset()
+        assert late.result().status == 503
+    assert _labels(emulator) == []
 
 
 def test_lost_answers_of_a_create_that_was_done(emulator: Emulator) -> None:

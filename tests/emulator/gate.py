@@ -45,6 +45,7 @@ class Call:
     operation: Operation | None
     token: Token | None
     entry: LogEntry
+    resets: int
     fault: Fault | None = None
 
 
@@ -74,6 +75,9 @@ async def _answer(state: State, call: Call, service: Service) -> Answer:
         await asyncio.sleep(state.settings.latency_ms / 1000)
     if fault and fault.kind in ("slow", "drop") and not fault.done:
         await asyncio.sleep(fault.seconds)
+    if state.resets != call.resets:
+        # A late one must do nothing to the account of those who come after.
+        return Answer.of_error(state.settings, ServiceError(503, "The emulator was reset."))
     if fault and not fault.done:
         _meanwhile(state, fault)
     early = _faulty(fault) if fault and not fault.work_is_done else None
@@ -250,4 +254,4 @@ def _call(state: State, scope: Scope, body: bytes) -> Call:
         "fault": None,
     }
     state.log.append(entry)
-    return Call(scope, body, variant, operation, token, entry)
+    return Call(scope, body, variant, operation, token, entry, state.resets)

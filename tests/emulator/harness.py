@@ -29,6 +29,7 @@ from typing import Any
 _MODULE = "ansible_collections.monitor.cloud.tests.emulator"
 _START_SECONDS = 30.0
 _END_SECONDS = 10.0
+_SETTLE_SECONDS = 60.0
 
 
 class Emulator:
@@ -132,6 +133,17 @@ class Emulator:
     def requests(self, operation: str | None = None) -> list[dict[str, Any]]:
         """The request log, oldest first: all calls, or those of one operation (`list_clients`, ...)."""
         return list(self._call("GET", f"requests?operation={operation}" if operation else "requests"))
+
+    def settle(self) -> list[dict[str, Any]]:
+        """Wait until the service has done all that it was asked for, however late; returns the request log."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while True:
+            calls = self.requests()
+            if all(entry["ended"] is not None for entry in calls):
+                return calls
+            if time.monotonic() > deadline:
+                raise RuntimeError("The emulator is still at work.")
+            time.sleep(0.02)
 
     def clear_log(self) -> None:
         """Empty the request log."""

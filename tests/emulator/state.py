@@ -49,6 +49,7 @@ class State:
     log: list[LogEntry] = field(default_factory=list)
     hits: Hits = field(default_factory=new_hits)
     calls: int = 0
+    resets: int = 0
     close_connection: Callable[[str, bool], None] = _no_connection
     first_tokens: dict[str, Token] = field(init=False)
 
@@ -64,6 +65,7 @@ class State:
         self.log.clear()
         self.hits.clear()
         self.calls = 0
+        self.resets += 1
 
     def token(self, value: str) -> Token | None:
         """The token that the caller sent, if it is one of ours."""

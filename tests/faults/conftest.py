@@ -2,14 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each file of tests counts on one line of the table, which is printed at the end."""
+"""Each file of tests counts on one line of the table, which is printed at the end. No test may run what it is told."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.faults import tally
+from ansible_collections.monitor.cloud.tests.faults.hostile import CANARY
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+
+@pytest.fixture(autouse=True)
+def no_canary() -> Iterator[None]:
+    """Nothing ran on this machine."""
+    yield
+    assert not Path(CANARY).exists()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
 from ansible_collections.monitor.cloud.tests.faults.directories import ROLLOUT, Directories
 from ansible_collections.monitor.cloud.tests.faults.tally import Tally
-from ansible_collections.monitor.cloud.tests.faults.test_operations_and_faults import Account, settle
+from ansible_collections.monitor.cloud.tests.faults.test_operations_and_faults import Account
 from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Run
 
 HOSTS = ("web-1", "web-2", "web-3")
@@ -251,7 +251,7 @@ class Rollouts(RuleBasedStateMachine):
         operation, name, times, number = fault
         self.emulator.fault(**matrix.scheduled(operation, name, number), operation=operation, times=times)
         run = self._run(wish, MONITOR_RETRY_TIMEOUT="60" if times == 1 else "0.6")
-        self.counts.faults += sum(entry["fault"] is not None for entry in settle(self.emulator))
+        self.counts.faults += sum(entry["fault"] is not None for entry in self.emulator.settle())
         self.emulator.clear_faults()
         return run
 

@@ -26,7 +26,6 @@ from ansible_collections.monitor.cloud.tests.faults.test_operations_and_faults i
     assert_right_keys,
     assert_true,
     attempt,
-    settle,
 )
 
 # The last one is no match of what is pruned, though it looks a little like it.
@@ -192,7 +191,7 @@ class Tasks(RuleBasedStateMachine):
             options = {"retry_timeout": 0.1 if times == -1 else 20.0}
             options["timeout"] = matrix.SLOW_TIMEOUT if name == "slow" else 20.0
         told = attempt(self.emulator, case, **options)
-        met = sum(entry["fault"] is not None for entry in settle(self.emulator))
+        met = sum(entry["fault"] is not None for entry in self.emulator.settle())
         self.emulator.clear_faults()
         self.counts.look(self.emulator, told.text, faults=met)
         assert_true(told, before, Account.of(self.emulator))

@@ -2,62 +2,24 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names, answers and paths that are written as commands, templates, markup or documents stay what they are: text.
 
-What would run leaves a file behind, the canary, here or on the host: there is none in the end.
-"""
+"""Answers of the service that are written as commands, templates, markup or documents stay what they are: text."""
 
 from __future__ import annotations
 
 import html.parser
 import json
 import re
-import secrets
 import shlex
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.faults.hostile import TEXTS, assert_quiet, local
 from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
-from ansible_collections.monitor.cloud.tests.fleet import hosts as fleet
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller, Run
-
-# Short, so that labels can hold it.
-CANARY = f"/tmp/mc{secrets.token_hex(3)}"
-ESCAPE = "\x1b"
-TEXTS = tuple(
-    text.replace("C", CANARY)
-    for text in (
-        "{{ lookup('pipe', 'touch C') }}", "{{lookup('ansible.builtin.pipe','touch C')}}", "{{ 7 * 7 }}",
-        "{% set x = lookup('pipe', 'touch C') %}", "{%if lookup('pipe','touch C')%}x{%endif%}",
-        "{# #}{{ query('pipe', 'touch C') }}",
-        "{{ cycler.__init__.__globals__.os.system('touch C') }}",
-        "$(touch C)", "`touch C`", "'; touch C #", '"; touch C; "',
-        "| touch C", "&& touch C", "x\ntouch C\n", "x\r\nok: [web-1] => changed\n", "\x1b[2J\x1b]0;title\x07",
-        "\x9b31m",
-        "!!python/object/apply:os.system ['touch C']", "!unsafe {{ 1 }}", "</script><script>alert(1)</script>",
-        '"><img src=x onerror=alert(1)>', "]]></failure><failure>", "&lt;&#x41;&undefined;", '=cmd|" /C touch C"!A0',
-        "%(touch C)s",
-        "${IFS}touch${IFS}C", "- hosts: all", "a: {b: [c", "\u202eevil", "--check", "-e@C", "~", "all:!web-1",
-        "*", "NULL", "0",
-    )
-)  # fmt: skip
-# Without what marks a mask, so that they are taken for keys.
-KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
-CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
-
-
-@pytest.fixture(autouse=True)
-def no_canary() -> Iterator[None]:
-    """Nothing ran on this machine."""
-    yield
-    assert not Path(CANARY).exists()
 
 
 @pytest.fixture
@@ -72,51 +34,6 @@ def hostile(emulator: Emulator) -> Emulator:
     answer = {"data": clients, "page": 1, "pages": 1, "results": len(clients)}
     emulator.fault(kind="status", status=200, body=answer, operation="list_clients", times=-1)
     return emulator
-
-
-@pytest.fixture(scope="module")
-def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
-    """Two hosts with file systems of their own."""
-    if reason := fleet.missing():
-        pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
-        place = Path(temporary)
-        place.chmod(0o711)
-        keys = fleet.make_keys(place)
-        running = fleet.start(["web-1", "db-1"], place, keys, first_address=210)
-        yield place, keys, running
-        for host in running:
-            host.stop()
-
-
-def _local(tmp_path: Path, service: Emulator, *names: str) -> Controller:
-    place = tmp_path / "c"
-    place.mkdir()
-    controller = Controller(place, tmp_path / "keys", service, [])
-    for number, name in enumerate(names):
-        path = str(place / f"host-{number}" / "agent.conf")
-        controller.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
-    return controller
-
-
-def _over_ssh(machines: tuple[Path, Path, list[fleet.Host]], service: Emulator) -> Controller:
-    place, keys, running = machines
-    for host in running:
-        host.reset()
-    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=place)), keys, service, running)
-
-
-def _assert_quiet(counts: Tally, service: Emulator, *runs: Run, faults: int = len(TEXTS)) -> None:
-    for run in runs:
-        counts.look(service, run.output, faults=faults)
-        assert ESCAPE not in run.output
-        assert "\nok: [web-1] => changed" not in run.output
-    assert not Path(CANARY).exists()
-
-
-def _assert_nothing_on(controller: Controller) -> None:
-    for host in controller.hosts.values():
-        assert host.run(f"ls -d {CANARY}* 2>/dev/null", check=False) == ""
 
 
 # What the service answers, in variables
@@ -169,11 +86,11 @@ _USES = """
 
 
 def test_the_inventory_and_registered_variables(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
-    controller = _local(tmp_path, hostile, "unused")
+    controller = local(tmp_path, hostile, "unused")
     source = controller.place / "account.monitor_clients.yml"
     source.write_text(_INVENTORY, encoding="utf-8")
     run = controller.run(controller.play(_USES), "-i", str(source), "--limit", "all:!unused")
-    _assert_quiet(counts, hostile, run)
+    assert_quiet(counts, hostile, run)
     names = {text if text.isprintable() else client_label(text): text for text in TEXTS}
     shown = {event.host: event.result["msg"] for event in run.events if event.task == "Show"}
     assert shown == {name: f"{text}|{text}|{text}|{text}!" for name, text in names.items()}
@@ -205,11 +122,11 @@ class _Page(html.parser.HTMLParser):
 
 
 def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
-    controller = _local(tmp_path, hostile, "web-1", "web{{ 7*7 }}", "$(id)")
+    controller = local(tmp_path, hostile, "web-1", "web{{ 7*7 }}", "$(id)")
     files = {kind: controller.place / f"audit.{kind}" for kind in ("json", "junit", "html")}
     options = {f"monitor_agent_audit_{kind}": str(path) for kind, path in files.items()}
     run = controller.run("monitor.cloud.audit", "-e", json.dumps(options))
-    _assert_quiet(counts, hostile, run)
+    assert_quiet(counts, hostile, run)
     # Core's debug, of the test above, prints this one as it is; the audit does not.
     assert "\x9b" not in run.output
     assert run.code == 0, run.output[-3000:]
@@ -237,14 +154,14 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: 
 
 def test_commands_that_the_audit_proposes_do_what_they_say(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
     """To be pasted into a shell, where Ansible reads what -e is given as a template of the user's own."""
-    controller = _local(tmp_path, hostile, "web-1")
+    controller = local(tmp_path, hostile, "web-1")
     file = controller.place / "audit.html"
     for chosen in ("{{7}}{%x%}{#';$(touch x)`x`\\{", "{%if lookup('x')%}x{%endif%}")[: short_or_long(1, 2)]:
         hostile.reset()
         hostile.configure(validate_responses=False)
         hostile.seed(labels=[chosen])
         run = controller.run("monitor.cloud.audit", "-e", f"monitor_agent_audit_html={file}")
-        _assert_quiet(counts, hostile, run, faults=1)
+        assert_quiet(counts, hostile, run, faults=1)
         page = _Page()
         page.feed(file.read_text(encoding="utf-8"))
         [command] = [line for line in page.text.splitlines() if "monitor.cloud.prune" in line]
@@ -253,123 +170,9 @@ def test_commands_that_the_audit_proposes_do_what_they_say(hostile: Emulator, co
         assert not re.search(r"\{\{|\{%|\{#", given), given
         assert re.fullmatch(json.loads(given)["prune_pattern"], chosen)
         pruned = controller.run("monitor.cloud.prune", *words[words.index("-e") :])
-        _assert_quiet(counts, hostile, pruned, faults=1)
+        assert_quiet(counts, hostile, pruned, faults=1)
         assert pruned.code == 0, pruned.output[-2000:]
         assert hostile.clients() == []
-
-
-# Keys, paths, labels and names of hosts, on hosts
-
-_KEYED = """
-install_code={{ client.install_code }}
-api_key={{ client.api_key }}
-label={{ label }}
-"""
-_INSTALL = 'printf %s "$MONITOR_INSTALL_CODE" > {place}'
-
-
-def _keyed_account(service: Emulator, *labels: str) -> list[dict[str, Any]]:
-    """An account whose keys and codes are templates and commands."""
-    service.configure(validate_responses=False)
-    service.seed(labels=labels)
-    keyed = [
-        {**client, "api_key": f"{KEY}{client['id']}", "install_code": f"{CODE}{client['id']}"}
-        for client in service.clients()
-    ]
-    answer = {"data": keyed, "page": 1, "pages": 1, "results": len(keyed)}
-    service.fault(kind="status", status=200, body=answer, operation="list_clients", times=-1)
-    return keyed
-
-
-def _assert_no_key(keyed: list[dict[str, Any]], *runs: Run) -> None:
-    for run in runs:
-        for client in keyed:
-            for secret in (client["api_key"], client["install_code"]):
-                assert secret not in run.output
-                assert json.dumps(secret)[1:-1] not in run.output
-
-
-def test_keys_are_text_over_local_connections(emulator: Emulator, counts: Tally, tmp_path: Path) -> None:
-    keyed = _keyed_account(emulator, "web-1")
-    controller = _local(tmp_path, emulator, "web-1")
-    installed = controller.place / "installed"
-    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(place=installed)
-    runs = [controller.run("monitor.cloud.rollout", "-vvv", "--diff") for dummy in range(2)]
-    runs.append(controller.run("monitor.cloud.audit", "-vvv"))
-    _assert_quiet(counts, emulator, *runs, faults=2)
-    _assert_no_key(keyed, *runs)
-    assert [run.code for run in runs] == [0, 0, 0], runs[0].output[-3000:]
-    written = (controller.place / "host-0" / "agent.conf").read_text(encoding="utf-8")
-    assert written == f"install_code={keyed[0]['install_code']}\napi_key={keyed[0]['api_key']}\n"
-    assert installed.read_text(encoding="utf-8") == keyed[0]["install_code"]
-    assert runs[1].changed_hosts() == set()
-    assert "1 ok" in runs[2].output
-
-
-@pytest.mark.parametrize("pipelining", ["True", "False"][: short_or_long(1, 2)])
-def test_keys_are_text_over_ssh(
-    machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator, counts: Tally, pipelining: str
-) -> None:
-    keyed = _keyed_account(emulator, "web-1", "db-1")
-    controller = _over_ssh(machines, emulator)
-    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(place="/tmp/installed")
-    controller.host_vars = {
-        "web-1": {
-            "monitor_agent_config_path": "/opt/agent x/$(touch C)/'`touch C`\"\nagent.conf".replace("C", CANARY[5:])
-        },
-    }
-    runs = [
-        controller.run("monitor.cloud.rollout", "-vvv", "--diff", ANSIBLE_PIPELINING=pipelining) for dummy in range(2)
-    ]
-    _assert_quiet(counts, emulator, *runs, faults=2)
-    _assert_no_key(keyed, *runs)
-    assert [run.code for run in runs] == [0, 0], runs[0].output[-3000:]
-    assert runs[1].changed_hosts() == set()
-    for client in keyed:
-        host = controller.hosts[client["label"]]
-        expected = f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
-        found = host.run("find /opt/agent* /etc/monitor -type f -print0 2>/dev/null | xargs -0 cat", check=False)
-        assert found == expected
-        assert host.run("cat /tmp/installed") == client["install_code"]
-    _assert_nothing_on(controller)
-    assert controller.hosts["web-1"].run(f"find / -xdev -name {CANARY[5:]} 2>/dev/null", check=False) == ""
-
-
-_PATHS = (
-    "a b/c d.conf", "it's/\"x\".conf", "$(touch C)/`touch C`.conf", "-rf/--help", "a\nb/c\n.conf", "*?[a]/{a,b}~",
-    "é\u202e/\\n\\", "; touch C #/&& touch C|", "%(x)s/{1..9}", "!!/^a^b^",
-)  # fmt: skip
-_NAMES = (
-    "web 1", "web$(touch C)", "web`touch C`", "web'; touch C #", 'web"x', "web{{ 7*7 }}", "web{% x %}", "web\\n", "wéb",
-    "-x",
-)  # fmt: skip
-_LABELS = tuple(text for text in TEXTS if 3 <= len(text) <= 32 and "{" not in text and text.isprintable())
-
-
-def test_paths_names_and_labels_over_local_connections(emulator: Emulator, counts: Tally, tmp_path: Path) -> None:
-    emulator.configure(validate_responses=False)
-    names = [name.replace("C", CANARY) for name in _NAMES]
-    controller = _local(tmp_path, emulator, *names)
-    for name, path in zip(names, _PATHS, strict=True):
-        controller.host_vars[name]["monitor_agent_config_path"] = (
-            f"{controller.place}/h/{path.replace('C', CANARY[5:])}"
-        )
-    for name, label in zip(names[:-2], _LABELS, strict=False):
-        controller.host_vars[name]["monitor_agent_label"] = label
-    first = controller.run("monitor.cloud.rollout", "--diff")
-    again = controller.run("monitor.cloud.rollout")
-    audit = controller.run("monitor.cloud.audit")
-    retired = controller.run("monitor.cloud.retire", "-e", "target=all retire_limit=20")
-    _assert_quiet(counts, emulator, first, again, audit, retired)
-    assert [run.code for run in (first, again, audit, retired)] == [0, 0, 0, 0], first.output[-3000:]
-    assert first.changed_hosts() == set(names)
-    assert again.changed_hosts() == set()
-    counts.converged += 1
-    assert f"{len(names)} ok" in audit.output
-    assert set(retired.statuses(CONFIGURE).values()) == {"changed"}
-    assert emulator.clients() == []
-    assert [path for path in (controller.place / "h").rglob("*") if not path.is_dir()] == []
-    assert not list(Path(".").glob(f"{CANARY[5:]}*"))
 
 
 # What the service says when it refuses
@@ -380,16 +183,16 @@ def test_paths_names_and_labels_over_local_connections(emulator: Emulator, count
     ["x\r\nok: [web-1] => changed\n", TEXTS[0], "\x1b[2J\x1b]0;title\x07", TEXTS[3], TEXTS[7]][: short_or_long(2, 5)],
 )
 def test_reasons_are_text(emulator: Emulator, counts: Tally, tmp_path: Path, text: str) -> None:
-    controller = _local(tmp_path, emulator, "web-1", "web-2")
+    controller = local(tmp_path, emulator, "web-1", "web-2")
     body = {"errors": [{"field": text, "reason": text}]}
     emulator.fault(kind="status", status=400, body=body, operation="create_client", match={"label": "web-1"}, times=-1)
     run = controller.run("monitor.cloud.rollout", "-v")
-    _assert_quiet(counts, emulator, run, faults=1)
+    assert_quiet(counts, emulator, run, faults=1)
     assert run.statuses() == {"web-1": "failed", "web-2": "changed"}
     shown = "".join(character if character.isprintable() else " " for character in text).strip()
     assert f"the service answered 400: {shown}: {shown}" in run.failures()["web-1"]
     emulator.clear_faults()
     emulator.fault(kind="text", status=502, body=text, operation="list_clients", times=-1)
     run = controller.run("monitor.cloud.rollout", "-v", MONITOR_RETRY_TIMEOUT="0")
-    _assert_quiet(counts, emulator, run, faults=1)
+    assert_quiet(counts, emulator, run, faults=1)
     assert run.code != 0

@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import time
 from typing import Any
 
 import pytest
@@ -105,17 +104,6 @@ def _one_by_one(case: Case) -> dict[str, Any]:
     return {"concurrency": 1} if "concurrency" in case.module.OPTIONS else {}
 
 
-def settle(emulator: Emulator) -> list[dict[str, Any]]:
-    """Wait until the service has done all that it was asked for, however late; returns the calls."""
-    deadline = time.monotonic() + 60
-    while True:
-        calls = emulator.requests()
-        if all(entry["ended"] is not None for entry in calls):
-            return calls
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def meet(emulator: Emulator, cell: Cell, sequence: list[str]) -> tuple[Told, int]:
     """Run the task while the fault is there. Returns how often it was met as well."""
     timeout = matrix.SLOW_TIMEOUT if cell.fault == "slow" else 20.0
@@ -126,11 +114,11 @@ def meet(emulator: Emulator, cell: Cell, sequence: list[str]) -> tuple[Told, int
         with Outage(emulator, after=after, seconds=_OUTAGES[cell.times]) as outage:
             told = attempt(outage, cell.case, allow_http=True, **options, **_one_by_one(cell.case))
             assert outage.came
-        settle(emulator)
+        emulator.settle()
         return told, 1
     emulator.fault(**cell.scheduled())
     told = attempt(emulator, cell.case, **options)
-    calls = settle(emulator)
+    calls = emulator.settle()
     emulator.clear_faults()
     met = sum(entry["fault"] is not None for entry in calls)
     assert met >= 1, "the fault was not met"

@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.tests.faults import matrix
 from ansible_collections.monitor.cloud.tests.faults.directories import ROLLOUT, Directories, recap_of
 from ansible_collections.monitor.cloud.tests.faults.outages import Outage
 from ansible_collections.monitor.cloud.tests.faults.tally import SOAK, Tally
-from ansible_collections.monitor.cloud.tests.faults.test_operations_and_faults import MAY_BE_DONE, settle
+from ansible_collections.monitor.cloud.tests.faults.test_operations_and_faults import MAY_BE_DONE
 from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, REGISTER, Run
 
 HOSTS = ("web-1", "web-2", "web-3")
@@ -84,7 +84,7 @@ def roll_out(hosts: Directories, cell: Cell) -> tuple[Run, int]:
         return run, 1
     service.fault(**cell.scheduled())
     run = hosts.run(ROLLOUT, **settings)
-    met = sum(entry["fault"] is not None for entry in settle(service))
+    met = sum(entry["fault"] is not None for entry in service.settle())
     service.clear_faults()
     assert met, "the fault was not met"
     return run, met

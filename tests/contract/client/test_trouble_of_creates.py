@@ -73,6 +73,7 @@ def _assert_put_off(emulator: Emulator, result: dict[str, Any]) -> None:
 
 def _assert_converges(emulator: Emulator) -> None:
     emulator.clear_faults()
+    emulator.settle()
     missing = sorted(set(_WANTED) - set(labels(emulator)))
     result = go(emulator, monitor_clients, labels=_WANTED)
     assert sorted(result["created"]) == missing
