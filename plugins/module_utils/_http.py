@@ -150,7 +150,7 @@ class Http:
         with self._lock:
             self.usage.retries += repeats
             self.usage.waited += seconds
-        time.sleep(seconds)
+        self._interrupted.wait(seconds)
 
     def _attempt(self, method: str, path: str, *, repeatable: bool, **options: t.Any) -> Outcome:
         with self._lock:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
 import typing as t
 
@@ -19,13 +20,23 @@ if t.TYPE_CHECKING:
 # The environment variable that names the file; without it nothing is told.
 PROGRESS_FILE = "MONITOR_CLOUD_PROGRESS_FILE"
 _EVERY = 0.5
+# Which of them Ansible sends at Ctrl-C depends on how busy its processes are.
+_STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+def _stop(number: int, frame: object) -> None:
+    # One is enough: the next would break off what this one brings to its end.
+    for each in _STOPS:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 class Progress:
     """Counts what is done, and tells it from within a ``with`` statement, to the end.
 
     The file holds one JSON object: ``total`` (null before it is known), ``done``, ``waits`` (seconds that the service
-    still asks to wait) and ``ended``.
+    still asks to wait) and ``ended``. It is there as long as somebody waits for the result: where its name is gone, no
+    other request begins.
     """
 
     def __init__(self, api: Api) -> None:
@@ -48,6 +59,8 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._path:
+            for number in _STOPS:
+                signal.signal(number, _stop)
             self._thread.start()
         return self
 
@@ -59,22 +72,28 @@ class Progress:
             self._thread.join()
 
     def _tell_often(self) -> None:
-        self._tell()
-        while not self._end.wait(_EVERY):
-            self._tell()
-        self._tell()
+        try:
+            with open(str(self._path), "r+", encoding="ascii") as stream:
+                self._tell(stream)
+                while not self._end.wait(_EVERY):
+                    if not os.path.exists(str(self._path)):
+                        self._api.interrupt()
+                    self._tell(stream)
+                self._tell(stream)
+        except FileNotFoundError:
+            self._api.interrupt()
+        except OSError:
+            # A full disk, say: a run that can't be watched is a run all the same.
+            pass
 
-    def _tell(self) -> None:
+    def _tell(self, stream: t.TextIO) -> None:
         state = {
             "total": self._total,
             "done": self._done,
             "waits": round(self._api.waits, 1),
             "ended": self._end.is_set(),
         }
-        try:
-            with open(str(self._path), "w", encoding="ascii") as stream:
-                stream.write(json.dumps(state))
-        except OSError:
-            # Nobody watches any more.
-            self._path = None
-            self._end.set()
+        stream.seek(0)
+        stream.write(json.dumps(state))
+        stream.truncate()
+        stream.flush()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import threading
 import time
 import typing as t
@@ -52,6 +53,8 @@ def watched(name: str) -> Iterator[None]:
 
 
 def _show_often(name: str, path: Path, end: threading.Event) -> None:
+    # They are for the process's main thread, which waits for the module and would not wake up for them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     while not end.wait(_EVERY):
         state = _read(path)
         if state:
@@ -73,11 +76,21 @@ def _waits(state: t.Mapping[str, t.Any]) -> str:
 def tell_interrupted(name: str) -> None:
     """Say how far modules came whose worker process was killed, as Ctrl-C does.
 
-    For the end of the process that started the workers. A module stops by itself, once its last requests are answered.
+    For the end of the process that started the workers. The signal does not reach each module, so the file's new name
+    is what stops it, once its last requests are answered.
     """
-    for path in _directory().glob(f"{_PREFIX}*"):
+    for path in _renamed(_directory().glob(f"{_PREFIX}*")):
         if state := _last_state(path):
             Display().display(f"{name}: interrupted, {_done(state)}. Run again to do the rest.", stderr=True)
+
+
+def _renamed(paths: t.Iterable[Path]) -> list[Path]:
+    renamed = []
+    for path in paths:
+        # A module that ended meanwhile took its file along.
+        with contextlib.suppress(FileNotFoundError):
+            renamed.append(path.replace(path.with_name(f"interrupted-{path.name}")))
+    return renamed
 
 
 def _last_state(path: Path) -> dict[str, t.Any]:

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -107,3 +109,38 @@ def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
     assert process.returncode == 0, shown + said
     assert len(emulator.requests("create_client")) == 100 - done
     assert len(emulator.clients()) == 100
+
+
+def test_a_module_that_no_signal_reaches_stops_too(tmp_path: Path, emulator: Emulator) -> None:
+    limit_creates(emulator, 30, 15)
+    process = start(tmp_path, emulator, 100)
+    wait_for_clients(emulator, 30)
+    # The worker is what passes signals on.
+    (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+    os.kill(int(worker), signal.SIGSTOP)
+    try:
+        process.send_signal(signal.SIGINT)
+        time.sleep(17)
+        assert len(emulator.clients()) == 30
+    finally:
+        os.kill(int(worker), signal.SIGCONT)
+    shown, said = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, shown + said
+    assert "monitor_clients: interrupted, 30 of 100 clients done. Run again to do the rest." in said
+
+
+def test_a_module_that_is_ended_ends_what_it_began(tmp_path: Path, emulator: Emulator) -> None:
+    """A second signal, as Ansible sends it where the first one was not heard, breaks nothing off."""
+    emulator.configure(latency_ms=1500)
+    process = start(tmp_path, emulator, 100)
+    wait_for_clients(emulator, 1)
+    (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+    process.send_signal(signal.SIGINT)
+    for _dummy in range(3):
+        time.sleep(0.1)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(int(worker), signal.SIGTERM)
+    shown, said = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, shown + said
+    done = len(emulator.clients())
+    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in said
