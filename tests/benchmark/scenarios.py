@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.monitor.cloud.tests.benchmark import fleets
-from ansible_collections.monitor.cloud.tests.benchmark.bench import Bench
+from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, Bench
 from ansible_collections.monitor.cloud.tests.benchmark.measure import Cost, median_ratio, side_by_side
 
 Costs = Mapping[str, Sequence[Cost]]
@@ -272,6 +272,26 @@ def audit(bench: Bench) -> Outcome:
     return _outcome(costs, figures)
 
 
+def report(bench: Bench) -> Outcome:
+    """The report that ends an audit of many local hosts, against the whole of that audit."""
+    fleet = fleets.local(bench.room("report"), bench.size(2000))
+    bench.first_rollout(fleet)()
+    files = {f"monitor_agent_audit_{kind}": str(bench.place / f"report.{kind}") for kind in ("html", "json", "junit")}
+    spent = bench.place / "last_task.json"
+    timed = {
+        "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callbacks"),
+        "ANSIBLE_CALLBACKS_ENABLED": "last_task",
+        "LAST_TASK": str(spent),
+    }
+    watched = replace(fleet, settings={**fleet.settings, **timed})
+    costs: dict[str, list[Cost]] = {"audit": [], "report": []}
+    for _round in range(bench.rounds):
+        whole = bench.play("monitor.cloud.audit", watched, files)
+        costs["audit"].append(whole)
+        costs["report"].append(Cost(**json.loads(spent.read_text(encoding="utf-8")), memory=whole.memory))
+    return _outcome(costs, [_figure("report", fleet.size, costs, "report", "audit", 0.1)])
+
+
 SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "local": local,
     "ssh": ssh,
@@ -280,4 +300,5 @@ SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "registration": registration,
     "module": module,
     "audit": audit,
+    "report": report,
 }
