@@ -196,10 +196,12 @@ def _create_all(
     """Create clients. Where it is not known whether one was created, or its label is taken, the list tells.
 
     Never two clients for one label: a create of unknown outcome is sent again only after a read without its label.
-    Gives up after ``retry_timeout`` seconds in which nothing was created.
+    Where it was only late, the next is told that the label is taken, and the client is this task's own all the
+    same. Gives up after ``retry_timeout`` seconds in which nothing was created.
     """
     done: dict[str, Done] = {}
     todo = list(changes)
+    unclear: set[str] = set()
     deadline = time.monotonic() + retry_timeout
     for pause in backoffs():
         done.update((entry.change.label, entry) for entry in _each(api, todo, concurrency, on_done))
@@ -210,12 +212,13 @@ def _create_all(
         ]
         if not any(entry.tried for entry in doubtful):
             break
-        resolved = _resolved(api, doubtful)
+        unclear.update(entry.change.label for entry in doubtful if entry.tried and _is_unclear(entry.error))
+        resolved = _resolved(api, doubtful, unclear)
         for entry in resolved:
             done[entry.change.label] = entry
             if entry.error is None:
                 on_done()
-        todo = [change for change in todo if (error := done[change.label].error) is not None and error.outcome_unknown]
+        todo = [change for change in todo if _is_unclear(done[change.label].error)]
         if not todo:
             break
         if time.monotonic() + pause > deadline:
@@ -226,11 +229,15 @@ def _create_all(
     return [done[change.label] for change in changes]
 
 
+def _is_unclear(error: ApiError | None) -> bool:
+    return error is not None and error.outcome_unknown
+
+
 def _is_doubtful(error: ApiError | None) -> bool:
     return error is not None and (error.outcome_unknown or error.status == 409 or error.names_field("label"))
 
 
-def _resolved(api: Api, doubtful: Sequence[Done]) -> list[Done]:
+def _resolved(api: Api, doubtful: Sequence[Done], unclear: t.Collection[str]) -> list[Done]:
     """What the list says of creates that failed: done all the same, done by somebody else, or not done."""
     try:
         there = api.find_clients([entry.change.label for entry in doubtful])
@@ -245,7 +252,7 @@ def _resolved(api: Api, doubtful: Sequence[Done]) -> list[Done]:
             error.may_be_done = error.may_be_done and error.status is None
             resolved.append(entry)
         else:
-            resolved.append(Done(entry.change if error.outcome_unknown and entry.tried else keep(client), client))
+            resolved.append(Done(entry.change if entry.change.label in unclear else keep(client), client))
     return resolved
 
 

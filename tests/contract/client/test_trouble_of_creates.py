@@ -188,3 +188,14 @@ def test_a_create_whose_fate_stays_unknown_says_so(emulator: Emulator) -> None:
     assert "Could not find out whether client 'web2' was created" in result["failures"]["web2"]
     assert "Run again to find out: nothing is created twice." in result["failures"]["web2"]
     _assert_converges(emulator)
+
+
+def test_a_create_that_is_late_is_this_tasks_own(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list does not have it yet, and the next create is told that the label is taken."""
+    monkeypatch.setattr(_http, "_FIRST_BACKOFF", 4.0)
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+    emulator.fault(operation="create_client", kind="slow", seconds=2.0)
+    result = go(emulator, monitor_clients, labels=["web1"], timeout=1.0)
+    assert [entry["status"] for entry in emulator.requests() if entry["operation"] == "create_client"] == [200, 400]
+    assert (result["changed"], result["created"], result["unchanged"]) == (True, ["web1"], [])
+    assert go(emulator, monitor_clients, labels=["web1"])["changed"] is False
