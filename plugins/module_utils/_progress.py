@@ -21,12 +21,12 @@ if t.TYPE_CHECKING:
 PROGRESS_FILE = "MONITOR_CLOUD_PROGRESS_FILE"
 _EVERY = 0.5
 # Which of them Ansible sends at Ctrl-C depends on how busy its processes are.
-_STOPS = (signal.SIGINT, signal.SIGTERM)
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def _stop(number: int, frame: object) -> None:
     # One is enough: the next would break off what this one brings to its end.
-    for each in _STOPS:
+    for each in STOPS:
         signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -59,7 +59,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._path:
-            for number in _STOPS:
+            for number in STOPS:
                 signal.signal(number, _stop)
             self._thread.start()
         return self

@@ -18,7 +18,7 @@ from pathlib import Path
 from ansible import constants
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._progress import PROGRESS_FILE
+from ansible_collections.monitor.cloud.plugins.module_utils._progress import PROGRESS_FILE, STOPS
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def watched(name: str) -> Iterator[None]:
 
 def _show_often(name: str, path: Path, end: threading.Event) -> None:
     # They are for the process's main thread, which waits for the module and would not wake up for them.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     while not end.wait(_EVERY):
         state = _read(path)
         if state:
