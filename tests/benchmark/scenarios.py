@@ -250,11 +250,16 @@ def module(bench: Bench) -> Outcome:
     )
 
 
+def _reports(bench: Bench) -> dict[str, str]:
+    """The variables that have an audit write each of its reports."""
+    return {f"monitor_agent_audit_{kind}": str(bench.place / f"audit.{kind}") for kind in ("html", "json", "junit")}
+
+
 def audit(bench: Bench) -> Outcome:
     """An audit of local hosts with all its reports, against a bare ping play and, for the memory, a steady run."""
     fleet = fleets.local(bench.room("audit"), bench.size(500))
     bench.first_rollout(fleet)()
-    files = {f"monitor_agent_audit_{kind}": str(bench.place / f"audit.{kind}") for kind in ("html", "json", "junit")}
+    files = _reports(bench)
 
     def look() -> Cost:
         bench.emulator.clear_log()
@@ -276,7 +281,7 @@ def report(bench: Bench) -> Outcome:
     """The report that ends an audit of many local hosts, against the whole of that audit."""
     fleet = fleets.local(bench.room("report"), bench.size(2000))
     bench.first_rollout(fleet)()
-    files = {f"monitor_agent_audit_{kind}": str(bench.place / f"report.{kind}") for kind in ("html", "json", "junit")}
+    files = _reports(bench)
     spent = bench.place / "last_task.json"
     timed = {
         "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callbacks"),

@@ -31,14 +31,8 @@ def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
     """Two hosts with file systems of their own."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
-        place = Path(temporary)
-        place.chmod(0o711)
-        keys = fleet.make_keys(place)
-        running = fleet.start(["web-1", "db-1"], place, keys, first_address=210)
+    with fleet.workshop() as (place, keys), fleet.running(["web-1", "db-1"], place, keys, first_address=210) as running:
         yield place, keys, running
-        for host in running:
-            host.stop()
 
 
 def _over_ssh(machines: tuple[Path, Path, list[fleet.Host]], service: Emulator) -> Controller:

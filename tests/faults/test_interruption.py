@@ -80,14 +80,8 @@ def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
     """A dozen hosts, and two."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
-        place = Path(temporary)
-        place.chmod(0o711)
-        keys = fleet.make_keys(place)
-        running = fleet.start(NAMES, place, keys, first_address=150)
+    with fleet.workshop() as (place, keys), fleet.running(NAMES, place, keys, first_address=150) as running:
         yield place, keys, running
-        for host in running:
-            host.stop()
 
 
 @pytest.fixture

@@ -33,14 +33,8 @@ def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
     """Six hosts."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
-        place = Path(temporary)
-        place.chmod(0o711)
-        keys = fleet.make_keys(place)
-        running = fleet.start(NAMES, place, keys, first_address=180)
+    with fleet.workshop() as (place, keys), fleet.running(NAMES, place, keys, first_address=180) as running:
         yield place, keys, running
-        for host in running:
-            host.stop()
 
 
 @pytest.fixture

@@ -24,20 +24,16 @@ def workshop() -> Iterator[tuple[Path, Path]]:
     """A directory that others can't read, for hosts and keys; its path is short, for sockets lie in it."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
-        place = Path(temporary)
-        place.chmod(0o711)
-        yield place, fleet.make_keys(place)
+    with fleet.workshop() as place_and_keys:
+        yield place_and_keys
 
 
 @pytest.fixture(scope="session")
 def running(workshop: tuple[Path, Path]) -> Iterator[list[fleet.Host]]:
     """Four hosts with Python."""
     place, keys = workshop
-    started = fleet.start(NAMES, place, keys)
-    yield started
-    for host in started:
-        host.stop()
+    with fleet.running(NAMES, place, keys) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -10,15 +10,17 @@ an overlay over this machine's, kept in memory, so that tests can write /etc/mon
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 SSHD = "/usr/sbin/sshd"
@@ -160,6 +162,26 @@ def start(names: Sequence[str], place: Path, keys: Path, *, first_address: int =
     for host in hosts:
         _wait(host)
     return hosts
+
+
+@contextlib.contextmanager
+def workshop() -> Iterator[tuple[Path, Path]]:
+    """A directory that others can't read, for hosts and keys; its path is short, for sockets lie in it."""
+    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
+        place = Path(temporary)
+        place.chmod(0o711)
+        yield place, make_keys(place)
+
+
+@contextlib.contextmanager
+def running(names: Sequence[str], place: Path, keys: Path, *, first_address: int = 1) -> Iterator[list[Host]]:
+    """Hosts as :func:`start` starts them, until the end of a ``with`` statement."""
+    hosts = start(names, place, keys, first_address=first_address)
+    try:
+        yield hosts
+    finally:
+        for host in hosts:
+            host.stop()
 
 
 def without_python(names: Sequence[str], place: Path, keys: Path, *, first_address: int) -> list[Host]:

@@ -52,6 +52,12 @@ def start(place: Path, service: Emulator, count: int) -> subprocess.Popen[str]:
     )
 
 
+def worker_of(process: subprocess.Popen[str]) -> int:
+    """The process of the run's only worker, which passes signals on to what it started."""
+    (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+    return int(worker)
+
+
 def limit_creates(service: Emulator, count: int, window: float) -> None:
     service.configure(rate_limit=True, rate_call=count, rate_call_window=window)
 
@@ -115,15 +121,14 @@ def test_a_module_that_no_signal_reaches_stops_too(tmp_path: Path, emulator: Emu
     limit_creates(emulator, 30, 15)
     process = start(tmp_path, emulator, 100)
     wait_for_clients(emulator, 30)
-    # The worker is what passes signals on.
-    (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
-    os.kill(int(worker), signal.SIGSTOP)
+    worker = worker_of(process)
+    os.kill(worker, signal.SIGSTOP)
     try:
         process.send_signal(signal.SIGINT)
         time.sleep(17)
         assert len(emulator.clients()) == 30
     finally:
-        os.kill(int(worker), signal.SIGCONT)
+        os.kill(worker, signal.SIGCONT)
     shown, said = process.communicate(timeout=30)
     assert process.returncode == INTERRUPTED, shown + said
     assert "monitor_clients: interrupted, 30 of 100 clients done. Run again to do the rest." in said
@@ -134,12 +139,12 @@ def test_a_module_that_is_ended_ends_what_it_began(tmp_path: Path, emulator: Emu
     emulator.configure(latency_ms=1500)
     process = start(tmp_path, emulator, 100)
     wait_for_clients(emulator, 1)
-    (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+    worker = worker_of(process)
     process.send_signal(signal.SIGINT)
     for _dummy in range(3):
         time.sleep(0.1)
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(int(worker), signal.SIGTERM)
+            os.killpg(worker, signal.SIGTERM)
     shown, said = process.communicate(timeout=30)
     assert process.returncode == INTERRUPTED, shown + said
     done = len(emulator.clients())
