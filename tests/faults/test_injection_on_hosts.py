@@ -31,8 +31,8 @@ def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
     """Two hosts with file systems of their own."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with fleet.workshop() as (place, keys), fleet.running(["web-1", "db-1"], place, keys, first_address=210) as running:
-        yield place, keys, running
+    with fleet.workshop() as room, fleet.running(["web-1", "db-1"], *room, first_address=210) as running:
+        yield *room, running
 
 
 def _over_ssh(machines: tuple[Path, Path, list[fleet.Host]], service: Emulator) -> Controller:

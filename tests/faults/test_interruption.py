@@ -80,8 +80,8 @@ def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
     """A dozen hosts, and two."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with fleet.workshop() as (place, keys), fleet.running(NAMES, place, keys, first_address=150) as running:
-        yield place, keys, running
+    with fleet.workshop() as room, fleet.running(NAMES, *room, first_address=150) as running:
+        yield *room, running
 
 
 @pytest.fixture
