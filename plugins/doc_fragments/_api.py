@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of what all modules that call the service share."""
+"""Documentation of the connection options, for modules and the inventory plugin."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 class ModuleDocFragment:
     DOCUMENTATION = r"""
 requirements:
-  - Python library C(requests) for the interpreter that runs the module.
+  - Python library C(requests) for the interpreter that runs it.
 options:
   base_url:
     description:
       - Address of the service, version segment included, for example V(https://api.example.com/v4).
-      - Must be C(https), unless it leads to the loopback interface, and by no proxy elsewhere, or O(allow_http=true).
-      - If not set, the environment variable E(MONITOR_BASE_URL) is used.
+      - Must be C(https), unless its host is the loopback interface and no proxy on another host is used, or
+        O(allow_http=true).
+      - Required. If not set, the environment variable E(MONITOR_BASE_URL) is used.
     type: str
-    required: true
   api_token:
     description:
       - Personal access token or OAuth token. Required by all modules but M(monitor.cloud.monitor_subscription_info)
@@ -50,17 +50,21 @@ options:
     default: false
   timeout:
     description:
-      - Seconds to wait for a connection, and for each part of an answer; at most a day.
+      - Seconds within which a whole response must arrive, connection included; at most a day. Each attempt has this
+        time. A connection to an address is waited for 10 seconds at most.
+      - A response may have at most 64 MiB, as sent and as decoded. A larger one is an error.
       - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
     type: float
     default: 30.0
   retry_timeout:
     description:
-      - Seconds within which an operation is tried again where the service or the network fails, or asks to wait; at
-        most a day.
+      - Seconds within which an operation is retried if the service or the network fails, or the service asks to wait;
+        at most a day.
+      - If there is no connection, and the service has not responded to this task before, a request is retried for 10
+        seconds at most, because O(base_url) may be wrong.
       - If not set, the environment variable E(MONITOR_RETRY_TIMEOUT) is used.
     type: float
-    default: 120.0
+    default: 300.0
   page_size:
     description:
       - Items per page when lists are read. If not set, the largest page that the service takes.

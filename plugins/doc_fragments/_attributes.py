@@ -9,12 +9,23 @@ from __future__ import annotations
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
+author:
+  - monitor.cloud contributors (!UNKNOWN)
 options: {}
 attributes:
   check_mode:
-    description: Can run in C(check_mode) and tell what the run would change, without changing anything.
+    description: Can run in C(check_mode) and report what the run would change, without changing anything.
   diff_mode:
     description: Returns what has changed, or in C(check_mode) what would, when in diff mode. Never shows a key.
+"""
+
+    CHANGES = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
 """
 
     INFO = r"""
@@ -35,7 +46,7 @@ options:
   include_keys:
     description:
       - Whether clients in the result carry C(api_key) and C(install_code).
-      - The result is then kept out of the output and out of logs, whether or not the task says C(no_log). A failure
+      - The result is then kept out of the output and out of logs, whether or not the task sets C(no_log). A failure
         stays readable.
       - A client whose keys are masked never carries them, only RV(ignore:keys_masked=true).
     type: bool

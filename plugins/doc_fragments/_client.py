@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of how a task on a host says which client it means."""
+"""Documentation of the options that choose the client of a host."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ options:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
         O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered anew
-        for each host, and show up among the arguments of the task.
-      - Of several names the first counts that holds clients.
+        for each host, and be shown among the arguments of the task.
+      - If there are several names, the first one that holds clients is used.
     type: list
     elements: str
 """

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: adoptions
-short_description: Tell which clients hosts keep that were renamed
+short_description: Report which clients renamed hosts keep
 version_added: 0.1.0
 description:
-  - A host that carries the key of a client under another label was renamed, or cloned. This tells which of these
-    clients can get the label of their host, out of what M(monitor.cloud.monitor_clients) and
-    M(monitor.cloud.agent_config), both in check mode, registered of the account and of each host.
+  - A host that carries the key of a client under another label was renamed, or cloned. This reports which of these
+    clients can get the label of their host, from what M(monitor.cloud.monitor_clients) and
+    M(monitor.cloud.agent_config), both in check mode, registered for the account and for each host.
   - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory, or
     another client has the label of the host.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._attributes
   - monitor.cloud._attributes.info
@@ -63,23 +61,15 @@ renames:
   type: dict
   sample: {old-web1: web1}
 conflicts:
-  description: Hosts that carry the key of another client, which has to stay as it is.
+  description: Hosts that carry the key of another client, which stays as it is.
   returned: success
   type: list
   elements: dict
   contains:
-    host:
-      description: Name of the host.
-      type: str
-    label:
-      description: Label of the host.
-      type: str
-    owner_label:
-      description: Label of the client whose key the host carries.
-      type: str
-    reason:
-      description: What is in the way.
-      type: str
+    host: {description: Name of the host., type: str}
+    label: {description: Label of the host., type: str}
+    owner_label: {description: Label of the client whose key the host carries., type: str}
+    reason: {description: Why the host cannot keep the client., type: str}
   sample:
     - host: web2
       label: web2

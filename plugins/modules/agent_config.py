@@ -13,12 +13,23 @@ short_description: Configure the monitoring agent of a host with its client's ke
 version_added: 0.1.0
 description:
   - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
-  - Looks at the host with a single command, without Python there, and writes with one more only where something
+  - Inspects the host with a single command, without Python there, and writes with one more only if something
     differs. A new file is complete, and readable by its owner alone, from the first instant.
-  - Where a run was killed while it wrote, the next one does what is left to do, and removes the temporary file that
-    was left beside the path, C(.<name>.writing-<process>-<random>). One whose writer still runs is not touched. A host
-    with such a file counts as changed.
-  - Tells whose key the host carried before, so that machines cloned from one another are found.
+  - A connection that passes no standard input on transfers the content to a private temporary file first, as core does
+    with modules.
+  - The file is written in a private directory beside the path, C(.<name>.writing-<process>-<random>), and moved out.
+    If a run was killed while it wrote, the next one does what is left to do, and removes that directory. One whose
+    writer still runs is not touched. A host with such a directory counts as changed.
+  - Another user may own the directory of the file, and change it at any time. The task fails rather than write or
+    remove a file elsewhere. A symbolic link among the parents is followed only if no other user can change it.
+  - A file that is a mount is written in place, if no other user can change its directory.
+  - At most 64 KiB are read or written.
+  - Reports whose key the host had before, so that machines cloned from one another are found. For the first 20 hosts
+    of a run that carried the key of another client there is a warning.
+  - A template that fails is reported with placeholders in place of the client's secrets, and options that hold one are
+    refused.
+  - Cannot be delegated. A Windows host is refused with O(state=present), and nothing is removed with O(state=absent)
+    on it.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
 author:
   - monitor.cloud contributors (!UNKNOWN)
@@ -32,7 +43,7 @@ attributes:
     support: full
 options:
   path:
-    description: Absolute path of the file on the host. A link there is replaced, not followed.
+    description: Absolute path of the file on the host. A symbolic link there is replaced, not followed.
     type: str
     required: true
   template:
@@ -45,7 +56,7 @@ options:
     description: The template itself.
     type: raw
   state:
-    description: Whether the file has to be there.
+    description: Whether the file has to exist.
     type: str
     choices: [present, absent]
     default: present
@@ -56,17 +67,20 @@ options:
     description: Group of the file, by name or number. Empty or not set, the one of who writes it.
     type: str
   mode:
-    description: Permissions of the file, in octal digits.
+    description:
+      - Permissions of the file, as octal digits in quotes. An integer is taken only if it is a sensible mode, as YAML
+        reads C(0640); C(640) without quotes is refused, because it means V(1200).
     type: raw
     default: "0600"
   create_directory:
-    description: Whether to create the directory of the file, with mode V(0755), where it is missing.
+    description: Whether to create the directory of the file, with mode V(0755), if it is missing.
     type: bool
     default: true
   backup:
     description:
-      - Whether to keep the file that was there before, beside it, with the date in its name. Its owner alone
-        can read it.
+      - Whether to keep a file with other content that was there before, beside it, with the date in its name. The user
+        who writes owns it, and alone can read it.
+      - Needs a file system with hard links. The target of a symbolic link is not kept; it stays unchanged.
     type: bool
     default: false
 seealso:
@@ -114,7 +128,7 @@ label:
 key_owner:
   description:
     - Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of another client
-      of the account, V(unknown) for a key of no client of the account, or V(unverifiable) where the keys are masked or
+      of the account, V(unknown) for a key of no client of the account, or V(unverifiable) if the keys are masked or
       the file can't be read.
   returned: success
   type: str
@@ -131,12 +145,33 @@ key_fingerprint:
   sample: 1f3a5c7e9b2d
 differs:
   description:
-    - What of the file was not as it has to be. Any of V(content), V(type) (it was a link), V(owner), V(group), V(mode),
-      V(leftovers) (temporary files of a run that was killed); V(content) alone where there was no file. Empty where
-      there was nothing to do.
-    - Where the keys are masked, the content is not compared.
+    - What differed from the desired file. Any of V(content), V(type) (it was a symbolic link), V(owner), V(group),
+      V(mode), V(leftovers) (a private directory of a run that was killed); V(content) alone if there was no file. Empty
+      if there was nothing to do.
+    - A missing or additional final newline is not a difference, because agents write such files themselves.
+    - If the keys are masked, the content is not compared.
   returned: success, with O(state=present)
   type: list
   elements: str
   sample: [mode]
+packages:
+  description: Whether the packages that the role P(monitor.cloud.monitor_agent#role) is given were installed.
+  returned: in the role, if it is given packages
+  type: dict
+  sample: {changed: false}
+installer:
+  description: Whether the installer that the role is given was run.
+  returned: in the role, if it is given an installer
+  type: dict
+  sample: {changed: true}
+registration:
+  description: Whether the host's client was created, if the task that registers all hosts was skipped.
+  returned: in the role, with O(state=present)
+  type: dict
+  sample: {changed: true}
+removal:
+  description: Whether the host's client was deleted, if only the inventory sets the state.
+  returned: in the role, with O(state=absent)
+  type: dict
+  sample: {changed: true}
 """

@@ -13,8 +13,8 @@ short_description: Run the installer of a monitoring agent with its client's ins
 version_added: 0.1.0
 description:
   - Runs a command on a host with the client's install code in the environment variable E(MONITOR_INSTALL_CODE). The
-    code is handed over on standard input, so that it is on no command line, in no file and in no log.
-  - Needs no Python on the host.
+    code is passed on standard input, so that it is on no command line, in no file and in no log.
+  - Needs no Python on the host. Cannot be delegated.
 author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
@@ -27,11 +27,11 @@ attributes:
     support: none
 options:
   command:
-    description: The command, for a POSIX shell.
+    description: The command, for a POSIX shell. It must not hold the code itself, which other users would see.
     type: str
     required: true
   creates:
-    description: Path that the command creates. Where it is there, the command is not run.
+    description: Path that the command creates. If it exists, the command is not run.
     type: str
 seealso:
   - module: monitor.cloud.agent_config

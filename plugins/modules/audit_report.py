@@ -12,12 +12,10 @@ module: audit_report
 short_description: Report which hosts are monitored, and under whose key
 version_added: 0.1.0
 description:
-  - Judges what M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in check mode, registered of
-    the account and of each host. Shows a table, and writes the report as JSON, JUnit XML and HTML where asked.
+  - Evaluates what M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in check mode, registered
+    for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML and HTML if requested.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(audit) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._attributes
   - monitor.cloud._attributes.info
@@ -41,7 +39,7 @@ options:
     type: str
   orphan_pattern:
     description:
-      - Regular expression; a client counts as an orphan where it matches the whole label and no host of the inventory
+      - Regular expression; a client counts as an orphan if it matches the whole label and no host of the inventory
         has that label.
     type: str
     default: .*
@@ -55,7 +53,7 @@ options:
     description: Path on the controller for the report as one HTML page that needs no network.
     type: str
   fail_on_drift:
-    description: Whether to fail, once all is reported, where a host is in another state than V(ok), or for an orphan.
+    description: Whether to fail, after the report, if a host is in another state than V(ok), or there is an orphan.
     type: bool
     default: false
 seealso:
@@ -74,7 +72,7 @@ EXAMPLES = r"""
   run_once: true
   delegate_to: localhost
 
-- name: Look at each host
+- name: Inspect each host
   monitor.cloud.agent_config:
     path: /etc/monitor/agent.conf
     template: agent.conf.j2
@@ -95,17 +93,15 @@ EXAMPLES = r"""
 RETURN = r"""
 drift:
   description: Whether a host is in another state than V(ok), or there is an orphan.
-  returned: always, once the last host was looked at
+  returned: always, once the last host was inspected
   type: bool
   sample: true
 report:
   description: The report, as O(json) has it.
-  returned: success, once the last host was looked at
+  returned: success, once the last host was inspected
   type: dict
   contains:
-    schema_version:
-      description: Version of this shape.
-      type: int
+    schema_version: {description: Version of this shape., type: int}
     generated_at:
       description: When the report was made, in UTC.
       type: str
@@ -116,12 +112,9 @@ report:
           V(outdated), V(wrong_permissions) and V(ok).
       type: list
       elements: dict
-    orphans:
-      description: Labels of clients that no host of the whole inventory has.
-      type: list
-      elements: str
+    orphans: {description: Labels of clients that no host of the whole inventory has., type: list, elements: str}
     account:
-      description: The plan, its price and its use, and the next tier. Null where it can't be read.
+      description: The plan, its price and its use, and the next tier. Null if it cannot be read.
       type: dict
   sample:
     schema_version: 1

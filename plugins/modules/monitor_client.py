@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One monitoring client: find or create, rename, delete. Section 4.1 of the API document."""
+"""One monitoring client: find or create, rename, delete."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ description:
   - Makes sure that a monitoring client exists, has a label, or is gone.
   - A client collects nothing until the agent on its host is configured with its C(install_code) and C(api_key). To
     register many hosts use M(monitor.cloud.monitor_clients), which reads the account once for all of them.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._api
   - monitor.cloud._api.attributes
   - monitor.cloud._attributes
+  - monitor.cloud._attributes.changes
   - monitor.cloud._attributes.keys
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
 options:
   label:
     description:
@@ -58,17 +52,14 @@ EXAMPLES = r"""
     label: web1
   register: result
 
+# The others get them from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
 - name: Rename it
   monitor.cloud.monitor_client:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     id: "{{ result.client.id }}"
     label: web1-old
 
 - name: Delete it
   monitor.cloud.monitor_client:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     label: web1-old
     state: absent
 """
@@ -81,35 +72,15 @@ client:
   returned: success
   type: dict
   contains:
-    id:
-      description: Unique id of the client.
-      type: int
-    label:
-      description: Label of the client.
-      type: str
-    apps:
-      description: Whether the agent monitors these applications on the host.
-      type: dict
-    created:
-      description: When the client was created.
-      type: str
-    updated:
-      description: When the client was last updated.
-      type: str
-    key_fingerprint:
-      description: First 12 hexadecimal digits of the SHA-256 of the client's key. Null where the key is masked.
-      type: str
-    keys_masked:
-      description: Whether the service masked the client's key or code, as it does for read-only access.
-      type: bool
-    api_key:
-      description: The key for the agent.
-      returned: with O(include_keys=true), if not masked
-      type: str
-    install_code:
-      description: The code for the agent's installation.
-      returned: with O(include_keys=true), if not masked
-      type: str
+    id: {description: Unique id of the client., type: int}
+    label: {description: Label of the client., type: str}
+    apps: {description: Whether the agent monitors these applications on the host., type: dict}
+    created: {description: When the client was created., type: str}
+    updated: {description: When the client was last updated., type: str}
+    key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
+    keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
+    api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
+    install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
     id: 789
     label: web1
@@ -123,26 +94,20 @@ api_usage:
   returned: always, once the service could be addressed
   type: dict
   contains:
-    requests:
-      description: Requests sent.
-      type: int
-    retries:
-      description: How many of them were repeats.
-      type: int
-    waited:
-      description: Seconds spent waiting before repeats.
-      type: float
+    requests: {description: Requests sent., type: int}
+    retries: {description: How many of them were retries., type: int}
+    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._apply import carry_out, ensure_capacity, spared
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
-from ansible_collections.monitor.cloud.plugins.module_utils._labels import check_label
-from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
-from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import (
+    carry_out,
+    ensure_capacity,
+    not_deleted,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
     Change,
     absent,
     by_label,
@@ -151,10 +116,14 @@ from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import (
     labelled_client,
     renamed_client,
 )
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Views
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import check_label
+from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
-    from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client
+    from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 OPTIONS: dict[str, t.Any] = {
     "label": {"type": "str"},
@@ -165,7 +134,7 @@ OPTIONS: dict[str, t.Any] = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operations 1 to 6, as few as the task needs."""
+    """Find, create, rename or delete the client, with as few requests as the task needs."""
     label, client_id, present = params["label"], params["id"], params["state"] == "present"
     if label is not None:
         check_label(label)
@@ -181,8 +150,8 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         [change],
         check_mode=check_mode,
         retry_timeout=params["retry_timeout"],
-        # By id it was looked at just now.
-        look_again=client_id is None,
+        # By id it was read just now.
+        reread=client_id is None,
     )
     if done.error is not None:
         raise done.error
@@ -192,7 +161,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         "changed": change.changed,
         "client": views.show(done.client if change.after else change.before),
         "diff": {"before": views.fingerprints([change.before]), "after": views.fingerprints([change.after])},
-        "warnings": [*warnings, *spared([done])],
+        "warnings": [*warnings, *not_deleted([done])],
     }
 
 
@@ -212,8 +181,11 @@ def _change_by_id(api: Api, client_id: int, label: str | None, present: bool) ->
     return renamed_client(client, str(label), api.list_clients())
 
 
+MODULE = Module(run, OPTIONS, {"required_one_of": [("label", "id")]})
+
+
 def main() -> None:
-    run_module(run, OPTIONS, required_one_of=[("label", "id")])
+    MODULE.main()
 
 
 if __name__ == "__main__":

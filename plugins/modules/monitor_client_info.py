@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read monitoring clients. Section 4.1 of the API document."""
+"""Read monitoring clients."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ module: monitor_client_info
 short_description: Read monitoring clients
 version_added: 0.1.0
 description:
-  - Returns the monitoring clients of the account, all of them or those asked for. What is not there is not an error.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
+  - Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
 extends_documentation_fragment:
   - monitor.cloud._api
   - monitor.cloud._api.attributes
@@ -31,7 +29,6 @@ options:
   label_pattern:
     description:
       - Regular expression; the clients whose whole label matches are returned.
-      - One that takes more than two seconds of computing, as V((a+\)+b) can, is refused.
     type: str
 seealso:
   - module: monitor.cloud.monitor_client
@@ -63,35 +60,15 @@ clients:
   type: list
   elements: dict
   contains:
-    id:
-      description: Unique id of the client.
-      type: int
-    label:
-      description: Label of the client.
-      type: str
-    apps:
-      description: Whether the agent monitors these applications on the host.
-      type: dict
-    created:
-      description: When the client was created.
-      type: str
-    updated:
-      description: When the client was last updated.
-      type: str
-    key_fingerprint:
-      description: First 12 hexadecimal digits of the SHA-256 of the client's key. Null where the key is masked.
-      type: str
-    keys_masked:
-      description: Whether the service masked the client's key or code, as it does for read-only access.
-      type: bool
-    api_key:
-      description: The key for the agent.
-      returned: with O(include_keys=true), if not masked
-      type: str
-    install_code:
-      description: The code for the agent's installation.
-      returned: with O(include_keys=true), if not masked
-      type: str
+    id: {description: Unique id of the client., type: int}
+    label: {description: Label of the client., type: str}
+    apps: {description: Whether the agent monitors these applications on the host., type: dict}
+    created: {description: When the client was created., type: str}
+    updated: {description: When the client was last updated., type: str}
+    key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
+    keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
+    api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
+    install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
     - id: 789
       label: web1
@@ -105,26 +82,21 @@ api_usage:
   returned: always, once the service could be addressed
   type: dict
   contains:
-    requests:
-      description: Requests sent.
-      type: int
-    retries:
-      description: How many of them were repeats.
-      type: int
-    waited:
-      description: Seconds spent waiting before repeats.
-      type: float
+    requests: {description: Requests sent., type: int}
+    retries: {description: How many of them were retries., type: int}
+    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views
-from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
-from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import by_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Views
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import compiled, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 
 if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 OPTIONS: dict[str, t.Any] = {
     "id": {"type": "int"},
@@ -135,7 +107,7 @@ OPTIONS: dict[str, t.Any] = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operation 3 for an id, else operation 1."""
+    """Read the client of an id, or else all clients."""
     pattern = params["label_pattern"]
     if pattern is not None:
         compiled(pattern, "label_pattern")
@@ -147,14 +119,17 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     if params["label"] is not None:
         found = [client for client in account if client["label"] == params["label"]]
     elif pattern is not None:
-        matched = set(matching(pattern, "label_pattern", [client["label"] for client in account]))
+        matched = set(matching(pattern, "label_pattern", list(by_label(account))))
         found = [client for client in account if client["label"] in matched]
     views = Views(account, include_keys=params["include_keys"])
     return {"changed": False, "clients": [views.show(client) for client in found]}
 
 
+MODULE = Module(run, OPTIONS, {"mutually_exclusive": [("id", "label", "label_pattern")]})
+
+
 def main() -> None:
-    run_module(run, OPTIONS, mutually_exclusive=[("id", "label", "label_pattern")])
+    MODULE.main()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Many monitoring clients at once: one read of the account for a whole fleet. Section 4.1 of the API document."""
+"""Many monitoring clients at once: one read of the account for a whole fleet."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ description:
   - Makes sure that a client exists, or is gone, for each of many labels. The account is read once, then only what is
     missing is created, several at a time.
   - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
-  - Each client is looked at once more right before it is deleted, by a request of its own. One that somebody gave
-    another label since the list was read is left alone, and a warning says so.
-  - Bad input is refused before anything is written.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
+  - Each client is read again right before it is deleted. One that got another label since the list was read is left
+    alone, with a warning.
+  - Renames come first, then deletes, then creates, so that what is pruned makes room in the plan.
+  - A client without a label is never matched. If the service has several clients of one label, that label fails with
+    their ids, and none of them is changed.
+  - A response about another client or label than the requested one ends the task.
+  - Invalid input is refused before anything is written.
 extends_documentation_fragment:
   - monitor.cloud._api
   - monitor.cloud._api.attributes
   - monitor.cloud._attributes
+  - monitor.cloud._attributes.changes
   - monitor.cloud._attributes.keys
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
 options:
   labels:
     description:
@@ -47,8 +45,8 @@ options:
   renames:
     description:
       - Clients to rename first, old label to new label.
-      - An old label that is missing, where the new one is there, is done already. Where both are there, and for chains
-        and swaps, the task is refused.
+      - If only the new label exists, the rename is done already. If both exist, and for chains and swaps, the task is
+        refused.
     type: dict
     default: {}
   prune:
@@ -60,7 +58,6 @@ options:
   prune_pattern:
     description:
       - Regular expression of labels that may be pruned; it must match the whole label. Required with O(prune=true).
-      - One that takes more than two seconds of computing, as V((a+\)+b) can, is refused.
     type: str
   prune_limit:
     description:
@@ -69,8 +66,8 @@ options:
     default: 10
   check_capacity:
     description:
-      - Whether to look, before the first client is created, if the paid plan includes enough of them. The plan is read
-        only where something is to be created.
+      - Whether to check, before anything is changed, if the paid plan includes enough clients; those to be deleted make
+        room. The plan is read only if something is to be created.
     type: bool
     default: true
   allow_failures:
@@ -97,26 +94,21 @@ EXAMPLES = r"""
   run_once: true
   delegate_to: localhost
 
+# The others get them from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
 - name: Make web1 to web3 the only clients whose label starts with web
   monitor.cloud.monitor_clients:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     labels: [web1, web2, web3]
     prune: true
     prune_pattern: web.*
 
 - name: Give a client another label
   monitor.cloud.monitor_clients:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     labels: [web2]
     renames:
       web3: www3
 
 - name: Delete what is no longer needed
   monitor.cloud.monitor_clients:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     labels: [web1, web2, www3]
     state: absent
 """
@@ -129,35 +121,15 @@ clients:
   returned: success
   type: dict
   contains:
-    id:
-      description: Unique id of the client.
-      type: int
-    label:
-      description: Label of the client.
-      type: str
-    apps:
-      description: Whether the agent monitors these applications on the host.
-      type: dict
-    created:
-      description: When the client was created.
-      type: str
-    updated:
-      description: When the client was last updated.
-      type: str
-    key_fingerprint:
-      description: First 12 hexadecimal digits of the SHA-256 of the client's key. Null where the key is masked.
-      type: str
-    keys_masked:
-      description: Whether the service masked the client's key or code, as it does for read-only access.
-      type: bool
-    api_key:
-      description: The key for the agent.
-      returned: with O(include_keys=true), if not masked
-      type: str
-    install_code:
-      description: The code for the agent's installation.
-      returned: with O(include_keys=true), if not masked
-      type: str
+    id: {description: Unique id of the client., type: int}
+    label: {description: Label of the client., type: str}
+    apps: {description: Whether the agent monitors these applications on the host., type: dict}
+    created: {description: When the client was created., type: str}
+    updated: {description: When the client was last updated., type: str}
+    key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
+    keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
+    api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
+    install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
     web1:
       id: 789
@@ -170,7 +142,7 @@ clients:
 key_owners:
   description:
     - Whose key a fingerprint is, label by key fingerprint, for every client of the account whose key is readable.
-    - With it M(monitor.cloud.agent_config) tells whose key a host carries, without knowing the keys of other hosts.
+    - With it M(monitor.cloud.agent_config) finds whose key a host carries, without knowing the keys of other hosts.
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
@@ -207,7 +179,7 @@ unchanged:
   elements: str
   sample: [web2, web3]
 failures:
-  description: Why a label was not done, reason by label.
+  description: Why a label failed, reason by label.
   returned: always, once the account was read
   type: dict
   sample: {}
@@ -216,31 +188,34 @@ api_usage:
   returned: always, once the service could be addressed
   type: dict
   contains:
-    requests:
-      description: Requests sent.
-      type: int
-    retries:
-      description: How many of them were repeats.
-      type: int
-    waited:
-      description: Seconds spent waiting before repeats.
-      type: float
+    requests: {description: Requests sent., type: int}
+    retries: {description: How many of them were retries., type: int}
+    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._apply import Done, carry_out, ensure_capacity, spared
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views
-from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Params, Result, run_module
-from ansible_collections.monitor.cloud.plugins.module_utils._progress import Progress
-from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Change, Fleet, quoted, reconcile_fleet
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import (
+    ChangeResult,
+    carry_out,
+    ensure_capacity,
+    not_deleted,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
+    Change,
+    Fleet,
+    reconcile_fleet,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 OPTIONS: dict[str, t.Any] = {
     "labels": {"type": "list", "elements": "str", "required": True},
@@ -258,7 +233,7 @@ _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none"
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operations 1, 2, 4 and 5; operation 6 where something is to be created."""
+    """Read the clients, and the plan if something is to be created; then make the changes."""
     fleet = Fleet(
         labels=params["labels"],
         present=params["state"] == "present",
@@ -267,20 +242,17 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         prune_limit=params["prune_limit"],
     )
     fleet.check()
-    with Progress(api) as progress:
-        current = api.list_clients()
-        changes = reconcile_fleet(current, fleet)
-        warnings = ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
-        progress.expect(sum(change.changed for change in changes))
-        done = carry_out(
-            api,
-            changes,
-            check_mode=check_mode,
-            concurrency=params["concurrency"],
-            retry_timeout=params["retry_timeout"],
-            on_done=progress.count,
-        )
-    result = {**_summary(done), "warnings": [*warnings, *spared(done)]}
+    current = api.list_clients()
+    changes = reconcile_fleet(current, fleet)
+    warnings = ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
+    done = carry_out(
+        api,
+        changes,
+        check_mode=check_mode,
+        concurrency=params["concurrency"],
+        retry_timeout=params["retry_timeout"],
+    )
+    result = {**_summary(done), "warnings": [*warnings, *not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
         raise TaskFailure(_failure_message(result), result)
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
@@ -306,7 +278,7 @@ def _diff(views: Views, changes: Sequence[Change]) -> Result:
     }
 
 
-def _summary(done: Sequence[Done]) -> Result:
+def _summary(done: Sequence[ChangeResult]) -> Result:
     lists: dict[str, list[str]] = {name: [] for name in _LISTED.values()}
     for entry in done:
         if entry.error is None:
@@ -318,10 +290,11 @@ def _summary(done: Sequence[Done]) -> Result:
     }
 
 
-def _labels(before: Sequence[Client], done: Sequence[Done]) -> list[str]:
+def _labels(before: Sequence[Client], done: Sequence[ChangeResult]) -> list[str]:
     """The account's labels after the task: of a client that was renamed, only the new one."""
     clients = [*before, *(entry.client for entry in done if entry.client)]
-    return sorted({client["id"] or client["label"]: client["label"] for client in clients}.values())
+    labels = {client["id"] or client["label"]: client["label"] for client in clients}
+    return sorted({label for label in labels.values() if label is not None})
 
 
 def _failure_message(result: Result) -> str:
@@ -331,16 +304,19 @@ def _failure_message(result: Result) -> str:
         alike.setdefault(reason.replace(repr(label), "").replace(" (not tried)", ""), []).append(label)
     shown = []
     for label, *others in list(alike.values())[:3]:
-        shown.append(failures[label] + (f" The same happened to {quoted(others)}." if others else ""))
+        shown.append(failures[label] + (f" The same happened to {listed(others)}." if others else ""))
     if len(alike) > 3:
-        shown.append(f"There are {len(alike) - 3} more reasons, see failures.")
-    number = "1 label was" if len(failures) == 1 else f"{len(failures)} labels were"
+        shown.append(f"There are {len(alike) - 3} more reasons in the return value failures.")
+    number = "1 label" if len(failures) == 1 else f"{len(failures)} labels"
     made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
-    return f"{number} not done. {' '.join(shown)} Of the others: {made}. Run again to do the rest."
+    return f"{number} failed. {' '.join(shown)} Of the others: {made}. Run again to do the rest."
+
+
+MODULE = Module(run, OPTIONS, {"required_if": [("prune", True, ["prune_pattern"])]})
 
 
 def main() -> None:
-    run_module(run, OPTIONS, required_if=[("prune", True, ["prune_pattern"])])
+    MODULE.main()
 
 
 if __name__ == "__main__":

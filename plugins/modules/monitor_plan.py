@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The monitoring plan of the account. Section 4.2 of the API document."""
+"""The monitoring plan of the account."""
 
 from __future__ import annotations
 
@@ -15,17 +15,11 @@ description:
   - Switches the account's monitoring plan to a tier, to the free plan, or up to the smallest tier that includes a
     number of clients. A switch changes what the account is billed.
   - Needs the grant C(monitor_subscription) of the account.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._api
   - monitor.cloud._api.attributes
   - monitor.cloud._attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+  - monitor.cloud._attributes.changes
 options:
   subscription:
     description:
@@ -33,7 +27,7 @@ options:
     type: str
   min_clients:
     description:
-      - At least so many clients have to be included. Goes up to the smallest tier that includes them, never down.
+      - The least number of clients to include. Goes up to the smallest tier that includes them, never down.
     type: int
   allow_over_capacity:
     description:
@@ -53,16 +47,13 @@ EXAMPLES = r"""
     api_token: "{{ monitor_api_token }}"
     min_clients: 30
 
+# The others get them from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
 - name: Switch to a tier
   monitor.cloud.monitor_plan:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     subscription: monitor-100
 
 - name: Go back to the free plan, whatever its limit is
   monitor.cloud.monitor_plan:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     subscription: free
     allow_over_capacity: true
 """
@@ -73,25 +64,15 @@ plan:
   returned: success
   type: dict
   contains:
-    id:
-      description: Id of the tier.
-      type: str
-    label:
-      description: Name of the tier.
-      type: str
-    clients_included:
-      description: How many clients the tier includes.
-      type: int
+    id: {description: Id of the tier., type: str}
+    label: {description: Name of the tier., type: str}
+    clients_included: {description: How many clients the tier includes., type: int}
     price:
       description: Price of the tier.
       type: dict
       contains:
-        hourly:
-          description: Price of an hour.
-          type: float
-        monthly:
-          description: Price of a month.
-          type: float
+        hourly: {description: Price of an hour., type: float}
+        monthly: {description: Price of a month., type: float}
   sample:
     id: monitor-10
     label: Monitor 10 pack
@@ -107,25 +88,24 @@ api_usage:
   returned: always, once the service could be addressed
   type: dict
   contains:
-    requests:
-      description: Requests sent.
-      type: int
-    retries:
-      description: How many of them were repeats.
-      type: int
-    waited:
-      description: Seconds spent waiting before repeats.
-      type: float
+    requests: {description: Requests sent., type: int}
+    retries: {description: How many of them were retries., type: int}
+    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Params, Result, run_module
-from ansible_collections.monitor.cloud.plugins.module_utils._plan import FREE, check_plan_fits, plan_change, plan_facts
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
+    FREE,
+    check_plan_fits,
+    plan_change,
+    plan_facts,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 
 if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 OPTIONS: dict[str, t.Any] = {
     "subscription": {"type": "str"},
@@ -135,7 +115,7 @@ OPTIONS: dict[str, t.Any] = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operations 6 and 8; for a switch 1, for the number of clients, and 7."""
+    """Read the plan and the tiers; for a switch count the clients, and set the plan."""
     tiers = api.list_subscriptions()
     change = plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
     if change.changed and not params["allow_over_capacity"]:
@@ -151,9 +131,12 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     }
 
 
+_EITHER = ("subscription", "min_clients")
+MODULE = Module(run, OPTIONS, {"required_one_of": [_EITHER], "mutually_exclusive": [_EITHER]})
+
+
 def main() -> None:
-    both = ("subscription", "min_clients")
-    run_module(run, OPTIONS, required_one_of=[both], mutually_exclusive=[both])
+    MODULE.main()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the monitoring plan and its use. Section 4.2 of the API document."""
+"""Read the monitoring plan and its use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ short_description: Read the monitoring plan and how much of it is used
 version_added: 0.1.0
 description:
   - Returns the account's monitoring plan, how many clients there are and how many are included.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._api
   - monitor.cloud._api.attributes
@@ -48,25 +46,15 @@ plan:
   returned: success
   type: dict
   contains:
-    id:
-      description: Id of the tier.
-      type: str
-    label:
-      description: Name of the tier.
-      type: str
-    clients_included:
-      description: How many clients the tier includes.
-      type: int
+    id: {description: Id of the tier., type: str}
+    label: {description: Name of the tier., type: str}
+    clients_included: {description: How many clients the tier includes., type: int}
     price:
       description: Price of the tier.
       type: dict
       contains:
-        hourly:
-          description: Price of an hour.
-          type: float
-        monthly:
-          description: Price of a month.
-          type: float
+        hourly: {description: Price of an hour., type: float}
+        monthly: {description: Price of a month., type: float}
   sample:
     id: monitor-10
     label: Monitor 10 pack
@@ -92,30 +80,24 @@ api_usage:
   returned: always, once the service could be addressed
   type: dict
   contains:
-    requests:
-      description: Requests sent.
-      type: int
-    retries:
-      description: How many of them were repeats.
-      type: int
-    waited:
-      description: Seconds spent waiting before repeats.
-      type: float
+    requests: {description: Requests sent., type: int}
+    retries: {description: How many of them were retries., type: int}
+    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 
 if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 OPTIONS: dict[str, t.Any] = {"count_clients": {"type": "bool", "default": True}}
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operation 6, and operation 1 for the number of clients."""
+    """Read the plan, and count the clients if requested."""
     plan = api.get_plan()
     used = {"clients_used": api.count_clients()} if params["count_clients"] else {}
     return {
@@ -127,8 +109,11 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     }
 
 
+MODULE = Module(run, OPTIONS)
+
+
 def main() -> None:
-    run_module(run, OPTIONS)
+    MODULE.main()
 
 
 if __name__ == "__main__":

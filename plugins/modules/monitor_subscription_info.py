@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the tiers of the monitoring plan. Section 4.3 of the API document."""
+"""Read the tiers of the monitoring plan."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ short_description: Read the tiers that the monitoring plan can have
 version_added: 0.1.0
 description:
   - Returns the tiers with the clients that they include and their prices. They are public, no token is sent.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._api
   - monitor.cloud._api.attributes
@@ -42,30 +40,20 @@ EXAMPLES = r"""
 
 RETURN = r"""
 subscriptions:
-  description: The tiers found. Empty where there is none of this id.
+  description: The tiers found. Empty if there is none of this id.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: Id of the tier.
-      type: str
-    label:
-      description: Name of the tier.
-      type: str
-    clients_included:
-      description: How many clients the tier includes.
-      type: int
+    id: {description: Id of the tier., type: str}
+    label: {description: Name of the tier., type: str}
+    clients_included: {description: How many clients the tier includes., type: int}
     price:
       description: Price of the tier.
       type: dict
       contains:
-        hourly:
-          description: Price of an hour.
-          type: float
-        monthly:
-          description: Price of a month.
-          type: float
+        hourly: {description: Price of an hour., type: float}
+        monthly: {description: Price of a month., type: float}
   sample:
     - id: monitor-10
       label: Monitor 10 pack
@@ -76,38 +64,35 @@ api_usage:
   returned: always, once the service could be addressed
   type: dict
   contains:
-    requests:
-      description: Requests sent.
-      type: int
-    retries:
-      description: How many of them were repeats.
-      type: int
-    waited:
-      description: Seconds spent waiting before repeats.
-      type: float
+    requests: {description: Requests sent., type: int}
+    retries: {description: How many of them were retries., type: int}
+    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 
 if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 OPTIONS: dict[str, t.Any] = {"id": {"type": "str"}}
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operation 9 for an id, else operation 8."""
+    """Read the tier of an id, or else all tiers."""
     if params["id"] is None:
         return {"changed": False, "subscriptions": api.list_subscriptions()}
     tier = api.get_subscription(params["id"])
     return {"changed": False, "subscriptions": [tier] if tier else []}
 
 
+MODULE = Module(run, OPTIONS)
+
+
 def main() -> None:
-    run_module(run, OPTIONS)
+    MODULE.main()
 
 
 if __name__ == "__main__":

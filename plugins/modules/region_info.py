@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the regions and what is available in them. Section 4.4 of the API document."""
+"""Read the regions and what is available in them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ short_description: Read regions and what is available in them
 version_added: 0.1.0
 description:
   - Returns the regions that meet all conditions given. They are public, no token is sent.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
   - monitor.cloud._api
   - monitor.cloud._api.attributes
@@ -38,8 +36,8 @@ options:
     choices: [ok, outage]
   compute_type:
     description:
-      - Id of a compute instance type that is available in the region. The service lists select types only; one that it
-        does not list is found nowhere.
+      - Id of a compute instance type that is available in the region. The service lists some types only; a type that it
+        does not list is found in no region.
     type: str
   include_availability:
     description: Whether regions carry RV(regions[].availability).
@@ -53,16 +51,15 @@ EXAMPLES = r"""
     base_url: "{{ monitor_base_url }}"
   register: result
 
+# The others get it from the environment: MONITOR_BASE_URL.
 - name: Find the regions of a country that work and have block storage
   monitor.cloud.region_info:
-    base_url: "{{ monitor_base_url }}"
     country: us
     capabilities: [Block Storage]
     status: ok
 
 - name: Read one region and what is available there
   monitor.cloud.region_info:
-    base_url: "{{ monitor_base_url }}"
     id: us-east
     include_availability: true
 """
@@ -74,40 +71,23 @@ regions:
   type: list
   elements: dict
   contains:
-    id:
-      description: Id of the region.
-      type: str
-    label:
-      description: City, state or region, and country.
-      type: str
-    country:
-      description: Country of the region.
-      type: str
-    capabilities:
-      description: What the region supports.
-      type: list
-      elements: str
+    id: {description: Id of the region., type: str}
+    label: {description: "City, state or region, and country.", type: str}
+    country: {description: Country of the region., type: str}
+    capabilities: {description: What the region supports., type: list, elements: str}
     resolvers:
       description: Addresses of the region's resolvers, separated by commas, in C(ipv4) and C(ipv6).
       type: dict
-    status:
-      description: V(ok) or V(outage).
-      type: str
+    status: {description: V(ok) or V(outage)., type: str}
     availability:
       description: Compute instance types and whether they are available in the region.
       returned: with O(include_availability=true)
       type: list
       elements: dict
       contains:
-        available:
-          description: Whether the type is available.
-          type: bool
-        plan:
-          description: Id of the compute instance type.
-          type: str
-        region:
-          description: Id of the region.
-          type: str
+        available: {description: Whether the type is available., type: bool}
+        plan: {description: Id of the compute instance type., type: str}
+        region: {description: Id of the region., type: str}
   sample:
     - id: us-east
       label: Newark, NJ, USA
@@ -120,24 +100,18 @@ api_usage:
   returned: always, once the service could be addressed
   type: dict
   contains:
-    requests:
-      description: Requests sent.
-      type: int
-    retries:
-      description: How many of them were repeats.
-      type: int
-    waited:
-      description: Seconds spent waiting before repeats.
-      type: float
+    requests: {description: Requests sent., type: int}
+    retries: {description: How many of them were retries., type: int}
+    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Params, Result, run_module
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 
 if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._api import Api
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 OPTIONS: dict[str, t.Any] = {
     "id": {"type": "str"},
@@ -150,7 +124,7 @@ OPTIONS: dict[str, t.Any] = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Operation 12 for an id, else 10; operations 13 and 11 where availability matters."""
+    """Read the region of an id, or else all regions; and their availability if the task needs it."""
     region_id = params["id"]
     if region_id is None:
         regions = api.list_regions()
@@ -159,17 +133,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         regions = [region] if region else []
     regions = [region for region in regions if _matches(region, params)]
     if regions and (params["compute_type"] is not None or params["include_availability"]):
-        records = api.list_availability() if region_id is None else _availability_of(api, region_id)
+        records = api.list_availability() if region_id is None else api.get_region_availability(str(regions[0]["id"]))
         regions = _with_availability(regions, records, params)
     return {"changed": False, "regions": regions}
-
-
-def _availability_of(api: Api, region_id: str) -> list[dict[str, t.Any]]:
-    """The records of one region. A single one, which is what section 4.4 promises, may be but the first of several."""
-    records = api.get_region_availability(region_id)
-    if len(records) > 1:
-        return records
-    return [record for record in api.list_availability() if record.get("region") == region_id] or records
 
 
 def _matches(region: dict[str, t.Any], params: Params) -> bool:
@@ -192,8 +158,11 @@ def _with_availability(
     return found
 
 
+MODULE = Module(run, OPTIONS)
+
+
 def main() -> None:
-    run_module(run, OPTIONS)
+    MODULE.main()
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which values are keys, which are masks of keys, and what of a client may be shown. Pure.
+"""Keys and masks of keys, fingerprints, and the fields of a client that may be shown. Pure.
 
-Implements the remark on ``api_key`` and ``install_code`` of section 2.1 of the API document.
+The schema Client of docs/openapi.yaml leaves open when, and how, ``api_key`` and ``install_code`` are masked.
 """
 
 from __future__ import annotations
@@ -14,32 +14,38 @@ import hashlib
 import re
 import typing as t
 
-Client = dict[str, t.Any]
+# Python 3.8 has to reach the message in Module.main, so aliases do not subscript the classes.
+Client = t.Dict[str, t.Any]  # noqa: UP006
 
 SECRET_FIELDS = ("api_key", "install_code")
 
-# Real keys are long and plain; masks are short, blank, or drawn with signs like these. Half a character, as JSON can
-# spell it, can't be written to a file.
+# Keys are long and have none of these characters; masks are short, blank, or have some. A single surrogate, which JSON
+# can hold, can't be written to a file.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
 _FINGERPRINT_DIGITS = 12
 
 
+def name_of(client: Client) -> str:
+    """The label; ``client <id>`` for a client without one."""
+    return str(client["label"]) if client["label"] is not None else f"client {client['id']}"
+
+
 def looks_masked(value: object) -> bool:
-    """Whether a value can't be a key, judged by itself alone."""
+    """Whether a value can't be a key, whatever the other clients have."""
     return not isinstance(value, str) or len(value) < _SHORTEST_KEY or bool(_MASK_CHARACTERS.search(value))
 
 
 def fingerprint(key: str) -> str:
-    """The first 12 hexadecimal digits of the SHA-256 of a key: tells keys apart without showing one."""
+    """The first 12 hexadecimal digits of the SHA-256 of a key: distinguishes keys without showing them."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 def masked_ids(clients: t.Sequence[Client]) -> set[t.Any]:
     """The ids of the clients whose key or code is a mask.
 
-    A value that stands on two clients is a mask too: keys are unique, and some services mask with a constant that
-    looks like a key. So the answer is only as good as the list is complete.
+    A value that two clients have is a mask too: keys are unique, and some services mask with a constant in the format
+    of a key. So the list must be complete.
     """
     counts = {field: collections.Counter(str(client.get(field)) for client in clients) for field in SECRET_FIELDS}
     return {
@@ -53,7 +59,7 @@ def public_view(client: Client, *, masked: bool, include_keys: bool) -> Client:
     """A client as a result shows it: its fields without the secrets, ``key_fingerprint`` and ``keys_masked``.
 
     With ``include_keys`` the two secrets stay in, unless masked: a template that uses a masked one has to fail rather
-    than write the mask. A client that check mode foresees has no key yet, hence neither secret nor fingerprint.
+    than write the mask. A client that check mode predicts has no key yet, so neither secret nor fingerprint.
     """
     view = {name: value for name, value in client.items() if name not in SECRET_FIELDS}
     key = client.get("api_key")
@@ -65,10 +71,10 @@ def public_view(client: Client, *, masked: bool, include_keys: bool) -> Client:
 
 
 class Views:
-    """Shows clients of an account, with the masks judged over all that are known of it.
+    """The views of an account's clients. All known clients are needed to recognize masks.
 
     ``known`` are lists of clients, such as those before and those after a task; the last one of an id counts. Clients
-    that check mode foresees have the id None.
+    that check mode predicts have the id None.
     """
 
     def __init__(self, *known: t.Iterable[Client], include_keys: bool = False) -> None:
@@ -84,11 +90,15 @@ class Views:
             return {}
         return public_view(client, masked=client["id"] in self._masked, include_keys=self._include_keys)
 
-    def fingerprints(self, clients: t.Iterable[Client]) -> dict[str, str | None]:
-        """Label → key fingerprint, as a diff shows clients."""
-        return {client["label"]: self.show(client)["key_fingerprint"] for client in clients if client}
+    def fingerprints(self, clients: t.Iterable[Client]) -> dict[str, str]:
+        """Label → key fingerprint, as a diff shows clients; ``new`` for one to be created, ``masked`` without a key."""
+        return {
+            name_of(client): "new" if client["id"] is None else self.show(client)["key_fingerprint"] or "masked"
+            for client in clients
+            if client
+        }
 
     def key_owners(self) -> dict[str, str]:
-        """Key fingerprint → label, for every client of the account whose key is readable."""
+        """Key fingerprint → label, for every client of the account whose key is readable and that has a label."""
         readable = (client for client in self._account.values() if client["id"] not in self._masked)
-        return {fingerprint(client["api_key"]): client["label"] for client in readable}
+        return {fingerprint(client["api_key"]): client["label"] for client in readable if client["label"] is not None}

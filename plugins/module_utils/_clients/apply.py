@@ -1,0 +1,279 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Make the changes of :mod:`.changes`, several at a time. Creates are retried until their outcome is known."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import re
+import threading
+import time
+import typing as t
+import unicodedata
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
+    ApiError,
+    InputError,
+    MonitorError,
+    OtherObject,
+    Outcome,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import backoffs, gave_up
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+
+# At least this number of failures in a row have one cause, even if there are fewer workers.
+_LEAST_IN_A_ROW = 3
+# The reason of a label that is taken: its text differs between services.
+_TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChangeResult:
+    """A change and its result: the client that exists now (``{}`` for none), or the error that stopped the change.
+
+    ``change`` differs from the requested one if another controller made it first. If a client got another label before
+    it could be deleted, ``change`` is :func:`absent`, and ``client`` is that client.
+    """
+
+    change: Change
+    client: Client
+    error: MonitorError | None = None
+    tried: bool = True
+
+
+def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[str]:
+    """Raise InputError if the paid plan has no room for what is to be created; return warnings.
+
+    The plan is read only if something is to be created. If the token may not read it, only the service checks.
+    """
+    if not any(change.action == "create" for change in changes):
+        return []
+    try:
+        plan = api.get_plan()
+    except ApiError as error:
+        if error.status not in (401, 403):
+            raise
+        return [f"Whether the plan has room for the new clients was not checked. {error}"]
+    check_capacity(changes, existing, plan)
+    return []
+
+
+def carry_out(
+    api: Api,
+    changes: Sequence[Change],
+    *,
+    check_mode: bool,
+    concurrency: int = 1,
+    retry_timeout: float,
+    reread: bool = True,
+) -> list[ChangeResult]:
+    """Make the changes, or only predict their results in check mode. Results have the order of the changes.
+
+    Renames come first, then deletes, which make room in the plan, then creates; each kind ``concurrency`` at a time.
+    ``api.done`` of ``api.total`` is the progress. With ``reread`` each client is read again right before it is deleted.
+
+    An error of one label does not stop the others. After an error that every label would get, the rest is not tried.
+    """
+    done = [ChangeResult(change, change.after, change.problem) for change in changes]
+    if check_mode:
+        return done
+    api.total = sum(change.changed for change in changes)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=concurrency) as pool:
+        worker = _Worker(api, pool, max(concurrency, _LEAST_IN_A_ROW), reread)
+        for action in ("rename", "delete", "create"):
+            numbers = [number for number, change in enumerate(changes) if change.action == action]
+            todo = [changes[number] for number in numbers]
+            results = _create_all(worker, todo, retry_timeout) if action == "create" else worker.start(todo)
+            for number, result in zip(numbers, results):
+                done[number] = result
+    return done
+
+
+@dataclasses.dataclass
+class _Worker:
+    """The threads that make changes. They skip the rest once it is certain that each would get the same error.
+
+    If the service cannot be reached or refuses the token, one error is enough. Other errors may be transient, or about
+    one label without naming it: they have one cause if as many occur in a row as there are workers, and at least three.
+    After a response about another object no more changes are made, of this kind or another.
+    """
+
+    api: Api
+    pool: concurrent.futures.Executor
+    max_in_a_row: int
+    reread: bool
+    cause: ApiError | None = None
+    in_a_row: int = 0
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+
+    def start(self, changes: Sequence[Change]) -> t.Iterator[ChangeResult]:
+        """Make changes of one kind. An error of the kind before, or of the last attempt, does not stop them."""
+        self.in_a_row = 0
+        if not isinstance(self.cause, OtherObject):
+            self.cause = None
+        return self.pool.map(self._do, changes)
+
+    def _do(self, change: Change) -> ChangeResult:
+        if self.cause is not None:
+            purpose = f"{change.action} client {change.label!r} (not tried)"
+            outcome: Outcome = "pending" if self.cause.outcome == "unknown" else "not_done"
+            error = dataclasses.replace(self.cause, purpose=purpose, outcome=outcome)
+            return ChangeResult(change, change.before, error, tried=False)
+        try:
+            if change.action == "create":
+                done = ChangeResult(change, self.api.create_client(change.label))
+            elif change.action == "rename":
+                done = ChangeResult(change, self.api.rename_client(change.before["id"], change.label))
+            else:
+                done = self._delete(change)
+        except ApiError as error:
+            self._note(change, error)
+            return ChangeResult(change, change.before, error)
+        self._note(change, None)
+        return done
+
+    def _delete(self, change: Change) -> ChangeResult:
+        """Delete a client if it still has its label: the list may have been read long ago, or while it changed."""
+        client: Client | None = change.before
+        if self.reread:
+            try:
+                client = self.api.get_client(change.before["id"], labelled=change.before["label"] is not None)
+            except ApiError as error:
+                error.purpose = f"read client {change.label!r} again before deleting it"
+                raise
+        if client is not None and client["label"] != change.before["label"]:
+            return ChangeResult(absent(change.label), client)
+        if client is not None:
+            self.api.delete_client(client["id"], change.label)
+        return ChangeResult(change, {})
+
+    def _note(self, change: Change, error: ApiError | None) -> None:
+        with self.lock:
+            self.api.done += error is None
+            # An error of this label or client only.
+            if error is None or error.status in (404, 409) or error.names_field("label"):
+                self.in_a_row = 0
+                return
+            self.in_a_row += 1
+            # A create that got no response was sent once; everything else was retried.
+            certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
+            every = certain or self.in_a_row >= self.max_in_a_row
+            if isinstance(error, OtherObject) or (self.cause is None and every):
+                self.cause = error
+
+
+def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
+    """Warnings about clients that were not deleted, because they got another label."""
+    return [
+        f"Client {entry.client['id']} was not deleted: its label was {entry.change.label!r} when the list was read, "
+        f"and is {entry.client['label']!r} now."
+        for entry in done
+        if entry.client and not entry.change.changed and not entry.change.after
+    ]
+
+
+def _create_all(worker: _Worker, changes: Sequence[Change], retry_timeout: float) -> list[ChangeResult]:
+    """Create clients. If it is not known whether one was created, or its label is taken, the list is read.
+
+    No label gets two clients: a create of unknown outcome is retried only after the list was read without its label.
+    If the first request was only late, the retry finds the label taken, and the client counts as created by this task.
+    A label that is taken but not in the list is retried too, because the list may be late. Gives up after
+    ``retry_timeout`` seconds in which nothing was created.
+    """
+    done: dict[str, ChangeResult] = {}
+    todo = list(changes)
+    unknown: set[str] = set()
+    deadline = time.monotonic() + retry_timeout
+    for pause in backoffs():
+        results = list(worker.start(todo))
+        done.update((entry.change.label, entry) for entry in results)
+        if any(entry.error is None for entry in results):
+            deadline = time.monotonic() + retry_timeout
+        ambiguous = [entry for entry in results if _is_ambiguous(entry.error)]
+        if not any(entry.tried for entry in ambiguous):
+            break
+        unknown.update(entry.change.label for entry in ambiguous if _error(entry).outcome == "unknown")
+        for entry in _resolved(worker.api, ambiguous, unknown):
+            done[entry.change.label] = entry
+            if entry.error is None:
+                worker.api.done += 1
+        todo = [change for change in todo if _may_succeed_later(done[change.label].error)]
+        if not todo:
+            break
+        if time.monotonic() + pause > deadline:
+            for change in todo:
+                gave_up(_error(done[change.label]), retry_timeout)
+            break
+        worker.api.pause(pause, retries=sum(done[change.label].tried for change in todo))
+    return [done[change.label] for change in changes]
+
+
+def _error(entry: ChangeResult) -> ApiError:
+    return t.cast("ApiError", entry.error)
+
+
+def _is_ambiguous(error: MonitorError | None) -> bool:
+    return isinstance(error, ApiError) and (
+        error.outcome in ("unknown", "pending") or error.status == 409 or error.names_field("label")
+    )
+
+
+def _may_succeed_later(error: MonitorError | None) -> bool:
+    return isinstance(error, ApiError) and (error.outcome in ("unknown", "pending") or _is_taken(error))
+
+
+def _is_taken(error: ApiError) -> bool:
+    """Whether another client has the label; a label that is refused for other reasons stays refused."""
+    return error.status == 409 or any(
+        each.get("field") == "label" and _TAKEN.search(str(each.get("reason"))) for each in error.errors
+    )
+
+
+def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
+    """Creates that failed, with the result in the list: created, created by another controller, or not created."""
+    try:
+        existing = api.find_clients([entry.change.label for entry in ambiguous])
+    except ApiError as failure:
+        hint = "Run again to find out: nothing is created twice."
+        purposes = [f"find out whether client {entry.change.label!r} was created" for entry in ambiguous]
+        errors = [dataclasses.replace(failure, purpose=purpose, hint=hint) for purpose in purposes]
+        return [dataclasses.replace(entry, error=error) for entry, error in zip(ambiguous, errors)]
+    resolved = []
+    for entry in ambiguous:
+        client = existing.get(entry.change.label)
+        error = _error(entry)
+        if client is None:
+            # A request without a response may still arrive.
+            if error.outcome == "unknown" and error.status is not None:
+                error.outcome = "pending"
+            resolved.append(_not_listed(entry, error, existing) if _is_taken(error) else entry)
+        else:
+            resolved.append(ChangeResult(entry.change if entry.change.label in unknown else keep(client), client))
+    return resolved
+
+
+def _not_listed(entry: ChangeResult, error: ApiError, existing: t.Mapping[str, Client]) -> ChangeResult:
+    """A label that is taken but not in the list; final if the list has one that the service may treat as equal."""
+    requested = _normalized(entry.change.label)
+    same = next((client for label, client in existing.items() if _normalized(label) == requested), None)
+    if same is None:
+        error.hint = "The list has no client with this label: run again later, or use a token that sees all clients."
+        return entry
+    problem = (
+        f"{error} Client {same['id']} has the label {same['label']!r}, which the service seems to treat as equal. "
+        "Use that label, or delete this client by its id (monitor_client)."
+    )
+    return dataclasses.replace(entry, error=InputError(problem))
+
+
+def _normalized(label: str) -> str:
+    return unicodedata.normalize("NFKC", label).strip().casefold()

@@ -1,0 +1,202 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The changes from the existing clients to the desired ones. Pure.
+
+Check mode, the diff and the real run all use the changes that these functions return, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, name_of
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+    check_label,
+    check_labels,
+    compiled,
+    listed,
+    matching,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+Labelled = t.Dict[str, t.List[Client]]  # noqa: UP006
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A change of a client, a plan or a file; ``{}`` means that it does not exist.
+
+    ``label`` names the object: of a client that is renamed the new label, of a plan the tier. ``problem`` is the reason
+    why a desired change cannot be made.
+    """
+
+    action: t.Literal["none", "create", "rename", "delete", "switch", "write"]
+    label: str
+    before: dict[str, t.Any]
+    after: dict[str, t.Any]
+    problem: MonitorError | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.action != "none"
+
+
+def keep(client: Client) -> Change:
+    return Change("none", client["label"], client, client)
+
+
+def absent(label: str) -> Change:
+    return Change("none", label, {}, {})
+
+
+def create(label: str) -> Change:
+    # In check mode the values that the service sets are null.
+    return Change("create", label, {}, {"id": None, "label": label, "apps": {}, "created": None, "updated": None})
+
+
+def rename(client: Client, label: str) -> Change:
+    return Change("rename", label, client, {**client, "label": label})
+
+
+def delete(client: Client) -> Change:
+    return Change("delete", name_of(client), client, {})
+
+
+def by_label(clients: Sequence[Client]) -> Labelled:
+    """The clients that have a label, by label. Labels are unique: several clients are a defect of the service."""
+    found: Labelled = {}
+    for client in clients:
+        if client["label"] is not None:
+            found.setdefault(client["label"], []).append(client)
+    return found
+
+
+def labelled_client(existing: Labelled, label: str, *, present: bool) -> Change:
+    """Find, create or delete the client of a label; ``existing`` holds the account's clients by label."""
+    if label not in existing:
+        return create(label) if present else absent(label)
+    return _ambiguous(existing, label) or (keep if present else delete)(existing[label][0])
+
+
+def _ambiguous(existing: Labelled, label: str) -> Change | None:
+    """The problem that several clients have a label, so that it is unknown which is meant; None if one has it."""
+    clients = existing[label]
+    if len(clients) < 2:
+        return None
+    ids = " and ".join(str(client["id"]) for client in clients)
+    problem = InputError(
+        f"The label {label!r} has {len(clients)} clients, with the ids {ids}: it is ambiguous, and none "
+        "of them was changed. Delete or rename all but one by id (monitor_client)."
+    )
+    return Change("none", label, {}, {}, problem)
+
+
+def renamed_client(client: Client, label: str, current: Sequence[Client]) -> Change:
+    """Give a client another label; InputError if another client has it."""
+    for other in by_label(current).get(label, []):
+        if other["id"] != client["id"]:
+            raise InputError(
+                f"Client {client['id']} ({client['label']!r}) can't get the label {label!r}: client {other['id']} has "
+                "it. Labels are unique; rename or delete that one first."
+            )
+    return rename(client, label)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fleet:
+    """The desired clients of the account. ``prune_pattern``, a regular expression, turns pruning on."""
+
+    labels: Sequence[str]
+    present: bool = True
+    renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    prune_pattern: str | None = None
+    prune_limit: int = 10
+
+    def check(self) -> None:
+        """Raise InputError for options that contradict each other; the account is not needed."""
+        check_labels(self.labels)
+        for label in self.renames.values():
+            check_label(label)
+        if not self.present and (self.renames or self.prune_pattern is not None):
+            raise InputError("renames and prune need state: present. Use another task for state: absent.")
+        if len(set(self.renames.values())) < len(self.renames):
+            raise InputError("renames gives two clients the same new label. Labels are unique: choose another one.")
+        chained = sorted(set(self.renames) & set(self.renames.values()))
+        if chained:
+            raise InputError(f"renames has a chain or swap at {listed(chained)}: use a task for each step.")
+        both = sorted(set(self.renames) & set(self.labels))
+        if both:
+            raise InputError(f"{listed(both)} is both in renames and in labels: take it out of one of them.")
+        if self.prune_pattern is not None:
+            compiled(self.prune_pattern, "prune_pattern")
+            if not self.labels:
+                raise InputError(
+                    "labels is empty, so prune would delete every client that matches. List the labels to keep."
+                )
+
+
+def reconcile_fleet(current: Sequence[Client], fleet: Fleet) -> list[Change]:
+    """The changes to the desired account: renames first, then the labels, then what is pruned.
+
+    InputError, before anything is changed, if renames do not match the clients or more is pruned than the limit.
+    """
+    fleet.check()
+    existing = by_label(current)
+    desired = set(fleet.labels)
+    found = [_fleet_rename(existing, old, new, new in desired) for old, new in fleet.renames.items()]
+    # A rename that was made before is reported here, unless its new label is among the labels.
+    renames = [each for each in found if each.changed or each.problem or (each.after and each.label not in desired)]
+    renamed = {change.label for change in renames}
+    labels = [labelled_client(existing, label, present=fleet.present) for label in fleet.labels if label not in renamed]
+    return [*renames, *labels, *_surplus(existing, fleet)]
+
+
+def _fleet_rename(existing: Labelled, old: str, new: str, desired: bool) -> Change:
+    if old in existing and new in existing:
+        raise InputError(f"{old!r} can't be renamed to {new!r}: there are clients of both labels. Delete one of them.")
+    if old in existing:
+        return _ambiguous(existing, old) or rename(existing[old][0], new)
+    if new in existing:
+        return labelled_client(existing, new, present=True)
+    if desired:
+        return absent(old)
+    raise InputError(
+        f"{old!r} can't be renamed to {new!r}: there is no client of either label. Correct renames, or create {new!r} "
+        "with labels."
+    )
+
+
+def _surplus(existing: Labelled, fleet: Fleet) -> list[Change]:
+    if fleet.prune_pattern is None:
+        return []
+    desired = {*fleet.labels, *fleet.renames, *fleet.renames.values()}
+    others = [label for label in existing if label not in desired]
+    found = matching(fleet.prune_pattern, "prune_pattern", others)
+    surplus = [labelled_client(existing, label, present=False) for label in found]
+    if len(surplus) > fleet.prune_limit:
+        raise InputError(
+            f"prune would delete {len(surplus)} clients, more than prune_limit ({fleet.prune_limit}); nothing was "
+            f"done. They are: {listed(sorted(change.label for change in surplus))}. Raise prune_limit to allow it."
+        )
+    return surplus
+
+
+def check_capacity(changes: Sequence[Change], existing: int, plan: Mapping[str, t.Any]) -> None:
+    """Raise InputError if the paid plan has no room for the new clients; the limit of the free plan is not known.
+
+    What is deleted makes room: see the order in :func:`.apply.carry_out`.
+    """
+    needed = existing + sum({"create": 1, "delete": -1}.get(change.action, 0) for change in changes)
+    included = plan.get("clients_included")
+    if isinstance(included, int) and needed > included:
+        raise InputError(
+            f"The plan {plan.get('id')!r} is too small: needs {needed}, includes {included} clients. Nothing was "
+            "changed. Switch to a larger plan (monitor_plan with min_clients), or remove clients that are not needed."
+        )

@@ -1,0 +1,412 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The thirteen operations of docs/openapi.yaml as methods of one class.
+
+Objects stay as the service sends them, with unknown fields. Every method raises ApiError.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+import re
+import typing as t
+import urllib.parse
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
+    ApiError,
+    InputError,
+    OtherObject,
+    missing_option,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
+    Object,
+    Page,
+    client_of,
+    invalid_shape,
+    object_of,
+    page_of,
+    plan_of,
+    region_of,
+    requested,
+    tier_of,
+)
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
+
+T = t.TypeVar("T")
+
+
+class Operation(t.NamedTuple):
+    """An operation: the request, its purpose as errors report it, and the access that it needs, None if public.
+
+    The texts are format strings with the brand and with the object of the operation.
+    """
+
+    method: str
+    path: str
+    purpose: str
+    access: str | None = None
+    # Whether a second request has no further effect.
+    idempotent: bool = True
+
+
+_READ = "the scope {brand}:read_only"
+_WRITE = "the scope {brand}:read_write"
+_PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{brand}"
+
+LIST_CLIENTS = Operation("GET", "/{brand}/clients", "list the clients", _READ)
+CREATE_CLIENT = Operation(
+    "POST", "/{brand}/clients", "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
+)
+GET_CLIENT = Operation("GET", "/{brand}/clients/{id}", "read client {id}", _READ)
+RENAME_CLIENT = Operation("POST", "/{brand}/clients/{id}", "rename client {id} to {label!r}", _WRITE)
+DELETE_CLIENT = Operation("DELETE", "/{brand}/clients/{id}", "delete client {label!r}", _WRITE)
+GET_PLAN = Operation("GET", "/{brand}/plan", "read the plan", f"{_READ} and {_PLAN_GRANTS}")
+SET_PLAN = Operation(
+    "PUT", "/{brand}/plan", "switch the plan to {plan}", f"{_WRITE} and the grant {{brand}}_subscription"
+)
+LIST_SUBSCRIPTIONS = Operation("GET", "/{brand}/subscriptions", "list the subscriptions")
+GET_SUBSCRIPTION = Operation("GET", "/{brand}/subscriptions/{id}", "read subscription {id!r}")
+LIST_REGIONS = Operation("GET", "/regions", "list the regions")
+LIST_AVAILABILITY = Operation("GET", "/regions/availability", "list the availability of the regions")
+GET_REGION = Operation("GET", "/regions/{id}", "read region {id!r}")
+GET_AVAILABILITY = Operation("GET", "/regions/{id}/availability", "read the availability of region {id!r}")
+
+# The largest page first: one service takes 500, most take 100; None leaves it to the service.
+_PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
+# The most reads of a list that other writers keep changing.
+_MAX_READS = 6
+_BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+class Api:
+    """The service behind an :class:`Http`. ``brand`` is the product word of paths, tier ids and the plan's field."""
+
+    def __init__(self, http: Http, *, brand: str = "monitor", page_size: int | None = None) -> None:
+        if not _BRAND.fullmatch(brand):
+            raise InputError(f"brand {brand!r} must be the product word of the service's paths, such as monitor.")
+        if page_size is not None and page_size < 1:
+            raise InputError(f"page_size must be at least 1, not {page_size}.")
+        self._http = http
+        self.interrupt = http.interrupt
+        self.pause = http.pause
+        self._brand = brand
+        self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
+        self._rename = RENAME_CLIENT
+        # The progress of a task: changes to make, None until they are known, and made.
+        self.total: int | None = None
+        self.done = 0
+
+    @property
+    def usage(self) -> Object:
+        """Requests, retries and seconds waited so far."""
+        return {**self._http.usage, "waited": round(self._http.usage["waited"], 3)}
+
+    @property
+    def pause_left(self) -> float:
+        """Seconds that are left of the pause that the service asked for."""
+        return self._http.pause_left
+
+    def list_clients(self) -> list[Object]:
+        """Every client that the token may access, each once."""
+        return self._read_list(LIST_CLIENTS, client_of)
+
+    def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
+        """The clients by label, read until all of these labels are found, or are certain not to exist.
+
+        While other writers change the list, one read of all pages may miss a client, and so may the next.
+        """
+        found: dict[str, Object] = {}
+
+        def complete(clients: list[Object]) -> bool:
+            found.update({client["label"]: client for client in clients if client["label"] is not None})
+            return found.keys() >= set(labels)
+
+        self._read_list(LIST_CLIENTS, client_of, reads=_MAX_READS, complete=complete)
+        return found
+
+    def count_clients(self) -> int:
+        """The number of clients, by one request."""
+
+        def count_of(value: t.Any) -> int:
+            results = page_of(value)["results"]
+            if results is None:
+                raise invalid_shape("it lacks results")
+            return results
+
+        return self._call(LIST_CLIENTS._replace(purpose="count the clients"), count_of)
+
+    def create_client(self, label: str) -> Object:
+        """Create a client. After an error of unknown outcome the client may exist."""
+
+        def created(value: t.Any) -> Object:
+            return _with_label(client_of(value, labelled=True), label, "delete it")
+
+        return self._call(CREATE_CLIENT, created, body={"label": label}, label=label)
+
+    def get_client(self, client_id: int, *, labelled: bool = False) -> Object | None:
+        """The client, or None if there is none of this id. ``labelled``: it must have a label."""
+
+        def viewed(value: t.Any) -> Object:
+            return requested(client_of(value, labelled=labelled), id=client_id)
+
+        return self._get_or_none(GET_CLIENT, viewed, id=client_id)
+
+    def rename_client(self, client_id: int, label: str) -> Object:
+        """Rename a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
+
+        If the response is empty, the client is read.
+        """
+
+        def viewed(value: t.Any) -> Object:
+            return requested(client_of(value, labelled=True), id=client_id)
+
+        def renamed(value: t.Any) -> Object:
+            client = viewed(value) if value is not None else self._call(GET_CLIENT, viewed, id=client_id)
+            return _with_label(client, label, "rename it again")
+
+        operation = self._rename
+        try:
+            return self._call(operation, renamed, body={"label": label}, id=client_id, label=label)
+        except ApiError as error:
+            if error.status != 405 or error.method != "POST":
+                raise
+            self._rename = operation._replace(method="PUT")
+            return self.rename_client(client_id, label)
+
+    def delete_client(self, client_id: int, label: str) -> None:
+        """Delete a client. A client that does not exist is not an error."""
+        try:
+            self._call(
+                DELETE_CLIENT, lambda value: None if value is None else object_of(value), id=client_id, label=label
+            )
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def get_plan(self) -> Object:
+        """The paid tier, or ``{}`` for the free plan."""
+        return self._call(GET_PLAN, plan_of)
+
+    def set_plan(self, tier: str | None) -> Object:
+        """Switch to a tier, None for the free plan, and return the plan that the service confirms."""
+
+        def confirmed(value: t.Any) -> Object:
+            plan = self.get_plan() if value is None else plan_of(value)
+            if plan.get("id") != tier:
+                problem = f"the service confirmed {plan.get('id') or 'the free plan'!r} instead"
+                hint = "Check the account's plan before you go on: monitor_plan_info."
+                raise ApiError(problem, hint=hint, outcome="done")
+            return plan
+
+        return self._call(SET_PLAN, confirmed, body={f"{self._brand}_subscription": tier}, plan=tier or "free")
+
+    def list_subscriptions(self) -> list[Object]:
+        """The tiers."""
+        return self._read_list(LIST_SUBSCRIPTIONS, tier_of)
+
+    def get_subscription(self, subscription_id: str) -> Object | None:
+        """The tier, or None if there is none of this id."""
+        return self._get_by_name(GET_SUBSCRIPTION, tier_of, subscription_id)
+
+    def list_regions(self) -> list[Object]:
+        """The regions."""
+        return self._read_list(LIST_REGIONS, region_of)
+
+    def list_availability(self) -> list[Object]:
+        """The availability records of all regions."""
+        return self._read_list(LIST_AVAILABILITY, object_of)
+
+    def get_region(self, region_id: str) -> Object | None:
+        """The region, or None if there is none of this id."""
+        return self._get_by_name(GET_REGION, region_of, region_id)
+
+    def get_region_availability(self, region_id: str) -> list[Object]:
+        """The availability records of one region.
+
+        The documented single record may be the first of several, and an envelope the first of its pages: the list of
+        all regions has them all.
+        """
+
+        def checked(value: t.Any) -> list[Object] | Object:
+            if not isinstance(value, list):
+                return object_of(value)
+            return [requested(object_of(record), region=region_id) for record in value]
+
+        found = self._get_or_none(GET_AVAILABILITY, checked, id=region_id)
+        if found is None or isinstance(found, list):
+            return found or []
+        single = [] if "data" in found else [found]
+        return [record for record in self.list_availability() if record.get("region") == region_id] or single
+
+    def _get_by_name(self, operation: Operation, check: t.Callable[[t.Any], Object], name: str) -> Object | None:
+        def viewed(value: t.Any) -> Object:
+            item = check(value)
+            # A service may take a name in any case, and returns it in its own.
+            return item if str(item["id"]).casefold() == name.casefold() else requested(item, id=name)
+
+        return self._get_or_none(operation, viewed, id=name)
+
+    def _get_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
+        try:
+            return self._call(operation, check, **names)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _call(
+        self,
+        operation: Operation,
+        check: t.Callable[[t.Any], T],
+        *,
+        query: dict[str, int] | None = None,
+        body: Object | None = None,
+        **names: t.Any,
+    ) -> T:
+        """The response to an operation, as ``check`` returns it. ``names`` fill in the texts of the operation."""
+        request = self._filled_in(operation, names)
+        if request.access and not self._http.settings.token:
+            raise missing_option("api_token", request.purpose)
+        responded = False
+        try:
+            response = self._http.request(request, query=query, body=body)
+            responded = True
+            return check(response)
+        except ApiError as error:
+            if responded and request.method != "GET" and error.outcome == "not_done":
+                error.outcome = "unknown"
+            self._attach(error, operation, names)
+            raise
+
+    def _filled_in(self, operation: Operation, names: Object) -> Operation:
+        """The operation without placeholders."""
+        return operation._replace(
+            path=operation.path.format(brand=self._brand, id=_quoted(names["id"]) if "id" in names else ""),
+            purpose=operation.purpose.format(**names),
+            access=operation.access and operation.access.format(brand=self._brand),
+        )
+
+    def _attach(self, error: ApiError, operation: Operation, names: Object) -> None:
+        """Add to an error what failed, and the access that it needs."""
+        request = self._filled_in(operation, names)
+        error.purpose = request.purpose
+        if error.method:
+            # The error is of another request, which checks the response to this one.
+            return
+        error.method, error.path = request.method, request.path
+        if request.access and error.lacks_access:
+            has = f" It has the scopes {error.scopes}." if error.scopes else ""
+            accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
+            error.hint = f"The token needs {request.access}.{has}{accepts}"
+        elif error.status == 404 and not names:
+            error.hint = "Check that base_url leads to the service, version segment included, and brand."
+
+    def _read_list(
+        self,
+        operation: Operation,
+        check: t.Callable[[t.Any], Object],
+        *,
+        reads: int = 2,
+        complete: t.Callable[[list[Object]], bool] = lambda items: False,
+    ) -> list[Object]:
+        """All items of a collection, each id once, and each checked.
+
+        A list that changes while it is read moves entries between pages. It is read again until it has as many items as
+        the service announced, or the same as the last time, or is complete; at most ``reads`` times.
+
+        ApiError if two reads lack the same entries: then no concurrent writer is the cause, and the list is incomplete.
+        """
+        items: list[Object] = []
+        before: tuple[str, ...] | None = None
+        for _dummy in range(reads):
+            pages = self._read_pages(operation, check)
+            announced = {page["results"] for page in pages}
+            # A service that ignores page returns the first one each time: the same page counts once.
+            received = sum({_ids(page["data"]): len(page["data"]) for page in pages}.values())
+            least = min((number for number in announced if number is not None), default=0)
+            items = _each_once(itertools.chain.from_iterable(page["data"] for page in pages))
+            ids = _ids(items)
+            if received < least and ids == before:
+                problem = f"the service announced {least} entries and returned {received}"
+                hint = "An incomplete list is not used. Try a smaller page_size, or run again later."
+                error = ApiError(problem, hint=hint)
+                self._attach(error, operation, {})
+                raise error
+            if complete(items) or ids == before or announced in ({None}, {len(items)}):
+                break
+            before = ids
+        return items
+
+    def _read_pages(self, operation: Operation, check: t.Callable[[t.Any], Object]) -> list[Page]:
+        pages = [self._page(operation, check, 1)]
+        numbers = range(2, pages[0]["pages"] + 1)
+        if numbers:
+            workers = min(len(numbers), self._http.settings.concurrency)
+            with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
+                pages += pool.map(lambda number: self._page(operation, check, number), numbers)
+        return pages
+
+    def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Page:
+        """One page of a collection, each item checked. A page past the end, which may be a 404, is empty."""
+        # docs/openapi.yaml has page_size for these two collections only.
+        size = self._page_sizes[0] if operation in (LIST_CLIENTS, LIST_SUBSCRIPTIONS) else None
+        query = {**({} if size is None else {"page_size": size}), **({} if number == 1 else {"page": number})}
+        try:
+            return self._call(operation, lambda value: page_of(value, check), query=query)
+        except ApiError as error:
+            if error.status == 404 and number > 1:
+                return {"data": [], "pages": 1, "results": None}
+            if size is None or number > 1 or not self._use_smaller_pages(error):
+                raise
+        return self._page(operation, check, number)
+
+    def _use_smaller_pages(self, error: ApiError) -> bool:
+        """Use a smaller page size if the error may be about it; return whether that was done."""
+        if error.status not in (400, 422) or len(self._page_sizes) == 1:
+            return False
+        if error.names_field("page_size"):
+            self._page_sizes = self._page_sizes[1:]
+            return True
+        if not error.errors or any(each.get("field") for each in error.errors):
+            return False
+        # The error may be about the size. Without a size, the next one certainly is not.
+        self._page_sizes = self._page_sizes[-1:]
+        return True
+
+
+def _ids(items: Iterable[Object]) -> tuple[str, ...]:
+    return tuple(sorted(repr(item.get("id", item)) for item in items))
+
+
+def _each_once(items: Iterable[Object]) -> list[Object]:
+    """The items without a second one of the same id; records without an id are all kept."""
+    kept: dict[str, Object] = {}
+    for position, item in enumerate(items):
+        kept.setdefault(repr(item.get("id") or f"no id {position}"), item)
+    return list(kept.values())
+
+
+def _with_label(client: Object, label: str, remedy: str) -> Object:
+    """The client that was created or renamed; OtherObject if its label is not the one that was sent."""
+    try:
+        return requested(client, label=label)
+    except OtherObject as error:
+        error.outcome = "done"
+        error.hint = (
+            f"Client {client['id']} has that label now: {remedy} by this id (monitor_client), and give a label that "
+            "the service keeps unchanged."
+        )
+        raise
+
+
+def _quoted(segment: object) -> str:
+    if segment in ("", ".", ".."):
+        raise InputError(f"id {segment!r} is not valid: give an id as the service lists it.")
+    return urllib.parse.quote(str(segment), safe="")

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The errors of the collection: what failed, on what, and what to do. No message holds a secret."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+# The state of a request that failed.
+# not_done: the service certainly did not do it.
+# pending: not done so far, and safe to send again: it was not sent, or a later list does not show its effect.
+# unknown: the service may have done it.
+# done: it was done, with another effect than requested.
+Outcome = t.Literal["not_done", "pending", "unknown", "done"]
+
+# Part of the reason in a response 401 to a valid token.
+_NO_SCOPE = "not authorized to use this endpoint"
+
+
+class MonitorError(Exception):
+    """Base of all errors that a task reports; ``str(error)`` is the message for the user."""
+
+
+class InputError(MonitorError):
+    """A problem that the user has to resolve: in the options, in the account or on the host."""
+
+
+class TaskFailure(MonitorError):
+    """A task that did some of its work. ``details`` go into the result beside the message; they hold no secret."""
+
+    def __init__(self, message: str, details: t.Mapping[str, t.Any]) -> None:
+        self.details = dict(details)
+        super().__init__(message)
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class ApiError(MonitorError):
+    """The service, or the connection to it, failed to do what a request asked for."""
+
+    problem: str
+    # None if there was no response.
+    status: int | None = None
+    # The errors in the response, each ``{"field": str | None, "reason": str}``.
+    errors: t.Sequence[t.Mapping[str, t.Any]] = ()
+    hint: str = ""
+    outcome: Outcome = "not_done"
+    # Whether the same request may be sent again, and after how many seconds at the least.
+    retryable: bool = False
+    wait: float | None = None
+    # The scopes of the token, and those that the operation accepts, as far as the service reports them.
+    scopes: str = ""
+    accepted_scopes: str = ""
+    # The request, and what it is for: ``create client 'web1'``. Set by Api.
+    method: str = ""
+    path: str = ""
+    purpose: str = ""
+
+    def names_field(self, field: str) -> bool:
+        """Whether one of the service's errors is about this field."""
+        return any(error.get("field") == field for error in self.errors)
+
+    def __str__(self) -> str:
+        start = f"Could not {self.purpose}: " if self.purpose else ""
+        unknown = "The service may have done it: run again to find out." if self.outcome == "unknown" else ""
+        return " ".join([f"{start}{self.problem} ({self.method} {self.path}).", *filter(None, [self.hint, unknown])])
+
+    @property
+    def lacks_access(self) -> bool:
+        """Whether the token is valid, but does not allow this: 403, or 401 with scopes, which no invalid token has."""
+        return self.status == 403 or (self.status == 401 and (bool(self.scopes) or _NO_SCOPE in self.problem))
+
+
+class OtherObject(ApiError):
+    """A response about another object than the request: the caller changes nothing more."""
+
+
+def missing_option(option: str, purpose: str = "") -> InputError:
+    """The error for a connection option that is not set, with the ways to set it."""
+    return InputError(
+        f"{option} is required{purpose and f' to {purpose}'}: set the option {option}, the role's variable "
+        f"monitor_agent_{option}, or the environment variable MONITOR_{option.upper()}."
+    )

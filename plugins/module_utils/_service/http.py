@@ -1,0 +1,463 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Requests to the service: the only file that imports ``requests``.
+
+One session with keep-alive for the process, retries within a time budget, one pause for all workers if the service asks
+for it. Safe to use from several threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import http.client
+import importlib.util
+import io
+import os
+import random
+import socket
+import ssl
+import sys
+import sysconfig
+import threading
+import time
+import typing as t
+import urllib.parse
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Response, unsupported_encoding
+
+try:
+    import requests
+    import requests.adapters
+    import requests.utils
+    import urllib3
+    import urllib3.exceptions
+except ImportError as import_error:
+    REQUESTS_MISSING: str | None = str(import_error)
+else:
+    REQUESTS_MISSING = None
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Operation
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_FIRST_BACKOFF = 0.5
+_LONGEST_BACKOFF = 30.0
+_LONGEST_TEXT = 500
+# Seconds to connect to an address, and to retry before the first response of the service: together 20.
+_FIRST_CONTACT = 10.0
+# The most bytes of a response, encoded and decoded.
+_LARGEST = 64 * 2**20
+# Bytes that are decoded at a time: gzip expands them to 16 MiB at most.
+_CHUNK = 16384
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How to reach the service. Times in seconds; ``base_url`` includes the version segment."""
+
+    base_url: str
+    token: str | None = None
+    validate_certs: bool = True
+    ca_path: str | None = None
+    allow_http: bool = False
+    timeout: float = 30.0
+    retry_timeout: float = 300.0
+    concurrency: int = 8
+    user_agent: str = "monitor.cloud"
+
+
+class Http:
+    """The connection to the service. ``usage``: requests, how many of them were retries, seconds waited for these."""
+
+    def __init__(self, settings: Settings) -> None:
+        if REQUESTS_MISSING:
+            raise InputError(
+                f"The Python library requests is missing for {sys.executable} ({REQUESTS_MISSING}). Install it there: "
+                f"{_how_to_install()}. Or run the task on the controller: delegate_to: localhost, with the variable "
+                "ansible_python_interpreter set to ansible_playbook_python."
+            )
+        self.settings = settings
+        self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
+        self._session = _session(settings)
+        self._lock = threading.Lock()
+        self._paused_until = 0.0
+        self._reached = False
+        self._interrupted = threading.Event()
+
+    def request(
+        self,
+        operation: Operation,
+        *,
+        query: Mapping[str, int] | None = None,
+        body: Mapping[str, t.Any] | None = None,
+    ) -> t.Any:
+        """Send the request of an operation, retry it, and return the decoded JSON of its response, None if it is empty.
+
+        Public operations carry no token. A request that is not idempotent is sent again only if the service
+        certainly did not do it. Raises ApiError.
+        """
+        auth = _Bearer(self.settings.token if operation.access else None)
+        began = time.monotonic()
+        outcome: Outcome = "not_done"
+        for backoff in backoffs():
+            while (remaining := self.pause_left) > 0 and not self._interrupted.wait(remaining):
+                # A signal may have come while this process was stopped: the main thread handles it first.
+                self._interrupted.wait(0.1)
+            if self._interrupted.is_set():
+                raise ApiError("interrupted", outcome=outcome)
+            try:
+                return self._attempt(operation, auth=auth, params=query, json=body)
+            except ApiError as failure:
+                error = failure
+            # It may have been done by this attempt, or by an earlier one.
+            error.outcome = outcome = "unknown" if outcome == "unknown" else error.outcome
+            # A date in the past, as clocks differ, must not lead to retries without a pause.
+            pause = error.wait or backoff
+            if not error.retryable or time.monotonic() + pause > began + self._budget:
+                raise self._gave_up(error)
+            self.pause(pause, for_all=bool(error.wait))
+        raise AssertionError("the back-off never ends")
+
+    def _attempt(self, operation: Operation, **options: t.Any) -> t.Any:
+        with self._lock:
+            self.usage["requests"] += 1
+        timeout = self.settings.timeout
+        _thread.deadline = time.monotonic() + timeout
+        try:
+            with self._session.request(
+                operation.method,
+                self.settings.base_url + operation.path,
+                timeout=(min(timeout, _FIRST_CONTACT), timeout),
+                allow_redirects=False,
+                stream=True,
+                **options,
+            ) as response:
+                content = _content(response)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, _TooLarge) as failure:
+            raise self._no_response(failure, operation) from None
+        self._reached = True
+        return Response(operation, response.status_code, response.headers, content, self._redact).value()
+
+    def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
+        sent = not (_was_not_sent(failure) or isinstance(failure, ValueError))
+        self._reached = self._reached or (sent and _is_late(failure))
+        problem, hint = _explain(failure, self.settings)
+        outcome: Outcome = "unknown" if sent and operation.method != "GET" else "not_done"
+        retryable = (operation.idempotent or not sent) and not _is_final(failure)
+        return ApiError(self._redact(problem), hint=hint, outcome=outcome, retryable=retryable)
+
+    def _redact(self, text: str) -> str:
+        """A text for a message: without the token, on one line, of bounded length."""
+        text = text[: 100 * _LONGEST_TEXT]
+        if self.settings.token:
+            text = redact(text, {"token": self.settings.token})
+        return printable(text)[:_LONGEST_TEXT].strip()
+
+    @property
+    def _budget(self) -> float:
+        """Seconds to retry a request. Before the first response base_url may be wrong."""
+        retry_timeout = self.settings.retry_timeout
+        return retry_timeout if self._reached else min(_FIRST_CONTACT, retry_timeout)
+
+    def _gave_up(self, error: ApiError) -> ApiError:
+        """The error of the last attempt, with the reason why the request is not retried."""
+        retry_timeout = self.settings.retry_timeout
+        if error.retryable and error.wait:
+            error.hint = (
+                f"The service asks to wait {error.wait:.0f} s, more than is left of retry_timeout "
+                f"({retry_timeout:g} s). Raise retry_timeout, or try again later."
+            )
+        elif error.retryable and self._budget < retry_timeout:
+            reason = f"Gave up after {self._budget:g} s, because the service has not responded yet."
+            error.hint = f"{error.hint} {reason}".strip()
+        elif error.retryable:
+            gave_up(error, retry_timeout)
+        return error
+
+    def pause(self, seconds: float, *, retries: int = 1, for_all: bool = False) -> None:
+        """Count this number of retries, and wait before them; ``for_all``: before any other request."""
+        with self._lock:
+            self.usage["retries"] += retries
+            if for_all:
+                now = time.monotonic()
+                # Pauses of several workers overlap: their common time counts once.
+                begin, self._paused_until = max(now, self._paused_until), max(now + seconds, self._paused_until)
+                self.usage["waited"] += self._paused_until - begin
+                return
+            self.usage["waited"] += seconds
+        self._interrupted.wait(seconds)
+
+    @property
+    def pause_left(self) -> float:
+        """Seconds that are left of the pause that the service asked for."""
+        return max(0.0, self._paused_until - time.monotonic())
+
+    def interrupt(self) -> None:
+        """Start no more requests, and end all pauses; requests in flight finish."""
+        self._interrupted.set()
+
+
+def backoffs() -> Iterator[float]:
+    """Seconds to wait before each retry: exponential, with full jitter, without end."""
+    longest = _FIRST_BACKOFF
+    while True:
+        yield random.uniform(0, longest)
+        longest = min(_LONGEST_BACKOFF, longest * 2)
+
+
+def gave_up(error: ApiError, retry_timeout: float) -> None:
+    """Add to the error that it was retried, and for how long."""
+    if retry_timeout:
+        error.hint = f"{error.hint} Gave up after retry_timeout ({retry_timeout:g} s): try again later.".strip()
+
+
+def _session(settings: Settings) -> requests.Session:
+    session = requests.Session()
+    # requests would accept br and zstd if their libraries are installed.
+    session.headers.update(
+        {"User-Agent": settings.user_agent, "Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
+    )
+    # requests fails on a redirect to an invalid address, even if it is not followed.
+    session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
+    adapter = requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency, pool_block=True)
+    _limit(adapter.poolmanager)
+    session.mount("https://", adapter)
+    session.mount("http://", adapter)
+    # The environment's proxies and certificates, read once: with each request it would cost nearly as much as the
+    # request. Merged with ca_path and validate_certs in the precedence of requests.
+    verify = (settings.ca_path or True) if settings.validate_certs else False
+    found = session.merge_environment_settings(settings.base_url, {}, False, verify, None)
+    session.proxies, session.verify = found["proxies"], found["verify"]
+    session.trust_env = False
+    proxy = requests.utils.select_proxy(settings.base_url, found["proxies"])
+    if proxy:
+        _check_proxy(proxy, settings)
+        # A proxy of an unsupported kind fails again with the first request.
+        with contextlib.suppress(ValueError):
+            address = requests.utils.prepend_scheme_if_needed(proxy, "http")  # type: ignore[no-untyped-call]
+            _limit(adapter.proxy_manager_for(address))
+    if not settings.validate_certs:
+        # urllib3 shows one warning per connection.
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    return session
+
+
+def split_url(url: str) -> urllib.parse.SplitResult | None:
+    """The parts of a URL; None if its host or port is missing or invalid."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return parts if parts.hostname and (parts.port or 1) > 0 else None
+    except ValueError:
+        return None
+
+
+def _check_proxy(proxy: str, settings: Settings) -> None:
+    """InputError for a proxy of the environment that is invalid, or that would receive the token unencrypted."""
+    parts = split_url(proxy if "://" in proxy else f"http://{proxy}")
+    if parts is None:
+        # Not shown, because it may hold a password; libraries would show it.
+        raise InputError(
+            "The environment names a proxy with an invalid address. Write it as http://proxy.example.com:3128, in "
+            "http_proxy, https_proxy and all_proxy."
+        )
+    encrypted = urllib.parse.urlsplit(settings.base_url).scheme == "https"
+    if not encrypted and not settings.allow_http and parts.hostname not in LOOPBACK:
+        raise InputError(
+            f"base_url names this machine, but the environment names a proxy for it at {parts.hostname}, which "
+            "would get the token unencrypted. Name the host in the environment's no_proxy, or set allow_http: true if "
+            "the connection to the proxy is protected in another way."
+        )
+
+
+class _Bearer:
+    """The token of a request, or none. With any ``auth`` requests takes no credentials from a netrc file."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def __call__(self, request: t.Any) -> t.Any:
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+# ``deadline``: the end of the attempt that the thread makes.
+_thread = threading.local()
+
+
+def _time_left() -> float:
+    left: float = _thread.deadline - time.monotonic()
+    if left <= 0:
+        raise socket.timeout("the deadline has passed")
+    return left
+
+
+class _TooLarge(Exception):
+    """A response that is larger than the limit."""
+
+
+class _Reader(io.RawIOBase):
+    """The bytes of a response, until the deadline of the attempt, and up to the limit.
+
+    The timeout of a socket restarts with each byte, so the time left is set before each read.
+    """
+
+    def __init__(self, raw: io.RawIOBase, connection: socket.socket) -> None:
+        self._raw, self._connection, self._size = raw, connection, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: t.Any) -> int | None:
+        self._connection.settimeout(_time_left())
+        size = self._raw.readinto(buffer)
+        self._size += size or 0
+        if self._size > _LARGEST:
+            raise _TooLarge
+        return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """A response, also of a proxy to CONNECT, that is read by :class:`_Reader`."""
+
+    def __init__(self, sock: socket.socket, *args: t.Any, **options: t.Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp = io.BufferedReader(_Reader(self.fp.detach(), sock))
+
+    def _read_status(self) -> tuple[str, int, str]:
+        version, status, reason = super()._read_status()  # type: ignore[misc]
+        # http.client skips 100 only, and takes 103 for the response.
+        return version, http.client.CONTINUE if 101 < status < 200 else status, reason
+
+
+class _ToProxy(ssl.SSLSocket):
+    """A connection to a proxy over TLS. urllib3 reads TLS within TLS from it piece by piece."""
+
+    def recv(self, *args: t.Any) -> bytes:
+        self.settimeout(_time_left())
+        return super().recv(*args)
+
+
+class _Limited:
+    """The limits that are added to a connection class of urllib3."""
+
+    response_class = _Response
+
+    def _new_conn(self) -> socket.socket:
+        connection: socket.socket = super()._new_conn()  # type: ignore[misc]
+        # The limit of the TLS handshake.
+        connection.settimeout(_time_left())
+        return connection
+
+    def _connect_tls_proxy(self, *args: t.Any) -> t.Any:
+        connection = super()._connect_tls_proxy(*args)  # type: ignore[misc]
+        if isinstance(connection, ssl.SSLSocket):
+            connection.__class__ = _ToProxy
+        return connection
+
+
+def _limit(manager: t.Any) -> None:
+    """Limit the connections of a pool manager to the deadline and the size."""
+    manager.pool_classes_by_scheme = {
+        scheme: type("Pool", (pool,), {"ConnectionCls": type("Connection", (_Limited, pool.ConnectionCls), {})})
+        for scheme, pool in manager.pool_classes_by_scheme.items()
+    }
+
+
+def _content(response: t.Any) -> bytes:
+    """The decoded body. One in an encoding that was not requested is not read: it may expand without limit."""
+    # The default of urllib3 2; urllib3 1.26 needs it.
+    response.raw.enforce_content_length = True
+    content = bytearray()
+    for chunk in () if unsupported_encoding(response.headers) else response.iter_content(_CHUNK):
+        content += chunk
+        if len(content) > _LARGEST:
+            raise _TooLarge
+    return bytes(content)
+
+
+def _how_to_install() -> str:
+    """The command that installs requests for this interpreter."""
+    tools = {"pipx_metadata.json": "pipx inject {} requests", "uv-receipt.toml": "uv tool install --with requests {}"}
+    for marker, command in tools.items():
+        if os.path.exists(os.path.join(sys.prefix, marker)):
+            return command.format(os.path.basename(sys.prefix))
+    managed = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
+    if sys.prefix == sys.base_prefix and os.path.exists(managed):
+        debian = os.path.exists("/etc/debian_version")
+        return "apt install python3-requests" if debian else "use the package manager of the system"
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {sys.executable} requests"
+    return f"{sys.executable} -m pip install requests"
+
+
+def _causes(failure: BaseException | None) -> Iterator[BaseException]:
+    """The failure and its causes, which libraries keep in ``reason``, in ``args`` or as context."""
+    for _depth in range(10):
+        if failure is None:
+            return
+        yield failure
+        wrapped = [getattr(failure, "reason", None), *failure.args, failure.__cause__, failure.__context__]
+        failure = next((inner for inner in wrapped if isinstance(inner, BaseException)), None)
+
+
+def _caused_by(failure: Exception, *kinds: type[BaseException]) -> bool:
+    return any(isinstance(cause, kinds) for cause in _causes(failure))
+
+
+def _was_not_sent(failure: Exception) -> bool:
+    """Whether no connection was made, so that the service cannot have received the request."""
+    unconnected = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
+    return _caused_by(failure, *unconnected, ConnectionRefusedError, ssl.SSLCertVerificationError)
+
+
+def _is_final(failure: Exception) -> bool:
+    """Whether the same request would fail the same way again: the settings are invalid."""
+    if isinstance(failure, (ValueError, _TooLarge)) or _bundle_is_missing(failure):
+        return True
+    if isinstance(failure, requests.exceptions.SSLError):
+        # A connection ends in the middle when a service or a balancer before it restarts.
+        return not _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+    return any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))
+
+
+def _is_late(failure: Exception) -> bool:
+    """Whether a connection was made, and the deadline came before the end of the response."""
+    return _caused_by(failure, socket.timeout, urllib3.exceptions.ReadTimeoutError)
+
+
+def _bundle_is_missing(failure: Exception) -> bool:
+    return "CA certificate bundle" in str(failure)
+
+
+def _explain(failure: Exception, settings: Settings) -> tuple[str, str]:
+    """What failed, and what to do, for a request that got no response."""
+    if isinstance(failure, _TooLarge):
+        return f"the response is larger than {_LARGEST >> 20} MiB", "Check that base_url leads to the service."
+    if isinstance(failure, requests.ConnectTimeout):
+        limit = min(settings.timeout, _FIRST_CONTACT)
+        return f"no connection within {limit:g} s", "Check base_url, its port, and the network."
+    if _is_late(failure) and not isinstance(failure, requests.exceptions.ProxyError):
+        return f"no whole response within {settings.timeout:g} s", "Raise timeout if the service is that slow."
+    last = list(_causes(failure))[-1]
+    reason = f"{type(last).__name__}: {last}"
+    if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
+        return f"the response was cut short: {last}", "Check the network, and any proxy between."
+    if _bundle_is_missing(failure):
+        return f"no secure connection: {last}", "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
+    if isinstance(failure, requests.exceptions.SSLError) and _is_final(failure):
+        return f"no secure connection: {reason}", "Check base_url; for a private certificate authority set ca_path."
+    if isinstance(failure, requests.exceptions.ProxyError):
+        return f"no connection through the proxy: {reason}", "Check the proxy settings of the environment."
+    return f"no response, because the connection failed: {reason}", "Check base_url and the network."

@@ -1,0 +1,264 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Conversion of a response to an object of the documented shape, or to an error. Pure.
+
+Implements the schemas and errors of docs/openapi.yaml, and the statuses that it leaves open. Only what the collection
+relies on is required of an object; unknown fields stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import email.utils
+import json
+import math
+import typing as t
+import urllib.parse
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject, Outcome
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Operation
+
+_RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+_EXCERPT = 120
+# The encodings that are requested.
+_ENCODINGS = ("", "identity", "gzip", "deflate")
+# The documented objects have five levels.
+_DEEPEST = 50
+_OTHER_SERVER = "Check that base_url leads to the service: something else has responded."
+_HINTS = {
+    401: "The token is missing, wrong or expired: check api_token (MONITOR_API_TOKEN).",
+    407: "The proxy requires credentials: check the proxy settings of the environment.",
+}
+_MAINTENANCE = "The service is in maintenance: try again later."
+_LONGEST_ID = 64
+# With the smallest known page size, enough for a quarter of a million clients.
+_MAX_PAGES = 10_000
+
+Object = t.Dict[str, t.Any]  # noqa: UP006
+
+
+class Page(t.TypedDict):
+    """A page of a collection. ``results`` is None if the service does not report it."""
+
+    data: list[Object]
+    pages: int
+    results: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Response:
+    """The HTTP response to an operation. ``redact`` is applied to texts in messages."""
+
+    operation: Operation
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    redact: t.Callable[[str], str]
+
+    def value(self) -> t.Any:
+        """The decoded JSON, None for an empty response; ApiError if it is a refusal, or cannot be read."""
+        if 300 <= self.status < 400:
+            raise self._redirect()
+        if self.status >= 400:
+            raise self._refusal()
+        # Without a length, a response that was cut within its headers seems empty.
+        has_length = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        encoded = unsupported_encoding(self.headers)
+        if self.status == 204 or (not encoded and not self.content and has_length):
+            return None
+        problem, hint = f"the response is {self._describe_body()}", _OTHER_SERVER
+        try:
+            if not encoded:
+                value = json.loads(self.content)
+                _check_depth(value)
+                return value
+        except RecursionError:
+            problem = "the response is nested more deeply than any response should be"
+        except ValueError:
+            if self.content.lstrip()[:1] in (b"", b"{", b"["):
+                raise self._error(
+                    "the response was cut short", ambiguous=True, retryable=self.operation.idempotent
+                ) from None
+        raise self._error(problem, ambiguous=True, hint=hint)
+
+    def _error(self, problem: str, *, ambiguous: bool = False, **details: t.Any) -> ApiError:
+        """``ambiguous``: the response does not show whether the work was done."""
+        outcome: Outcome = "unknown" if ambiguous and self.operation.method != "GET" else "not_done"
+        return ApiError(problem, status=self.status, outcome=outcome, **details)
+
+    def _redirect(self) -> ApiError:
+        try:
+            target = urllib.parse.urlsplit(self.headers.get("Location", ""))
+            bare = target._replace(query="", fragment="", netloc=target.netloc.rpartition("@")[2]).geturl()
+        except ValueError:
+            bare = "an invalid address"
+        problem = f"the service returned {self.status}, a redirect to {self.redact(bare)!r}, which is not followed"
+        return self._error(problem, hint="Set base_url to the right address.")
+
+    def _refusal(self) -> ApiError:
+        errors = self._service_errors()
+        reasons = "; ".join(f"{e['field']}: {e['reason']}" if e["field"] else e["reason"] for e in errors)
+        # A 400 with HTML is from a gateway, and transient; a service in maintenance changes nothing.
+        of_gateway = self.status == 400 and self._content_type() == "text/html"
+        in_maintenance = self.status == 503 and "X-Maintenance-Mode" in self.headers
+        certainly_not_done = in_maintenance or (400 <= self.status < 500 and self.status != 408 and not of_gateway)
+        transient = of_gateway or (self.status in _RETRIED_STATUSES and not in_maintenance)
+        retryable = transient and (self.operation.idempotent or self.status == 429)
+        return self._error(
+            f"the service returned {self.status}: {reasons or self._describe_body()}",
+            ambiguous=not certainly_not_done,
+            errors=errors,
+            hint=_MAINTENANCE if in_maintenance else _HINTS.get(self.status, ""),
+            retryable=retryable,
+            wait=retry_after(self.headers) if retryable else None,
+            scopes=self.redact(self.headers.get("X-OAuth-Scopes", "")),
+            accepted_scopes=self.redact(self.headers.get("X-Accepted-OAuth-Scopes", "")),
+        )
+
+    def _service_errors(self) -> list[dict[str, t.Any]]:
+        try:
+            errors = json.loads(self.content)["errors"]
+            _check_depth(errors)
+        except (ValueError, RecursionError, LookupError, TypeError):
+            return []
+        return [
+            {
+                **error,
+                "field": self.redact(str(error.get("field") or "")) or None,
+                "reason": self.redact(str(error.get("reason") or "no reason given")),
+            }
+            for error in (errors if isinstance(errors, list) else [])
+            if isinstance(error, dict)
+        ]
+
+    def _content_type(self) -> str:
+        return self.headers.get("Content-Type", "").split(";")[0].strip().lower()
+
+    def _describe_body(self) -> str:
+        encoding = unsupported_encoding(self.headers)
+        if encoding:
+            return f"encoded as {self.redact(encoding)!r}, which was not requested"
+        content_type = self._content_type()
+        # JSON is not quoted, because it may hold keys.
+        if "json" in content_type or self.content.lstrip()[:1] in (b"{", b"["):
+            return "JSON of an unknown shape"
+        # Redacted before it is cut: half a token would not be found.
+        text = self.redact(self.content.decode("utf-8", "replace"))[:_EXCERPT]
+        return f"not JSON but {self.redact(content_type) or 'of no type'}, starting with {text!r}"
+
+
+def _check_depth(value: t.Any, depth: int = 0) -> None:
+    """RecursionError for JSON that is nested more deeply than any response: Ansible cannot pass it on."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        # The call costs more than the test: lists of clients hold thousands of plain values.
+        if item.__class__ in (dict, list):
+            _check_depth(item, depth + 1)
+
+
+def unsupported_encoding(headers: Mapping[str, str]) -> str:
+    """The encoding of a body if it was not requested, else an empty string."""
+    encoding = headers.get("Content-Encoding", "").strip().lower()
+    return "" if encoding in _ENCODINGS else encoding
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a Retry-After header asks to wait, be it given in seconds or as an HTTP date; None without one."""
+    given = headers.get("Retry-After", "").strip()
+    try:
+        seconds = float(given)
+    except ValueError:
+        try:
+            until = email.utils.parsedate_to_datetime(given)
+        except (ValueError, TypeError, OverflowError):
+            return None
+        # A date without a zone is in UTC.
+        until = until if until.tzinfo else until.replace(tzinfo=datetime.timezone.utc)
+        seconds = (until - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def invalid_shape(what: str) -> ApiError:
+    hint = "Check that base_url leads to the service, version segment included."
+    return ApiError(f"the response is not of the documented shape: {what}", hint=hint)
+
+
+def object_of(value: t.Any, needed: Sequence[str] = ()) -> Object:
+    if not isinstance(value, dict):
+        raise invalid_shape("it is not a JSON object")
+    missing = [name for name in needed if value.get(name) is None]
+    if missing:
+        raise invalid_shape(f"it lacks {' and '.join(missing)}")
+    return value
+
+
+def region_of(value: t.Any) -> Object:
+    region = object_of(value, ("id",))
+    if not isinstance(region.get("capabilities") or [], list):
+        raise invalid_shape("capabilities is not a list")
+    return region
+
+
+def tier_of(value: t.Any) -> Object:
+    tier = object_of(value, ("id", "clients_included"))
+    name = tier["id"]
+    # It goes into messages and requests.
+    if not isinstance(name, str) or len(name) > _LONGEST_ID or not name.isprintable():
+        raise invalid_shape("the id of a subscription is not a valid name")
+    if not isinstance(tier["clients_included"], int):
+        raise invalid_shape("clients_included is not a number")
+    return tier
+
+
+def plan_of(value: t.Any) -> Object:
+    """A tier, or ``{}``: an incomplete tier must not be taken for the free plan."""
+    return tier_of(value) if value != {} else {}
+
+
+def client_of(value: t.Any, *, labelled: bool = False) -> Object:
+    """A client with the members of ``apps`` as booleans: responses to a create have been seen to have 0 and 1.
+
+    A label that is missing, or is not text, is None: such a client is known by its id alone. ``labelled``: it is an
+    error.
+    """
+    client = object_of(value, ("id", "label") if labelled else ("id",))
+    if not isinstance(client["id"], (int, str)) or len(str(client["id"])) > _LONGEST_ID:
+        raise invalid_shape("its id is not a valid id")
+    client = {**client, "label": client["label"] if isinstance(client.get("label"), str) else None}
+    if isinstance(client.get("apps"), dict):
+        client["apps"] = {name: bool(on) if on in (0, 1) else on for name, on in client["apps"].items()}
+    return client
+
+
+def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item) -> Page:
+    """A page of a collection, each item checked."""
+    page = object_of(value, ("data",))
+    data, pages, results = page["data"], page.get("pages", 1), page.get("results")
+    if not isinstance(data, list):
+        raise invalid_shape("data is not a list")
+    if "pages" not in page and results not in (None, len(data)):
+        # Otherwise an incomplete list would count as complete.
+        raise invalid_shape("it lacks pages")
+    if not isinstance(pages, int) or not isinstance(results, (int, type(None))):
+        raise invalid_shape("pages or results is not a number")
+    if pages > _MAX_PAGES:
+        raise invalid_shape(f"pages is more than {_MAX_PAGES}")
+    return {"data": [check(item) for item in data], "pages": pages, "results": results}
+
+
+def requested(item: Object, **expected: t.Any) -> Object:
+    """The item, if these fields of it are what was requested; an id may be a number or text. OtherObject if not."""
+    for field, value in expected.items():
+        returned = item.get(field)
+        if returned is None or str(returned) != str(value):
+            hint = "Check base_url and any proxy or gateway before it: the response is about another object."
+            raise OtherObject(f"the service returned the {field} {returned!r} instead of {value!r}", hint=hint)
+    return item
