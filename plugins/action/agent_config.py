@@ -2,54 +2,64 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes an agent's configuration on a host: one command to look, one more to write where something differs."""
+"""Write an agent's configuration on a host: one command for the facts, one more to write if something differs."""
 
 from __future__ import annotations
 
+import functools
 import os
 import typing as t
 
+from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _agent_config as config
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _host_file as host_file
-from ansible_collections.monitor.cloud.plugins.plugin_utils._host_action import HostAction, takes_input, unlogged
-from ansible_collections.monitor.cloud.plugins.plugin_utils._registration import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import Completed, HostAction
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
     CLIENT_OPTIONS,
     MASKED,
     ONE_CLIENT,
     Registered,
-    registered_client,
+    secrets_in,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
+    DisplayCall,
+    check_linear,
+    collected_display,
+    takes_input,
+    unlogged,
 )
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
+Options = t.Mapping[str, t.Any]
+Variables = dict[str, t.Any]
 
-    from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import Change
-
-_OPTIONS: dict[str, t.Any] = {
-    "path": {"type": "str", "required": True},
-    "template": {"type": "str"},
-    **CLIENT_OPTIONS,
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "owner": {"type": "str"},
-    "group": {"type": "str"},
-    "mode": {"type": "raw", "default": "0600"},
-    "create_directory": {"type": "bool", "default": True},
-    "backup": {"type": "bool", "default": False},
-}
-# Made once, before the forks for the hosts.
-_VALIDATOR = ArgumentSpecValidator(
-    _OPTIONS,
-    mutually_exclusive=ONE_CLIENT,
-    required_if=[("state", "present", ["client", "registration"], True)],
-)
+_MOST_WARNINGS = 20
 
 
 class ActionModule(HostAction):
+    # Made once, before the forks for the hosts.
+    VALIDATOR = ArgumentSpecValidator(
+        {
+            "path": {"type": "str", "required": True},
+            "template": {"type": "str"},
+            "content": {"type": "raw"},
+            **CLIENT_OPTIONS,
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "owner": {"type": "str"},
+            "group": {"type": "str"},
+            "mode": {"type": "raw", "default": "0600"},
+            "create_directory": {"type": "bool", "default": True},
+            "backup": {"type": "bool", "default": False},
+        },
+        mutually_exclusive=ONE_CLIENT,
+        required_if=[("state", "present", ["client", "registration"], True)],
+    )
     _supports_async = False
 
     @classmethod
@@ -57,209 +67,208 @@ class ActionModule(HostAction):
         """Leave ``content`` as it is: it is rendered later, when ``client`` and ``label`` are known."""
         return value if name == "content" else super().finalize_task_arg(name, value, templar, context)
 
-    def act(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        options = self.options(_VALIDATOR, unchecked=["content"])
-        _check_content(options)
-        path = host_file.absolute(options["path"])
-        if options["state"] == "absent":
-            return self._remove(options, path, task_vars)
-        registered = registered_client(options, task_vars, self.host_label(options, task_vars))
-        if not self._task.check_mode:
-            registered.check_readable()
-        unknown = registered.pending or registered.masked
-        # Rendered in any case: check mode has to find a template that fails.
-        text = self._render(options, registered, task_vars, sentinels=unknown)
-        wanted = config.Wanted(
-            label=registered.label,
-            key_fingerprint=registered.key_fingerprint,
-            content=None if unknown else text,
-            owner=config.check_owner(options["owner"], "owner"),
-            group=config.check_owner(options["group"], "group"),
-            mode=config.file_mode(options["mode"]),
-        )
-        return self._write(options, path, wanted, registered, task_vars)
+    def _checked_act(self, variables: Variables) -> dict[str, t.Any]:
+        return role.configure(self, super()._checked_act, variables)
 
-    def _write(
-        self,
-        options: Mapping[str, t.Any],
-        path: str,
-        wanted: config.Wanted,
-        registered: Registered,
-        task_vars: dict[str, t.Any],
-    ) -> dict[str, t.Any]:
-        found = self._look(path)
-        config.check_place(found, path, create_directory=options["create_directory"])
-        if wanted.content is not None and found.digest == wanted.digest:
-            key, differs = config.KeyOwner("own", wanted.label, wanted.key_fingerprint), False
-        else:
-            text = self._read(path, found)
-            key = self._whose(found, text, options, registered, task_vars)
-            differs = found.digest is not None or text != wanted.content
-        if registered.masked:
-            differing = config.differences(found, wanted, content_differs=False)
-            return {**self._unverifiable(path, registered, key, text), "differs": differing}
-        change = config.file_change(found, wanted, key, content_differs=differs)
-        result = self._result(change, path, key)
-        result["differs"] = config.differences(found, wanted, content_differs=differs)
-        try:
-            config.check_writable(change, found, path)
-        except InputError as error:
-            raise TaskFailure(str(error), {**result, "changed": False}) from None
-        if change.changed and not self._task.check_mode:
-            self._put(path, wanted, backup=options["backup"], task_vars=task_vars)
+    def act(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
+        given = [name for name in ("template", "content") if options[name] is not None]
+        if len(given) > 1 or not given and options["state"] == "present":
+            raise InputError("Give either template or content: it defines the text of the file.")
+        path = remote_file.absolute(options["path"])
+        if options["state"] == "absent":
+            return self._remove(path, options, variables)
+        client = self.client(options, variables)
+        if not self._task.check_mode:
+            client.check_readable()
+        unknown = client.pending or client.masked
+        # Rendered in any case: check mode has to find a template that fails.
+        text = self._render(options, client, variables, sentinels=unknown)
+        desired = decision.desired_file(options, client, None if unknown else text)
+        return self._converge(options, desired, client, variables)
+
+    def act_on_windows(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
+        """Report ``absent`` for a Windows host: it has no configuration, but it may have a client."""
+        if options["state"] != "absent":
+            return super().act_on_windows(options, variables)
+        nothing = Change("none", self.host_label(options, variables), {}, {})
+        result = self._result(options["path"], decision.Decision(nothing, KeyOwner("no_file")))
+        result.pop("diff", None)
         return result
 
-    def _remove(self, options: Mapping[str, t.Any], path: str, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        found = self._look(path)
-        config.check_place(found, path)
-        label = self.host_label(options, task_vars)
-        try:
-            registered = registered_client(options, task_vars, label)
-        except InputError:
-            # Then it can't be told whose the key is, which is no reason to leave the file there.
-            registered = None
-        key = self._whose(found, self._read(path, found), options, registered, task_vars)
-        change = config.removal_change(found, label, key)
-        config.check_writable(change, found, path)
-        if change.changed and not self._task.check_mode:
-            done = self.shell(host_file.remove_command(path))
-            if not host_file.was_written(done.returncode, done.stdout):
-                raise InputError(f"{path} could not be removed: {done.said}")
-        return self._result(change, path, key)
+    def _converge(
+        self, options: Options, desired: decision.Desired, client: Registered, variables: Variables
+    ) -> dict[str, t.Any]:
+        found = self._inspect(desired.path)
+        text = None if desired.has_content(found) else self._read(desired.path, found)
+        pattern = self._pattern(text, options, client, variables)
+        decided = decision.decide(found, text, pattern, desired, client)
+        result = {**self._result(desired.path, decided), "differs": decided.differences}
+        if client.masked:
+            # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
+            self._display.warning(MASKED)
+            result.pop("diff", None)
+        if decided.change.problem:
+            raise TaskFailure(str(decided.change.problem), {**result, "changed": False})
+        if decided.change.changed and not self._task.check_mode:
+            self._put(desired, backup=options["backup"] and "content" in decided.differences)
+        if decided.key.state == "other" and not client.masked:
+            self._warn_of_clone(decided.key, desired.label, variables)
+        return result
 
-    def _look(self, path: str) -> host_file.HostFile:
-        done = self.shell(host_file.facts_command(path))
-        found = host_file.parse_facts(done.stdout)
+    def _warn_of_clone(self, key: KeyOwner, label: str, variables: Variables) -> None:
+        """Warn that the host carried another client's key, for the first hosts of a run. An audit reports it itself."""
+        if self._task.check_mode and not variables.get("ansible_check_mode"):
+            return
+        # Each host has a process of its own: the length of a file in the run's own directory counts them.
+        with open(os.path.join(constants.DEFAULT_LOCAL_TMP, "monitor.cloud-clones"), "ab") as counter:  # type: ignore[attr-defined]
+            counter.write(b".")
+            counter.flush()
+            number = counter.tell()
+        if number <= _MOST_WARNINGS:
+            outcome = "It would get" if self._task.check_mode else "It now has"
+            self._display.warning(
+                f"{variables['inventory_hostname']} carried the key of client {key.label!r}, so it reported as that "
+                f"one. {outcome} the key of {label!r}."
+            )
+        elif number == _MOST_WARNINGS + 1:
+            self._display.warning("More hosts carried keys of other clients: see key_owner in the results of the task.")
+
+    def _remove(self, path: str, options: Options, variables: Variables) -> dict[str, t.Any]:
+        if options["registration"]:
+            # The role's task that removes the clients runs once for all hosts, as the one that registers them.
+            check_linear(self._task.get_play().strategy)
+        found = self._inspect(path)
+        try:
+            client = self.client(options, variables)
+        except InputError:
+            # The owner of the key is unknown; the file is removed in any case.
+            client = None
+        text = self._read(path, found)
+        pattern = self._pattern(text, options, client, variables)
+        decided = decision.decide_removal(found, text, pattern, path, self.host_label(options, variables), client)
+        if decided.change.problem:
+            raise decided.change.problem
+        if decided.change.changed and not self._task.check_mode:
+            _check_done(self.shell(remote_file.remove_command(path)), f"{path} could not be removed")
+        return self._result(path, decided)
+
+    def _inspect(self, path: str) -> remote_file.HostFile:
+        done = self.shell(remote_file.facts_command(path))
+        found = remote_file.parse_facts(done.stdout)
         if found is None:
-            raise InputError(f"Could not look at {path}: {done.said}")
+            raise InputError(f"Could not inspect {path}: {done.message}")
         return found
 
-    def _read(self, path: str, found: host_file.HostFile) -> str | None:
+    def _read(self, path: str, found: remote_file.HostFile) -> str | None:
         """The text of the file, or None if there is none, or none that can be read."""
         if found.kind not in ("file", "link"):
             return None
         with unlogged(self._connection):
-            done = self.shell(host_file.read_command(path))
-        if done.returncode != 0:
-            return None
-        # A terminal, which ssh allocates for commands without input, ends lines its own way.
-        return done.stdout.replace("\r\n", "\n")
+            done = self.shell(remote_file.read_command(path))
+        # A terminal, which ssh allocates for commands without input, ends lines with CR LF.
+        return done.stdout.replace("\r\n", "\n") if done.returncode == 0 else None
 
-    def _whose(
-        self,
-        found: host_file.HostFile,
-        text: str | None,
-        options: Mapping[str, t.Any],
-        registered: Registered | None,
-        task_vars: dict[str, t.Any],
-    ) -> config.KeyOwner:
+    def _pattern(self, text: str | None, options: Options, client: Registered | None, variables: Variables) -> str:
+        """The file rendered with placeholders, if that is needed to find a key in the text; empty if it fails."""
+        if text is None or client is None or options["template"] is options["content"] is None:
+            return ""
+        return self._attempt(options, with_sentinels(client.client), client.label, variables)[0] or ""
+
+    def _render(self, options: Options, client: Registered, variables: Variables, *, sentinels: bool) -> str:
+        """The file for a client. Messages of core can hold its secrets, so those for placeholders are shown instead."""
+        text = None
+        if not sentinels:
+            text, _error, shown = self._attempt(options, client.client, client.label, variables)
+            if text is not None and not shown:
+                return text
+        predicted, error, shown = self._attempt(options, with_sentinels(client.client), client.label, variables)
+        self._show(shown, client, variables)
+        if sentinels:
+            text = predicted
+        if text is None and error is not None:
+            raise error
         if text is None:
-            return config.KeyOwner("unverifiable" if found.kind == "file" else "no_file")
-        if registered is None:
-            return config.KeyOwner("unverifiable")
-        pattern = ""
-        if options["template"] is not None or options["content"] is not None:
-            pattern = self._render(options, registered, task_vars, sentinels=True)
-        return config.whose_key(text, pattern, registered.key_fingerprint, registered.key_owners, registered.label)
+            raise InputError(
+                "The template fails with the client's own api_key and install_code only. The reason is not shown, "
+                "because it can hold them. Use a template that does nothing with them but write them."
+            )
+        return text
 
-    def _render(
-        self,
-        options: Mapping[str, t.Any],
-        registered: Registered,
-        task_vars: dict[str, t.Any],
-        *,
-        sentinels: bool = False,
-    ) -> str:
-        """The file for a client, as ansible.builtin.template renders: same look-up, same trimming."""
-        client = config.with_sentinels(registered.client) if sentinels else dict(registered.client)
-        variables = {**task_vars, "client": client, "label": registered.label}
+    def _show(self, calls: t.Sequence[DisplayCall], client: Registered, variables: Variables) -> None:
+        """Show the collected messages, without secrets of this client and of others in the variables."""
+        held = "\n".join(str(text) for _name, texts, options in calls for text in (*texts, *options.values()))
+        secrets = {**client.secrets, **secrets_in(held, variables)}
+        for name, texts, options in calls:
+            getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))
+
+    def _attempt(
+        self, options: Options, client: t.Mapping[str, t.Any], label: str, variables: Variables
+    ) -> tuple[str | None, Exception | None, list[DisplayCall]]:
+        """The file for a client or the error, and the calls that would have shown something meanwhile."""
+        with collected_display(self._display) as shown:
+            try:
+                return self._rendered(options, {**variables, "client": dict(client), "label": label}), None, shown
+            except Exception as error:
+                return None, error, shown
+
+    def _rendered(self, options: Options, variables: Variables) -> str:
+        """Render as ansible.builtin.template does: with the same look-up and trimming."""
         overrides: dict[str, t.Any] = {}
-        search = list(task_vars.get("ansible_search_path", []))
-        text = options["content"]
+        search = list(variables.get("ansible_search_path", []))
+        # Core's own string, because only that is trusted as a template.
+        text = self.arguments.get("content")
         if options["template"] is not None:
             source = ActionBase._find_needle(self, "templates", options["template"])
             search += [self._loader.get_basedir(), os.path.dirname(source)]
             text = trust_as_template(self._loader.get_text_file_contents(source))
             overrides = {"trim_blocks": True, "newline_sequence": "\n"}
-        paths = [place for root in search for place in (os.path.join(root, "templates"), root)]
+        paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
         templar = self._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
         rendered = templar.template(text, escape_backslashes=False, overrides=overrides)
         return "" if rendered is None else str(rendered)
 
-    def _put(self, path: str, wanted: config.Wanted, *, backup: bool, task_vars: dict[str, t.Any]) -> None:
-        data = (wanted.content or "").encode("utf-8")
-        if takes_input(self._connection):
-            command = host_file.write_command(
-                path, len(data), owner=wanted.owner, group=wanted.group, mode=wanted.mode, backup=backup
-            )
-            done = self.shell(command, data=data)
-            if host_file.was_written(done.returncode, done.stdout):
-                return
-            if not host_file.needs_other_way(done.returncode, done.stdout):
-                raise InputError(f"{path} could not be written: {done.said}")
-        self._copy(path, wanted, backup=backup, task_vars=task_vars)
-
-    def _copy(self, path: str, wanted: config.Wanted, *, backup: bool, task_vars: dict[str, t.Any]) -> None:
-        """The way that needs Python on the host: for connections without standard input, and for mounted files."""
-        done = self.shell(host_file.narrow_command(path))
-        if done.returncode != 0:
-            raise InputError(f"{path} could not be written: {done.said}")
-        task = self._task.copy()
-        # A diff would show the text of the file.
-        task.diff = False
-        given = {"owner": wanted.owner, "group": wanted.group}
-        task.args = {
-            "content": wanted.content,
-            "dest": path,
-            "mode": f"{wanted.mode:04o}",
-            "backup": backup,
-            "unsafe_writes": True,
-            **{name: value for name, value in given.items() if value is not None},
-        }
-        copy = self._shared_loader_obj.action_loader.get(
-            "ansible.legacy.copy",
-            task=task,
-            connection=self._connection,
-            play_context=self._play_context,
-            loader=self._loader,
-            templar=self._templar,
-            shared_loader_obj=self._shared_loader_obj,
+    def _put(self, desired: decision.Desired, *, backup: bool) -> None:
+        data = (desired.content or "").encode("utf-8")
+        attributes = {"owner": desired.owner, "group": desired.group}
+        write = functools.partial(
+            remote_file.write_command, desired.path, len(data), backup=backup, mode=desired.mode, **attributes
         )
-        with unlogged(self._connection):
-            result = copy.run(task_vars=task_vars)
-        if result.get("failed"):
-            raise InputError(f"{path} could not be written: {result.get('msg', 'ansible.builtin.copy failed')}")
+        done = self.shell(write(), data=data) if takes_input(self._connection) else None
+        if done is None or remote_file.got_no_input(done.returncode, done.stdout):
+            done = self._put_through_a_file(write, data)
+        _check_done(done, f"{desired.path} could not be written")
 
-    def _unverifiable(
-        self, path: str, registered: Registered, key: config.KeyOwner, text: str | None
-    ) -> dict[str, t.Any]:
-        """Check mode where the keys are masked: the run would fail, and this says so without failing."""
-        # The same for every host, so that it is shown once.
-        self._display.warning(MASKED)
-        state = key.state
-        if state in ("unknown", "own") or (state == "no_key" and config.may_hold_key(text or "")):
-            state = "unverifiable"
-        return self._facts(path, registered.label, config.KeyOwner(state, key.label, key.fingerprint), changed=False)
+    def _put_through_a_file(self, write: t.Callable[..., str], data: bytes) -> Completed:
+        """Write by a private temporary file, as core transfers modules: for connections without standard input."""
+        directory = self._make_tmp_path()
+        try:
+            with unlogged(self._connection):
+                source = self._transfer_data(self._connection._shell.join_path(directory, "content"), data)
+            ActionBase._fixup_perms2(self, (directory, source))
+            return self.shell(write(source=source))
+        finally:
+            ActionBase._remove_tmp_path(self, directory)
 
-    def _result(self, change: Change, path: str, key: config.KeyOwner) -> dict[str, t.Any]:
-        result = self._facts(path, change.label, key, changed=change.changed)
-        if self._task.diff:
-            headers = {"before_header": path, "after_header": path}
-            result["diff"] = {"before": change.before, "after": change.after, **headers}
-        return result
-
-    def _facts(self, path: str, label: str, key: config.KeyOwner, *, changed: bool) -> dict[str, t.Any]:
-        return {
-            "changed": changed,
+    def _result(self, path: str, decided: decision.Decision) -> dict[str, t.Any]:
+        change, key = decided.change, decided.key
+        result: dict[str, t.Any] = {
+            "changed": change.changed,
             "path": path,
-            "label": label,
+            "label": change.label,
             "key_owner": key.state,
             "owner_label": key.label,
             "key_fingerprint": key.fingerprint,
         }
+        if self._task.diff:
+            before, after = (
+                {name: value for name, value in facts.items() if value is not None}
+                for facts in (change.before, change.after)
+            )
+            result["diff"] = {"before": before, "after": after, "before_header": path, "after_header": path}
+        return result
 
 
-def _check_content(options: Mapping[str, t.Any]) -> None:
-    given = [name for name in ("template", "content") if options[name] is not None]
-    if len(given) > 1 or not given and options["state"] == "present":
-        raise InputError("Give either template or content: what the file has to hold.")
+def _check_done(done: Completed, failure: str) -> None:
+    if not remote_file.was_written(done.returncode, done.stdout):
+        problem = remote_file.problem(done.returncode)
+        raise InputError(f"{failure}: {done.message if problem is None else problem + '.'}")

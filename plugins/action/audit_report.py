@@ -2,101 +2,118 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes the report of an audit out of what the tasks before it registered, and writes it where it is wanted."""
+"""Make the report of an audit from what earlier tasks registered, show it and write it to files."""
 
 from __future__ import annotations
 
 import datetime
+import functools
 import os
-import tempfile
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import Report, audit
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit_steps import Step, inventory_options, steps
-from ansible_collections.monitor.cloud.plugins.plugin_utils._fleet_action import (
-    FleetAction,
-    account_of,
-    labels_of_inventory,
-    looks,
-)
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_data import as_json, as_junit, document
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_html import page
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_table import table
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import SECRET_FIELDS
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base, findings, invocation, remedies, reports
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import unseal
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class ActionModule(FleetAction):
-    OPTIONS: t.ClassVar[dict[str, t.Any]] = {
-        "account": {"type": "str", "required": True},
-        "config": {"type": "str", "required": True},
-        "plan": {"type": "str"},
-        "subscriptions": {"type": "str"},
-        "orphan_pattern": {"type": "str", "default": ".*"},
-        "json": {"type": "str"},
-        "junit": {"type": "str"},
-        "html": {"type": "str"},
-        "fail_on_drift": {"type": "bool", "default": False},
-    }
+class ActionModule(base.FleetAction):
+    VALIDATOR = ArgumentSpecValidator(
+        {
+            "account": {"type": "str", "required": True},
+            "config": {"type": "str", "required": True},
+            "plan": {"type": "str"},
+            "subscriptions": {"type": "str"},
+            "orphan_pattern": {"type": "str", "default": ".*"},
+            "json": {"type": "str"},
+            "junit": {"type": "str"},
+            "html": {"type": "str"},
+            "fail_on_drift": {"type": "bool", "default": False},
+        }
+    )
 
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
-        hosts, complete = self.batch(variables)
-        labels = labels_of_inventory(variables)
-        report = audit(
-            looks(variables, hosts, options["config"], labels),
-            account_of(variables, options["account"], options["plan"], options["subscriptions"]),
+        hosts, complete = self._audited(variables)
+        labels = base.labels_of_inventory(variables)
+        report = findings.audit(
+            base.inspections(variables, hosts, options["config"], labels),
+            base.account_of(variables, options["account"], options["plan"], options["subscriptions"]),
             labels,
             generated_at=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             orphan_pattern=options["orphan_pattern"],
         )
-        todo = steps(report, inventory_options(map(_shown, variables.get("ansible_inventory_sources") or [])))
+        todo = remedies.steps(report, self._invocation(options, variables))
         files = _write_all(report, todo, options)
         if not complete:
             return {"changed": False, "files": files}
-        written = "".join(f"\nWritten: {path}" for path in files.values())
-        self.show(f"{table(report, todo)}{written}")
+        _core.show(self, "\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
         if report.drift and options["fail_on_drift"]:
             return {"changed": False, "failed": True, "drift": True, "msg": _drift(report), "files": files}
-        return {"changed": False, "drift": report.drift, "report": document(report), "files": files}
+        return {"changed": False, "drift": report.drift, "report": reports.document(report), "files": files}
+
+    def _audited(self, variables: Mapping[str, t.Any]) -> tuple[list[str], bool]:
+        """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""
+        hosts = list(variables["ansible_play_hosts_all"])
+        alive, batch = variables["ansible_play_hosts"], set(variables["ansible_play_batch"])
+        if not _core.play_of(self._task).serial or not alive or alive[-1] in batch:
+            return hosts, True
+        last = max(number for number, host in enumerate(hosts) if host in batch)
+        return hosts[: last + 1], False
+
+    def _invocation(self, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> invocation.Invocation:
+        """How this run was started, for the commands that the report proposes."""
+        # A variable of the role; other users of this plugin may not have it.
+        service = dict(self._templar.template(variables.get("monitor_agent_connection")) or {})
+        clients = map(unseal, variables[options["account"]]["clients"].values())
+        secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
+        secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
+        repeated, withheld = invocation.extra_vars(self._loader, secrets)
+        report = next((options[kind] for kind in ("json", "html", "junit") if options[kind]), "")
+        return invocation.Invocation(
+            inventory=invocation.inventory_options(variables.get("ansible_inventory_sources") or []),
+            options=invocation.task_options(self._task),
+            extra_vars=repeated,
+            withheld=withheld,
+            service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},
+            lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
+        )
 
 
-def _shown(source: str) -> str:
-    """An inventory source as one would type it here."""
-    near = os.path.relpath(source) if os.path.isabs(source) else source
-    return source if near.startswith(os.pardir) else near
-
-
-def _drift(report: Report) -> str:
-    bad = ", ".join(f"{count} {state}" for state, count in report.counts.items() if state != "ok")
+def _drift(report: findings.Report) -> str:
     orphans = f"{len(report.orphans)} clients without a host" if report.orphans else ""
-    return f"Not all is as it should be: {', '.join(filter(None, (bad, orphans)))}."
+    return f"Drift: {', '.join(filter(None, (report.summary('ok'), orphans)))}."
 
 
-def _write_all(report: Report, todo: list[Step], options: Mapping[str, t.Any]) -> dict[str, str]:
-    """Write the reports that are wanted; kind → path."""
-    makers: dict[str, t.Callable[[], str]] = {
-        "json": lambda: as_json(report),
-        "junit": lambda: as_junit(report),
-        "html": lambda: page(report, todo),
-    }
-    return {kind: _write(options[kind], make()) for kind, make in makers.items() if options[kind]}
+def _write_all(report: findings.Report, todo: list[remedies.Step], options: Mapping[str, t.Any]) -> dict[str, str]:
+    """Write the requested reports and the lists of hosts; kind → path."""
+    html = functools.partial(reports.as_html, steps=todo)
+    formats: dict[str, t.Any] = {"json": reports.as_json, "junit": reports.as_junit, "html": html}
+    files = {kind: _write(options[kind], make(report)) for kind, make in formats.items() if options[kind]}
+    lists = {f"{step.kind}.hosts": _write(*step.hosts_file) for step in todo if step.hosts_file}
+    return {**files, **lists}
+
+
+def _absolute(path: str) -> str:
+    """A path on the controller; a relative one starts at the directory in which Ansible was started."""
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def _write(path: str, text: str) -> str:
-    """Write a file on the controller, whole or not at all. Relative to where Ansible was started."""
-    target = os.path.abspath(os.path.expanduser(path))
+    """Write a file on the controller, whole or not at all."""
+    target = _absolute(path)
+    temporary = f"{target}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", errors="backslashreplace", dir=os.path.dirname(target), delete=False
-        ) as stream:
+        with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(stream.name, 0o666 & ~umask)
-        os.replace(stream.name, target)
+        os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"The report could not be written to {target}: {error.strerror or error}.") from error
     return target

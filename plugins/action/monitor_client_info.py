@@ -2,12 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keeps the result of monitor_client_info with include_keys out of the output."""
-
 from __future__ import annotations
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._quiet import QuietAction
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
+from ansible_collections.monitor.cloud.plugins.plugin_utils._module_action import ModuleAction
 
 
-class ActionModule(QuietAction):
-    pass
+class ActionModule(ModuleAction):
+    MODULE = monitor_client_info.MODULE

@@ -11,8 +11,8 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.datatag import native_type_name
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label, labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,14 +25,21 @@ def label_of_host(host: str) -> str:
     return client_label(host)
 
 
-def labels_of_fleet(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[str, str]:
-    """Host → label; what the inventory sets as monitor_agent_label counts. All hosts of ``hostvars`` must differ."""
+def labels_of_fleet(hosts: Sequence[str], hostvars: Mapping[str, t.Any], windows: bool = True) -> dict[str, str]:
+    """Host → label, with monitor_agent_label of the inventory. All labels of ``hostvars`` must differ."""
     if isinstance(hosts, str):
-        raise AnsibleFilterError("client_labels takes a list of hosts, not one; for one there is client_label.")
+        raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     try:
-        return labels_of_hosts(list(hosts), list(hostvars), lambda host: hostvars[host].get("monitor_agent_label"))
+        labels = labels_of_hosts(list(hosts), list(hostvars), lambda host: hostvars[host].get("monitor_agent_label"))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
+    return labels if windows else {host: label for host, label in labels.items() if not _is_windows(hostvars[host])}
+
+
+def _is_windows(variables: Mapping[str, t.Any]) -> bool:
+    """Whether the inventory sets a connection or shell of Windows for a host."""
+    connection = str(variables.get("ansible_connection")).rpartition(".")[2]
+    return connection in ("winrm", "psrp") or variables.get("ansible_shell_type") in ("powershell", "cmd")
 
 
 class FilterModule:

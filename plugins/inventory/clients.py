@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The account's clients as an inventory. Section 4.1 of the API document."""
+"""The account's clients as an inventory."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ name: clients
 short_description: The monitoring clients of an account as hosts
 version_added: 0.1.0
 description:
-  - Makes a host of each monitoring client, with what the service says of it as variables, and none of its keys.
-  - The host has the name of the client's label; where that holds control characters, one that the filter
-    P(monitor.cloud.client_label#filter) makes of it.
-  - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps),
-    C(monitor_created), C(monitor_updated) and C(monitor_key_fingerprint). That is the start of the SHA-256 of its key,
-    12 hexadecimal digits, or null where the service masks the key.
+  - Makes a host of each monitoring client, with its fields as variables, and none of its keys.
+  - The host has the name of the client's label; if that holds control characters, one that the filter
+    P(monitor.cloud.client_label#filter) derives from it.
+  - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
+    C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
   - The name of its configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
+  - A token with read-only access is enough; O(api_token) may be a template.
 author:
   - monitor.cloud contributors (!UNKNOWN)
-requirements:
-  - Python library C(requests) for the interpreter that runs Ansible.
 extends_documentation_fragment:
   - constructed
   - inventory_cache
+  - monitor.cloud._api
 options:
   plugin:
     description: Marks the file as one for this plugin.
@@ -32,57 +31,21 @@ options:
     required: true
     choices: [monitor.cloud.clients]
   base_url:
-    description:
-      - Address of the service, version segment included, for example V(https://api.example.com/v4).
-      - Must be C(https), unless it leads to the loopback interface or O(allow_http=true).
-    type: str
-    required: true
-    env:
-      - name: MONITOR_BASE_URL
+    env: [{name: MONITOR_BASE_URL}]
   api_token:
-    description: Token; read-only access is enough. May be a template.
-    type: str
-    required: true
-    env:
-      - name: MONITOR_API_TOKEN
+    env: [{name: MONITOR_API_TOKEN}]
   brand:
-    description: The product word that the service uses in paths.
-    type: str
-    default: monitor
-    env:
-      - name: MONITOR_BRAND
+    env: [{name: MONITOR_BRAND}]
   validate_certs:
-    description: Whether to check the certificate of the service.
-    type: bool
-    default: true
-    env:
-      - name: MONITOR_VALIDATE_CERTS
+    env: [{name: MONITOR_VALIDATE_CERTS}]
   ca_path:
-    description: File or directory with certificates of the authorities to trust, in PEM format.
-    type: path
-    env:
-      - name: MONITOR_CA_PATH
+    env: [{name: MONITOR_CA_PATH}]
   allow_http:
-    description: Whether O(base_url) may be C(http) to a host other than the loopback interface.
-    type: bool
-    default: false
-    env:
-      - name: MONITOR_ALLOW_HTTP
+    env: [{name: MONITOR_ALLOW_HTTP}]
   timeout:
-    description: Seconds to wait for a connection, and for each part of an answer.
-    type: float
-    default: 30.0
-    env:
-      - name: MONITOR_TIMEOUT
+    env: [{name: MONITOR_TIMEOUT}]
   retry_timeout:
-    description: Seconds within which an operation is tried again where the service or the network fails.
-    type: float
-    default: 120.0
-    env:
-      - name: MONITOR_RETRY_TIMEOUT
-  page_size:
-    description: Items per page when the list is read. If not set, the largest page that the service takes.
-    type: int
+    env: [{name: MONITOR_RETRY_TIMEOUT}]
   label_pattern:
     description: Regular expression that the whole label must match. If not set, all clients are hosts.
     type: str
@@ -124,28 +87,16 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.monitor.cloud.plugins.module_utils._connect import connect
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import Client, Views, fingerprint
-from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
-from ansible_collections.monitor.cloud.plugins.module_utils._patterns import compiled, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views, fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, compiled, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.options import CONNECTION_OPTIONS, connect
 
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
     from ansible.parsing.dataloader import DataLoader
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
-_CONNECTION = (
-    "base_url",
-    "api_token",
-    "brand",
-    "validate_certs",
-    "ca_path",
-    "allow_http",
-    "timeout",
-    "retry_timeout",
-    "page_size",
-)
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")
 
 
@@ -162,38 +113,39 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         try:
             if pattern is not None:
                 compiled(pattern, "label_pattern")
-            clients = self._clients(path, refresh=not cache)
+            # A client without a label belongs to no host.
+            clients = [client for client in self._clients(path, refresh=not cache) if client["label"] is not None]
             labels = [client["label"] for client in clients]
-            wanted = set(labels if pattern is None else matching(pattern, "label_pattern", labels))
+            matched = set(labels if pattern is None else matching(pattern, "label_pattern", labels))
         except MonitorError as error:
             raise AnsibleParserError(str(error)) from error
         for client in clients:
-            if client["label"] in wanted:
+            if client["label"] in matched:
                 self._add(inventory, client)
 
     def _option(self, name: str) -> t.Any:
         return BaseInventoryPlugin.get_option(self, name)
 
     def _clients(self, path: str, *, refresh: bool) -> list[Client]:
-        """The clients without their keys, from the cache if that is used and has them."""
-        params = {name: self._option(name) for name in _CONNECTION}
-        params["api_token"] = str(self.templar.template(params["api_token"]))
+        """The clients without their keys, from the cache if it is used and has them."""
+        params = {name: self._option(name) for name in CONNECTION_OPTIONS}
+        params["api_token"] = str(self.templar.template(params["api_token"] or ""))
         use_cache = bool(self._option("cache"))
         # Another account has another entry, wherever its address and token come from.
         account = fingerprint("\n".join(str(params[name]) for name in ("base_url", "brand", "api_token")))
         key = f"{Cacheable.get_cache_key(self, path)}_{account}"
         if use_cache and not refresh and key in self._cache:
             return list(self._cache[key])
-        there = connect(params).list_clients()
-        views = Views(there)
-        clients = [{name: views.show(client).get(name) for name in _VARIABLES} for client in there]
+        found = connect(params).list_clients()
+        views = Views(found)
+        clients = [{name: views.show(client).get(name) for name in _VARIABLES} for client in found]
         if use_cache:
             self._cache[key] = clients
         return clients
 
     def _add(self, inventory: InventoryData, client: Client) -> None:
         label = str(client["label"])
-        # Core prints names of hosts as they are, also one that would steer a terminal.
+        # Core prints names of hosts as they are, control characters included.
         host = inventory.add_host(label if label.isprintable() else client_label(label))
         variables = {f"monitor_{name}": value for name, value in client.items()}
         for name, value in variables.items():

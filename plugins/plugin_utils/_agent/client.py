@@ -6,32 +6,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import SECRET_FIELDS, fingerprint, looks_masked
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import (
+    SECRET_FIELDS,
+    fingerprint,
+    looks_masked,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import unseal
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-# How a task says which client it means: itself, or by its label in what another task registered.
+# The options that choose a task's client: the client itself, or its label in what another task registered.
 CLIENT_OPTIONS: dict[str, t.Any] = {
     "client": {"type": "dict"},
     "label": {"type": "str"},
     "registration": {"type": "list", "elements": "str"},
 }
 MASKED = (
-    "The service masks keys, so whose key a host carries can't always be told, and a run would not write. The token "
-    "needs read-write access to the clients (the scope monitor:read_write, and a user who may change them); the task "
-    "that registers needs include_keys: true."
+    "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
+    "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them); the "
+    "task that registers needs include_keys: true."
 )
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 
 @dataclasses.dataclass(frozen=True)
 class Registered:
-    """A client, and whose the account's keys are: label by key fingerprint."""
+    """A client, and the owners of the account's keys: label by key fingerprint."""
 
     label: str
     client: Mapping[str, t.Any]
@@ -39,33 +46,57 @@ class Registered:
 
     @property
     def pending(self) -> bool:
-        """Whether the client is only foreseen by check mode: it will be created, and has no key yet."""
+        """Whether the client is only predicted by check mode: it would be created, and has no key yet."""
         return self.client.get("id") is None
 
     @property
     def masked(self) -> bool:
-        """Whether the client is there but its secrets can't be read."""
+        """Whether the client exists but its secrets can't be read."""
         return not self.pending and any(looks_masked(self.client.get(field)) for field in SECRET_FIELDS)
 
     @property
     def key_fingerprint(self) -> str | None:
         return None if self.pending or self.masked else fingerprint(self.client["api_key"])
 
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The client's secrets by the name of their field, as far as they are readable."""
+        values = {field: self.client.get(field) for field in SECRET_FIELDS}
+        return {field: str(value) for field, value in values.items() if not looks_masked(value)}
+
     def check_readable(self) -> None:
-        """InputError that names the access that is missing, where the secrets are masked."""
+        """Raise InputError, with the access that is missing, if the secrets are masked."""
         if self.masked:
             raise InputError(
                 f"The service masks the keys of client {self.label!r}, so nothing was written. The token needs "
-                "read-write access to this client (the scope monitor:read_write, and a user who may change it); the "
-                "task that registers needs include_keys: true."
+                "read-write access to this client (a scope that ends in :read_write, and a user who may change it); "
+                "the task that registers needs include_keys: true."
             )
 
 
 def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.Any], label: str) -> Registered:
-    """The client that the options mean, ``label`` being that of the host; InputError where it is not there."""
+    """The client that the options choose, for the ``label`` of the host; InputError if it is not registered."""
     if options["client"] is not None:
         return _of_client(options["client"])
     return _of_registration(variables, options["registration"] or [""], label)
+
+
+def secrets_in(text: str, variables: Mapping[str, t.Any]) -> dict[str, str]:
+    """The secrets that a text holds in part, of all clients that tasks have registered, by field and label."""
+    found = {}
+    for result in variables.values():
+        if not isinstance(result, dict):
+            continue
+        clients = result.get("clients")
+        several = clients.values() if isinstance(clients, dict) else clients if isinstance(clients, list) else ()
+        for client in (*several, result.get("client")):
+            if isinstance(client, dict):
+                label = str(client.get("label"))
+                # Those that another run sealed are in no text of this one.
+                with contextlib.suppress(InputError):
+                    secrets = Registered(label, unseal(client), {}).secrets
+                    found.update({f"{field} of {label}": secret for field, secret in secrets.items()})
+    return held_in_part(text, found)
 
 
 def _of_client(client: Mapping[str, t.Any]) -> Registered:
@@ -73,6 +104,7 @@ def _of_client(client: Mapping[str, t.Any]) -> Registered:
     label = client.get("label")
     if not isinstance(label, str):
         raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
+    client = unseal(client)
     key = client.get("api_key")
     return Registered(label, client, {} if looks_masked(key) else {fingerprint(str(key)): label})
 
@@ -83,7 +115,7 @@ def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], lab
         raise InputError(f"There is no variable {names[0]!r}. Run monitor.cloud.monitor_clients with register: first.")
     result = next((result for result in results if result.get("clients") is not None), None)
     if result is None:
-        raise InputError(f"{names[0]!r} holds no clients: the task that registers was skipped or failed.")
+        raise InputError(f"{names[0]!r} holds no clients: the task that registers it failed or was skipped. Run it.")
     reason = (result.get("failures") or {}).get(label)
     if reason is not None:
         raise InputError(str(reason))
@@ -93,4 +125,4 @@ def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], lab
             f"The label {label!r} was not registered. A label that play or role variables set is not seen when all "
             "hosts are registered at once: set monitor_agent_label in the inventory."
         )
-    return Registered(label, client, result.get("key_owners") or {})
+    return Registered(label, unseal(client), result.get("key_owners") or {})

@@ -1,0 +1,12 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from ansible_collections.monitor.cloud.plugins.modules import monitor_subscription_info
+from ansible_collections.monitor.cloud.plugins.plugin_utils._module_action import ModuleAction
+
+
+class ActionModule(ModuleAction):
+    MODULE = monitor_subscription_info.MODULE

@@ -1,0 +1,232 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The decision about an agent's configuration, from facts, text, desired file and client. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import (
+    KeyOwner,
+    may_hold_key,
+    whose_key,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile
+
+_MODE = re.compile(r"(0o?)?[0-7]{3,4}")
+_NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
+
+
+@dataclasses.dataclass(frozen=True)
+class Desired:
+    """The desired file. ``content`` is None if it is not known: the client is new in check mode, or masked."""
+
+    path: str
+    label: str
+    key_fingerprint: str | None
+    content: str | None
+    owner: str | None
+    group: str | None
+    mode: int
+    create_directory: bool = True
+
+    def has_content(self, found: HostFile, text: str | None = None) -> bool:
+        """Whether a file has this content, by its digest, or by its text if the host gives no digest.
+
+        A missing or additional final newline is not a difference: agents write such files themselves.
+        """
+        if self.content is None or found.size is not None and found.size > LARGEST_FILE:
+            return False
+        same = [self.content.removesuffix("\n"), self.content.removesuffix("\n") + "\n"]
+        return text in same if found.digest is None else found.digest in map(_digest, same)
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """What to do, whose key the file carries now, and what differs from the desired file.
+
+    ``change.problem`` is why the change can't be done; check mode reports it too.
+    """
+
+    change: Change
+    key: KeyOwner
+    differences: list[str] = dataclasses.field(default_factory=list)
+
+
+def desired_file(options: Mapping[str, t.Any], client: Registered, content: str | None) -> Desired:
+    """The file that options ask for; InputError if they are invalid."""
+    desired = Desired(
+        path=options["path"],
+        label=client.label,
+        key_fingerprint=client.key_fingerprint,
+        content=content,
+        owner=_owner(options["owner"], "owner"),
+        group=_owner(options["group"], "group"),
+        mode=file_mode(options["mode"]),
+        create_directory=options["create_directory"],
+    )
+    # A larger file could not be read again.
+    if content is not None and len(content.encode("utf-8")) > LARGEST_FILE:
+        raise InputError(
+            f"The content for {desired.path} is larger than {LARGEST_FILE // 1024} KiB. Check the template."
+        )
+    return desired
+
+
+def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, client: Registered) -> Decision:
+    """Write the file, or leave it; InputError for a path where no file can be. The facts never hold its text.
+
+    ``text`` is the file's: None if the digest is as desired, or if it can't be read. ``pattern`` is the file as the
+    template renders it with sentinels.
+    """
+    _check_path(found, desired.path, create_directory=desired.create_directory)
+    same = desired.has_content(found, text)
+    if same and text is None:
+        key = KeyOwner("own", desired.label, desired.key_fingerprint)
+    else:
+        key = _key_owner(found, text, pattern, client)
+    if client.masked:
+        return Decision(
+            Change("none", desired.label, {}, {}), _unverifiable(key, text), _differences(found, desired, same=True)
+        )
+    before = _facts(found, key)
+    differs = _differences(found, desired, same=same)
+    if not differs:
+        return Decision(Change("none", desired.label, before, before), key)
+    after = {
+        "kind": "file",
+        "owner": desired.owner if desired.owner is not None else before.get("owner"),
+        "group": desired.group if desired.group is not None else before.get("group"),
+        "mode": f"{desired.mode:04o}",
+        "key_of": desired.label,
+        "key_fingerprint": desired.key_fingerprint,
+        "sha256": None if desired.content is None else _digest(desired.content),
+    }
+    return Decision(Change("write", desired.label, before, after, _problem(found, desired.path)), key, differs)
+
+
+def decide_removal(
+    found: HostFile, text: str | None, pattern: str, path: str, label: str, client: Registered | None
+) -> Decision:
+    """Remove the file or link, leftovers included. ``client`` is None if it is not known whose the key could be."""
+    _check_path(found, path, create_directory=True)
+    if found.is_absent and not found.leftovers:
+        return Decision(Change("none", label, {}, {}), KeyOwner("no_file"))
+    key = _key_owner(found, text, pattern, client)
+    return Decision(Change("delete", label, _facts(found, key), {}, _problem(found, path)), key)
+
+
+def _key_owner(found: HostFile, text: str | None, pattern: str, client: Registered | None) -> KeyOwner:
+    if text is None:
+        return KeyOwner("unverifiable" if found.kind == "file" else "no_file")
+    if client is None:
+        return KeyOwner("unverifiable")
+    return whose_key(text, pattern, client.key_fingerprint, client.key_owners, client.label)
+
+
+def _unverifiable(key: KeyOwner, text: str | None) -> KeyOwner:
+    """Whose key it is, as far as this is known while the client's own key is masked."""
+    if key.state in ("unknown", "own") or (key.state == "no_key" and may_hold_key(text or "")):
+        return dataclasses.replace(key, state="unverifiable")
+    return key
+
+
+def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
+    """The names of what differs: content alone if there is no file; ``type`` for a symbolic link."""
+    if found.is_absent:
+        return ["content"]
+    is_file = found.kind == "file"
+    checked = {
+        "content": not same,
+        "type": not is_file,
+        "owner": is_file and desired.owner not in (None, found.user, found.uid),
+        "group": is_file and desired.group not in (None, found.group, found.gid),
+        "mode": is_file and found.mode != desired.mode,
+        "leftovers": found.leftovers,
+    }
+    return [name for name, differs in checked.items() if differs]
+
+
+def _facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:
+    leftovers = {"leftovers": True} if found.leftovers else {}
+    if found.is_absent:
+        return leftovers
+    return {
+        **leftovers,
+        "kind": found.kind,
+        "owner": found.user,
+        "group": found.group,
+        "mode": None if found.mode is None else f"{found.mode:04o}",
+        "key_of": key.label if key.label is not None else key.state,
+        "key_fingerprint": key.fingerprint,
+        "sha256": found.digest,
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _check_path(found: HostFile, path: str, *, create_directory: bool) -> None:
+    problems = {
+        "directory": "is a directory. Remove it, or choose another path",
+        "other": "is neither a regular file nor a symbolic link. Choose another path",
+        "hidden": "is in a directory that this user can't enter. Use become",
+    }
+    if not create_directory:
+        problems["no_parent"] = "has no parent directory. Create it, or set create_directory: true"
+    if found.kind in problems:
+        raise InputError(f"{path} {problems[found.kind]}.")
+    if found.kind == "file" and found.mode is None:
+        raise InputError(f"The owner and mode of {path} can't be read: the host needs the stat of GNU or BSD.")
+
+
+def _problem(found: HostFile, path: str) -> InputError | None:
+    if found.writable:
+        return None
+    return InputError(
+        f"{path} can't be written: its directory is read-only, or not writable for this user. "
+        "Use become, or check the file system."
+    )
+
+
+def file_mode(mode: object) -> int:
+    """The permission bits of an option, octal digits or an integer as YAML gives it for ``0600``; else InputError."""
+    if isinstance(mode, str) and _MODE.fullmatch(mode):
+        return int(mode.replace("o", ""), 8)
+    if isinstance(mode, int) and not isinstance(mode, bool):
+        if _is_plausible(mode):
+            return mode
+        raise InputError(
+            f"mode {mode} is an integer, which stands for {mode:#o}. Write octal digits in quotes: mode: '0640'."
+        )
+    raise InputError(f"mode {str(mode)!r} must be octal digits such as '0600'.")
+
+
+def _is_plausible(mode: int) -> bool:
+    """Whether an integer is a plausible mode: 0640 without quotes is one, 640 without quotes is not.
+
+    The owner can read; the group has the same permissions, or the same but for writing, or none; others likewise.
+    """
+    user, group, other = mode >> 6, mode >> 3 & 7, mode & 7
+    return 4 <= user <= 7 and group in (0, user & 5, user) and other in (0, group & 5, group)
+
+
+def _owner(name: str | None, option: str) -> str | None:
+    """A user or group as chown takes it, by name or number; else InputError. An empty one stands for none."""
+    if name and _NOT_AN_OWNER.search(name):
+        raise InputError(f"{option} {name!r} must be a name or a number.")
+    return name or None

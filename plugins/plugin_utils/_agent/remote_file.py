@@ -1,0 +1,401 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One file on a host: the shell commands that read and write it, without Python there, and the parsing of their output.
+
+The commands stick to POSIX sh and to the tools that GNU, BSD and busybox systems share. Each is one line without
+``!`` and without a backslash in front of a quote or a backslash: csh, tcsh and fish, as login shells around
+``/bin/sh -c '...'``, change or refuse those even within single quotes.
+
+Another user may own the directory and react to every name that appears in it. So a command enters the directory once
+and uses relative names; what it writes, it writes in a private directory of its own, and only ``mv`` leaves that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import posixpath
+import re
+import secrets
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Enough for any agent's configuration, and a bound on what a run reads.
+LARGEST_FILE = 65536
+# More names of leftovers are not examined: another user may have made thousands.
+_MOST_LEFTOVERS = 20
+
+_FACTS = "monitor.cloud facts"
+_BEGUN = "monitor.cloud begun"
+_DONE = "monitor.cloud done"
+# Each on a line of its own, because messages of a login shell may surround them.
+_FACTS_LINE = re.compile(rf"^{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?\r?$", re.MULTILINE)
+_STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
+_DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
+
+# What exit codes of the writer and the remover report, from 91 on, by their names in the scripts.
+_PROBLEMS = {
+    "no_input": "the content did not arrive whole. Check the connection and the free space of the file system",
+    "changed": "another user changes its directory at the same time, or may have prepared it. Choose a directory that "
+    "only the user who writes can change",
+    "link": "a parent directory is a symbolic link that another user can change. Give the path without symbolic links",
+    "append_only": "its directory is append-only. Remove that attribute with chattr -a, or choose another path",
+    "no_backup": "the file there can't be backed up: it is larger than 64 KiB, it belongs to another user, or its file "
+    "system has no hard links. Move it away, or set backup: false",
+    "mounted": "it is a mount point in a directory that another user can change. Choose a directory that only the user "
+    "who writes can change",
+}
+_CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
+
+# Lines that continue on the next one.
+_OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
+# The same characters within double quotes for every shell here.
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
+
+
+# no_parent: its directory is missing; hidden: its directory can't be entered.
+Kind = t.Literal["file", "missing", "no_parent", "hidden", "link", "directory", "other"]
+
+
+@dataclasses.dataclass(frozen=True)
+class HostFile:
+    """The facts of a path. ``writable``: whether a file can be created there.
+
+    ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None if the host has no tool
+    for it, or the file can't be read or is larger than :data:`LARGEST_FILE`. Ids are decimal digits. ``leftovers``:
+    whether directories of killed writers are beside it.
+    """
+
+    kind: Kind
+    writable: bool = True
+    uid: str | None = None
+    user: str | None = None
+    gid: str | None = None
+    group: str | None = None
+    mode: int | None = None
+    digest: str | None = None
+    leftovers: bool = False
+    size: int | None = None
+
+    @property
+    def is_absent(self) -> bool:
+        return self.kind in ("missing", "no_parent")
+
+
+def absolute(path: str) -> str:
+    """The path, or InputError unless it names a file from the root on."""
+    if not path.startswith("/") or path.endswith("/") or "\0" in path or posixpath.normpath(path) == "/":
+        raise InputError(f"path {path!r} must be the absolute path of a file.")
+    return path
+
+
+def variable(name: str, text: str) -> str:
+    """A statement that gives a shell variable this value, whatever characters it has."""
+    if _PLAIN.fullmatch(text):
+        return f'{name}="{text}"'
+    data = "".join(
+        chr(byte) if _PLAIN.fullmatch(chr(byte)) else f"\\0{byte:03o}" for byte in text.encode("utf-8", "replace")
+    )
+    # A command substitution cuts newlines off the end.
+    return f'{name}=$(printf %b "{data}x"); {name}=${{{name}%x}}'
+
+
+def _line(script: str) -> str:
+    """A script on a single line, without its comments."""
+    lines = [line.strip() for line in script.splitlines()]
+    parts = [line + (" " if _OPEN.search(line) else "; ") for line in lines if line and not line.startswith("#")]
+    return "".join(parts).removesuffix("; ")
+
+
+# Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO.
+_READ = f"""exec dd if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
+    (for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; kill -9 $w) >/dev/null 2>&1 & k=$! ;
+    wait $w; r=$?; kill $k"""
+
+# Sets $k to what it is, $w to whether a file can be created there, and $l if there are leftovers.
+_KIND = """
+if cd -P "$a/" 2>/dev/null; then
+    k=missing
+    if [ -L "./$n" ]; then k=link
+    elif [ -f "./$n" ]; then k=file
+    elif [ -d "./$n" ]; then k=directory
+    elif [ -e "./$n" ]; then k=other; fi
+    [ -w . ] && w=y
+    {leftovers}
+else
+    k=no_parent
+    [ -d "$a/" ] && k=hidden
+    until [ -z "$a" ] || [ -e "$a" ]; do a=${a%/*}; done
+    [ -d "$a/" ] && [ -w "$a/" ] && w=y
+fi
+"""
+# One process for the facts of the file and of the directory, one for the digest. The file is opened without a deadline
+# only if only its owner and root can put another one there between the test and the opening.
+_DETAILS = """
+s=$(exec stat -c "stat|%s|%u|%U|%g|%G|%a" "./$n" . 2>/dev/null) ||
+    s=$(exec stat -f "stat|%z|%u|%Su|%g|%Sg|%Mp%03Lp" "./$n" . 2>/dev/null)
+printf "%s\\n" "$s"
+z=${s#"stat|"}; z=${z%%"|"*}; d=${s##*"stat|"}; d=${d#*"|"}
+h() { sha256sum || shasum -a 256 || sha256 -q; }
+if [ "${z:-{limit}1}" -le {limit} ]; then
+    exec 2>/dev/null
+    ulimit -t 10
+    if case $d in "0|"*[0145][0145]) :;; *[0145][0145]) [ -O . ];; *) false;; esac; then h < "./$n"
+    else { {read}; } | h; fi
+fi
+"""
+
+
+def facts_command(path: str) -> str:
+    """Print lines for :func:`parse_facts`; changes nothing."""
+    kind = _KIND.replace("{leftovers}", _for_leftovers('[ -k "$f" ] && l="|left"'))
+    details = _DETAILS.replace("{limit}", str(LARGEST_FILE)).replace("{read}", _READ)
+    return _line(f"""{_start(path)}
+        l=""; w=n
+        {kind}
+        echo "{_FACTS}|$k|$w$l"
+        if [ $k = file ]; then
+        {details}
+        fi
+        :""")
+
+
+def parse_facts(output: str) -> HostFile | None:
+    """The facts that :func:`facts_command` printed, or None if the output has none."""
+    line = _FACTS_LINE.search(output)
+    if line is None:
+        return None
+    kind = t.cast("Kind", line["kind"])
+    found = HostFile(kind, line["writable"] == "y", leftovers=line["leftovers"] is not None)
+    if found.kind != "file":
+        return found
+    stat, digest = _STAT_LINE.search(output, line.end()), _DIGEST_LINE.search(output, line.end())
+    found = dataclasses.replace(found, digest=digest[1] if digest else None)
+    if stat is None:
+        return found
+    size, uid, user, gid, group, mode = stat.groups()
+    return dataclasses.replace(found, size=int(size), uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
+
+
+def read_command(path: str) -> str:
+    """Print the start of the file, up to :data:`LARGEST_FILE` bytes; fails if it is not a file."""
+    return _line(f"""{_start(path)}
+        cd -P "$a/" && [ -f "./$n" ] || exit 1
+        {{ {_READ}; }} 2>/dev/null
+        exit $r""")
+
+
+# Enters the directory; $e is its physical path then, unless another user moves things at this very time, and $k is set
+# if this made it. A symbolic link among the parents is followed if only root and the user of the command could have
+# made or changed it: then the walk starts again at the root, and examines each directory ($s).
+_ENTER = """
+# Not the shell's own: bash, ksh and zsh derive it from names, which others may change meanwhile.
+at() { [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$1" ]; }
+for c in chmod date dd env ln ls mkdir mv rm rmdir; do
+    command -v $c >/dev/null || { echo "$c: not found" >&2; exit 1; }
+done
+# Whether only root and this user can change names in it.
+safe() {
+    set -- "$1" $(ls -ldn "$1")
+    case $2:$4 in d????-??-*:0) :;; d????-??-*) [ -O "$1" ];; *) false;; esac
+}
+e=$a; r=; s=; i=0; k=
+until cd -P "$e/" 2>/dev/null && [ "${PWD%/}" = "$e" ]; do r=${e##*/}/$r; e=${e%/*}; done
+while [ -n "$r" ]; do
+    c=${r%%/*}; r=${r#*/}
+    case $c in ""|.) continue;; esac
+    if [ -L "./$c" ]; then
+        [ -n "$s" ] || { cd -P /; e=; r=$a/; s=y; continue; }
+        i=$((i+1))
+        [ $s = y ] && [ $i -le 40 ] && v=$(readlink "./$c") || exit {link}
+        r=$v/$r
+        case $v in /*) cd -P /; e=;; esac
+        continue
+    fi
+    [ -d "./$c" ] || {missing}
+    cd -P "./$c" || exit 1
+    case $c in ..) e=${e%/*};; *) e=$e/$c;; esac
+    [ -z "$s" ] || safe . || s=n
+done
+"""
+
+# Only in a directory that is verified: in another one it would stay.
+_MAKE = """{ at "$(printf %s "${e:-/}")" || exit {changed}; (umask 022; mkdir "./$c") && k=y; } ||
+    [ -d "./$c" ] || exit 1"""
+
+# The content goes into a private directory, which is verified not to be one that others replaced it by.
+_WRITE = """
+{enter}
+# Nothing can be removed from an append-only directory.
+[ -n "$k" ] || v=$(exec lsattr -d . 2>/dev/null)
+[ -n "$k" ] || case ${v%% *} in *a*) exit {append_only};; esac
+{clean}
+t=.$n.writing-$$-{random}
+j=
+q() {
+    # A second signal must not find this half done: the working directory changes.
+    trap "" HUP INT TERM
+    [ "$j" = y ] && rm -f "./$n"*
+    [ -z "$j" ] || cd -P ..
+    rmdir "./$t"; exit $1
+}
+trap "q 1" HUP INT TERM
+mkdir "./$t" || exit 1
+# The sticky bit distinguishes it from other directories of this user.
+cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && chmod 1700 . || q {changed}
+for f in "./$n"*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
+j=y
+f=./$n
+# Byte by byte, so that the number of records is the number of bytes with any dd.
+v=$(exec dd {input}of="$f" bs=1 2>&1) || { echo "$v" >&2; q 1; }
+case $v in {size}+0" "*) :;; *) q {no_input};; esac
+give "$f" || q 1
+x=
+if [ -e /sys/fs/selinux/enforce ]; then
+    x=y
+    if [ -f "../$n" ] && ln "../$n" "$f-"; then
+        [ -L "$f-" ] || { chcon -h --reference="$f-" "$f" && x=; }
+        rm -f "$f-"
+    fi
+fi 2>/dev/null
+{keep}
+# Into a directory: a directory at the path makes it fail, and a link there is replaced.
+mv -f "$f" .. || {
+    # A mount can't be replaced, and no other user can put a link there if only the owner can change the directory.
+    grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null || q 1
+    safe .. || q {mounted}
+    chmod go= "../$n" && dd if="$f" 2>/dev/null > "../$n" && give "../$n" && rm -f "$f"
+} || q 1
+[ -z "$x" ] || { safe .. && restorecon "../$n" 2>/dev/null; }
+trap - HUP INT TERM
+cd -P .. && rmdir "./$t"
+"""
+
+# A copy is kept rather than the file itself: that may have other names, under which it must not change. It is read
+# through a link in the private directory, where no other user can replace it between the test and the opening.
+_KEEP = """
+if [ -L "../$n" ]; then :
+elif [ -f "../$n" ]; then
+    s=$f-
+    # A mounted file has no other link; its name stays where only root and this user can change the directory.
+    ln "../$n" "$s" 2>/dev/null || { safe .. && s=../$n; } || q {no_backup}
+    [ -L "$s" ] && q {changed}
+    b=$n.$(date +%Y-%m-%d@%H:%M:%S)~
+    v=$([ -f "$s" ] && exec dd if="$s" of="./$b" bs={enough} count=1 2>&1) || q {no_backup}
+    # A whole record means that the file is too large.
+    case $v in 0+*) :;; *) q {no_backup};; esac
+    rm -f "$f-"
+    mv -f "./$b" .. || q 1
+fi
+"""
+
+_REMOVE = """
+{enter}
+at "$(printf %s "${e:-/}")" || exit {changed}
+rm -f "./$n" || exit 1
+{clean}
+"""
+
+
+def write_command(
+    path: str, size: int, *, owner: str | None, group: str | None, mode: int, backup: bool, source: str | None = None
+) -> str:
+    """Put standard input, or the file ``source`` of the host, at the path, atomically and private on the way.
+
+    Replace a link rather than follow it. Take only input that arrives whole: a connection that does not pass
+    standard input on must not leave an empty file. Check with :func:`was_written`.
+    """
+    spec = (owner or "") + (f":{group}" if group else "")
+    # In this order: a change of the owner takes setuid away.
+    give = ('chown -h "$o" "$1" && ' if spec else "") + f'chmod {mode:04o} "$1"'
+    values = {
+        "keep": _KEEP.replace("{enough}", str(LARGEST_FILE + 1)) if backup else "",
+        "missing": _MAKE,
+        "random": secrets.token_hex(4),
+        "input": 'if="$m" ' if source else "",
+        "size": str(size),
+    }
+    return _line(f"""
+        echo "{_BEGUN}"
+        {_start(path)}
+        {variable("o", spec)}
+        {variable("m", source or "")}
+        umask 077
+        give() {{ {give}; }}
+        {_filled(_WRITE, values)}
+        echo "{_DONE}" """)
+
+
+def got_no_input(returncode: int, output: str) -> bool:
+    """Whether the writer did nothing because it was not run at all, or did not get the input."""
+    return _BEGUN not in output or returncode == _CODES["no_input"]
+
+
+def remove_command(path: str) -> str:
+    """Remove the file or link, and what writers that were killed left beside it. Check with :func:`was_written`."""
+    return _line(f"""{_start(path)}
+        {_filled(_REMOVE, {"missing": f'{{ echo "{_DONE}"; exit 0; }}'})}
+        echo "{_DONE}" """)
+
+
+def was_written(returncode: int, output: str) -> bool:
+    """Whether a writing or removing command did its work."""
+    return returncode == 0 and _DONE in output
+
+
+def problem(returncode: int) -> str | None:
+    """Why a writing or removing command failed and what to do; None if its tools report that."""
+    return next((text for name, text in _PROBLEMS.items() if _CODES[name] == returncode), None)
+
+
+def _filled(script: str, values: Mapping[str, str]) -> str:
+    for name, text in {"enter": _ENTER, "clean": _CLEAN, **values, **_CODES}.items():
+        script = script.replace(f"{{{name}}}", str(text))
+    return script
+
+
+def _start(path: str) -> str:
+    """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it."""
+    directory, name = posixpath.split(path)
+    # Native zsh splits no words, and takes a pattern without a match for an error.
+    return f"""
+        [ -z "$ZSH_VERSION" ] || emulate sh
+        LC_ALL=C; export LC_ALL
+        {variable("a", directory.rstrip("/"))}
+        {variable("n", name)}"""
+
+
+def _for_leftovers(action: str) -> str:
+    """Do the action with each directory, ``$f``, of a writer that was killed.
+
+    A directory whose writer still runs belongs to another run. After two days the process number counts as reused.
+    Without such a directory this starts no process.
+    """
+    return f"""
+    i=0
+    for f in ".$n.writing-"[0-9]*-????????; do
+        i=$((i+1)); [ $i -le {_MOST_LEFTOVERS} ] || break
+        [ -L "$f" ] && continue
+        [ -d "$f" ] && [ -O "$f" ] || continue
+        p=${{f##*.writing-}}; p=${{p%-*}}
+        case $p in *[-._a-zA-Z]*) continue;; esac
+        if kill -0 "$p" 2>/dev/null || [ -d "/proc/$p" ]; then
+            p=$(find "./$f" -prune -mtime +1)
+            [ -n "$p" ] || continue
+        fi
+        {action}
+    done"""
+
+
+# Verified as the private directory itself: others may have replaced it by a link. It is empty if its writer was
+# killed before it set the sticky bit.
+_CLEAN = _for_leftovers("""(
+    cd -P "./$f" && at "$e/$f" && [ -O . ] &&
+    case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"*;; esac
+    )
+    rmdir "./$f" 2>/dev/null""")

@@ -1,0 +1,127 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The steps of the role that agent_config runs itself, because they would be shown as skipped tasks.
+
+Core shows a header for every task of a role, skipped, included or ``meta``, so a step that few runs need is an action
+that this one runs: the installation of the agent, and the registration of a single host.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.template import trust_as_template
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import run_action
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
+
+    Result = dict[str, t.Any]
+    Variables = dict[str, t.Any]
+
+# A variable of the role's own task: others may use its registration too.
+_IN_ROLE = "monitor_agent_in_role"
+_REGISTRATION = "monitor_agent_registration"
+_STATES_DIFFER = (
+    "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
+)
+_RESTART = " The configuration was changed, and the agent was not restarted: restart it."
+_CONNECTION = [{"group/monitor.cloud.monitor_agent": trust_as_template("{{ monitor_agent_connection }}")}]
+
+
+def configure(action: HostAction, act: t.Callable[[Variables], Result], variables: Variables) -> Result:
+    """Run ``act``, which configures the host, with the steps before and after it that the role's variables ask for.
+
+    A step that fails raises TaskFailure with the result of the steps before it.
+    """
+    if not action._task.vars.get(_IN_ROLE):
+        return act(variables)
+    steps: dict[str, Result] = {}
+    result: Result = {"changed": False}
+    try:
+        # A condition on the role that leaves out the first host of a batch leaves out the registration of all.
+        by_itself, state = bool(variables.get(_REGISTRATION, {}).get("skipped")), action.arguments.get("state")
+        if by_itself:
+            _check_label(action, variables)
+        elif state == "absent":
+            raise InputError(_STATES_DIFFER)
+        if by_itself and state == "present" and not action.on_windows:
+            absolute(action.arguments["path"])
+            variables[_REGISTRATION] = steps["registration"] = _call_service(action, variables, state)
+        result = act(variables)
+        if state == "present":
+            _install(action, variables, steps)
+        if by_itself and state == "absent":
+            steps["removal"] = _call_service(action, variables, state)
+    except (AnsibleActionFail, MonitorError) as error:
+        details = error.details if isinstance(error, TaskFailure) else {}
+        # Core does not notify handlers for a task that failed.
+        service = result["changed"] and action._templar.template(variables["monitor_agent_service"])
+        restart = _RESTART if service and not action._task.check_mode else ""
+        raise TaskFailure(f"{error}{restart}", _joined({**details, **result}, steps)) from None
+    return _joined(result, steps)
+
+
+def _joined(result: Result, steps: Mapping[str, Result]) -> Result:
+    """The result with whether each step changed something: no more than this, for that of a registration holds keys."""
+    warnings = [warning for step in steps.values() for warning in step.get("warnings") or ()]
+    changed = {name: bool(step.get("changed")) for name, step in steps.items()}
+    shown: Result = {name: {"changed": value} for name, value in changed.items()}
+    joined = {**result, **shown, "changed": bool(result.get("changed")) or any(changed.values())}
+    return {**joined, "warnings": warnings} if warnings else joined
+
+
+def _check_label(action: HostAction, variables: Variables) -> None:
+    """InputError if other hosts have the label, or would have it if they saw the variables of this one."""
+    host, hostvars = variables["inventory_hostname"], variables["hostvars"]
+    labels = labels_of_hosts([host], list(hostvars), lambda name: hostvars[name].get("monitor_agent_label"))
+    if action.host_label({"label": None}, variables) != labels[host]:
+        raise InputError(
+            "monitor_agent_label is set in the play or at the role, where those of other hosts are not seen. Nothing "
+            "was done. Set it in the inventory."
+        )
+
+
+def _install(action: HostAction, variables: Variables, steps: dict[str, Result]) -> None:
+    """Install the packages and run the installer, if there are any."""
+    names = ("packages", "install_command", "install_creates")
+    given = (variables[f"monitor_agent_{name}"] for name in names)
+    # Most runs have none of them.
+    packages, command, creates = (value and action._templar.template(value) for value in given)
+    calls: dict[str, tuple[str, dict[str, t.Any]]] = {}
+    if packages:
+        calls["packages"] = ("ansible.builtin.package", {"name": packages, "state": "present"})
+    if command:
+        arguments = {"command": command, "creates": creates, "registration": [_REGISTRATION]}
+        calls["installer"] = ("monitor.cloud.agent_install", arguments)
+    for step, (name, arguments) in calls.items():
+        steps[step] = run_action(action, name, arguments, variables)
+        if steps[step].get("failed"):
+            raise TaskFailure(str(steps[step].get("msg")), steps[step])
+
+
+def _call_service(action: HostAction, variables: Variables, state: str) -> Result:
+    """Register this host, or remove its client, as the role's tasks do for all hosts of a batch."""
+    label = action.host_label({"label": None}, variables)
+    present = state == "present"
+    arguments = {"labels": [label], "state": state, "include_keys": present, "allow_failures": present}
+    result = run_action(
+        action,
+        "monitor.cloud.monitor_clients",
+        arguments,
+        dict(variables),
+        task_vars={"ansible_connection": "local"},
+        module_defaults=_CONNECTION,
+    )
+    if result.get("failed"):
+        raise InputError(str(result.get("msg")))
+    return result

@@ -1,0 +1,286 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The findings of an audit: the states of hosts, renamed hosts, clients without a host, and the account. Pure.
+
+Works on what two tasks registered: monitor_clients in check mode for the account, agent_config in check mode for each
+host. Handles fingerprints of keys, never a key.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import re
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+    MAX_LENGTH,
+    MIN_LENGTH,
+    listed,
+    matching,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import smallest_tier
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SCHEMA_VERSION = 1
+# The worst first: the state of a host is the first of those that apply.
+State = t.Literal[
+    "unreachable",
+    "foreign_key",
+    "unknown_key",
+    "shared_key",
+    "not_registered",
+    "not_configured",
+    "unverifiable",
+    "outdated",
+    "wrong_permissions",
+    "ok",
+]
+STATES: tuple[State, ...] = t.get_args(State)
+# What `adopt` does for a host: its client gets the label of the host; a conflict prevents that; the owner of its key is
+# unknown; or its key is its own, or of no client.
+Adoption = t.Literal["adopt", "conflict", "unknown", "nothing"]
+_DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
+_LONGEST_REASON = 300
+_MOST_NAMES = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    """A host and what agent_config registered for it; ``result`` is None for a host without a result."""
+
+    host: str
+    label: str
+    result: Mapping[str, t.Any] | None
+
+    @property
+    def facts(self) -> Mapping[str, t.Any]:
+        """The result of a host that was reached, else nothing."""
+        return self.result if self.result is not None and not self.result.get("unreachable") else {}
+
+    @property
+    def fingerprint(self) -> str:
+        return self.facts.get("key_fingerprint") or ""
+
+    @property
+    def owner(self) -> str:
+        """The label of the client whose key the host carries."""
+        return str(self.facts.get("owner_label"))
+
+    @property
+    def reason(self) -> str:
+        """Why there are no facts, on one line of bounded length."""
+        message = " ".join(str((self.result or {}).get("msg") or "no reason given").split())
+        text = printable(message.removeprefix("Task failed: "), "\ufffd")
+        return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+
+
+@dataclasses.dataclass(frozen=True)
+class Account:
+    """The account as monitor_clients in check mode describes it.
+
+    ``clients`` are those of the hosts, by label, predicted ones with the id None; ``labels`` are those of all existing
+    clients. ``plan`` is None if it cannot be read, for the reason ``plan_problem``; ``{}`` is the free plan.
+    """
+
+    clients: Mapping[str, Mapping[str, t.Any]]
+    labels: frozenset[str]
+    key_owners: Mapping[str, str]
+    plan: Mapping[str, t.Any] | None = None
+    plan_problem: str | None = None
+    tiers: Sequence[dict[str, t.Any]] = ()
+
+    @functools.cached_property
+    def masked(self) -> int:
+        """The number of clients whose keys cannot be read."""
+        return len(self.labels - set(self.key_owners.values()))
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """The result of the audit for a host. ``shared_with`` names the other hosts that carry the same key."""
+
+    host: str
+    label: str
+    states: tuple[State, ...]
+    owner_label: str | None
+    shared_with: tuple[str, ...]
+    detail: str
+    adoption: Adoption
+    adoption_detail: str
+
+    @property
+    def state(self) -> State:
+        return self.states[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """An audit. Hosts come worst first, orphans are labels of clients that no host of the inventory has."""
+
+    generated_at: str
+    hosts: tuple[Finding, ...]
+    orphans: tuple[str, ...]
+    account: dict[str, t.Any]
+
+    @property
+    def counts(self) -> dict[State, int]:
+        """Hosts by state, the worst state first; states of no host are left out."""
+        counted = collections.Counter(finding.state for finding in self.hosts)
+        return {state: counted[state] for state in STATES if counted[state]}
+
+    def summary(self, *left_out: State) -> str:
+        """The counts as text, without states that are left out."""
+        return ", ".join(f"{count} {state}" for state, count in self.counts.items() if state not in left_out)
+
+    @property
+    def renames(self) -> dict[str, str]:
+        """Old label → new label, of the clients that renamed hosts can keep."""
+        return {str(one.owner_label): one.label for one in self.hosts if one.adoption == "adopt"}
+
+    @property
+    def drift(self) -> bool:
+        return bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
+
+
+def audit(
+    inspections: Sequence[Inspection],
+    account: Account,
+    labels: Mapping[str, str],
+    *,
+    generated_at: str,
+    orphan_pattern: str = ".*",
+) -> Report:
+    """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory."""
+    fleet = _Fleet(inspections, account, labels)
+    findings = sorted(map(fleet.finding, inspections), key=lambda one: (STATES.index(one.state), natural(one.host)))
+    orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
+    missing = sum("not_registered" in finding.states for finding in findings)
+    return Report(generated_at, tuple(findings), tuple(orphans), account_facts(account, missing))
+
+
+class _Fleet:
+    """The inspected hosts, the account and the inventory, which determine the finding of each host."""
+
+    def __init__(self, inspections: Sequence[Inspection], account: Account, labels: Mapping[str, str]) -> None:
+        self.account = account
+        self.host_of = {label: host for host, label in labels.items()}
+        self._carriers: dict[str, list[str]] = collections.defaultdict(list)
+        for one in sorted((one for one in inspections if one.fingerprint), key=lambda one: natural(one.host)):
+            self._carriers[one.fingerprint].append(one.host)
+
+    def finding(self, one: Inspection) -> Finding:
+        shared = tuple(host for host in self._carriers.get(one.fingerprint, ()) if host != one.host)
+        sentences = self._file_states(one)
+        if one.label not in self.account.labels:
+            sentences["not_registered"] = f"The account has no client {one.label!r}."
+        if shared:
+            sentences["shared_key"] = f"The same key is on {listed(shared, _MOST_NAMES, str)}."
+        states = tuple(state for state in STATES if state in sentences)
+        detail = " ".join(sentences[state] for state in states)
+        owner = one.facts.get("owner_label")
+        return Finding(one.host, one.label, states or ("ok",), owner, shared, detail, *self._adoption(one, shared))
+
+    def _adoption(self, one: Inspection, shared: Sequence[str]) -> tuple[Adoption, str]:
+        """Whether a host can keep the client whose key it carries, under its own label, and a sentence about it."""
+        key = one.facts.get("key_owner")
+        if key == "other":
+            if conflict := self._adoption_conflict(one, shared):
+                return "conflict", conflict
+            return "adopt", f"Client {one.owner!r} gets the label {one.label!r}."
+        if key is None:
+            reason = "not inspected" if one.result is None else one.reason
+            return "unknown", f"The owner of its key is unknown: {reason}"
+        if key == "unverifiable" or (key == "unknown" and self.account.masked):
+            return "unknown", "The owner of its key is unknown: keys are masked."
+        sentences = {"own": "Carries its own key.", "unknown": "Carries a key of no client of the account."}
+        return "nothing", sentences.get(key, "Carries no key.")
+
+    def _adoption_conflict(self, one: Inspection, shared: Sequence[str]) -> str:
+        """Why a host cannot keep the client whose key it carries; empty if it can."""
+        if shared:
+            return f"Carries the key of client {one.owner!r}, and so does {listed(shared, _MOST_NAMES, str)}."
+        if one.owner in self.host_of:
+            return f"Carries the key of client {one.owner!r}, which is that of host {self.host_of[one.owner]}."
+        if one.label in self.account.labels:
+            return f"Carries the key of client {one.owner!r}, but another client has the label {one.label!r}."
+        if not MIN_LENGTH <= len(one.label) <= MAX_LENGTH:
+            return f"The label {one.label!r} is not valid."
+        return ""
+
+    def _file_states(self, one: Inspection) -> dict[State, str]:
+        """State → sentence, for what a host's file shows."""
+        if one.result is None:
+            return {"unreachable": "Not inspected: it had failed, or could not be reached, earlier in the play."}
+        if one.result.get("unreachable"):
+            return {"unreachable": f"Could not be reached: {one.reason}"}
+        if one.facts.get("key_owner") is None:
+            return {"unverifiable": f"Could not be inspected: {one.reason}"}
+        sentences = self._key_states(one)
+        differs = one.facts.get("differs") or ()
+        if one.facts["key_owner"] == "own" and "type" in differs:
+            sentences["outdated"] = "The right key, but in a symbolic link instead of a file."
+        elif one.facts["key_owner"] == "own" and "content" in differs:
+            sentences["outdated"] = "The right key, but other text."
+        permissions = [name for name in ("owner", "group", "mode") if name in differs]
+        if permissions:
+            sentences["wrong_permissions"] = f"Not as expected: {' and '.join(permissions)} of the file."
+        return sentences
+
+    def _key_states(self, one: Inspection) -> dict[State, str]:
+        """State → sentence, for the key in a host's file."""
+        key, masked = one.facts["key_owner"], self.account.masked
+        if key == "own":
+            return {}
+        if key == "other":
+            host = self.host_of.get(one.owner)
+            whose = "which no host of the inventory has" if host is None else f"the client of host {host}"
+            return {"foreign_key": f"Carries the key of {one.owner!r}, {whose}."}
+        if key in ("no_file", "no_key"):
+            missing = "configuration" if key == "no_file" else "key in the configuration"
+            return {"not_configured": f"There is no {missing}."}
+        if key == "unknown" and not masked:
+            return {"unknown_key": "Carries a key of no client of the account."}
+        if key == "unknown":
+            return {"unverifiable": f"Carries a key that none of the readable clients has; {masked} are masked."}
+        if self.account.clients.get(one.label, {}).get("keys_masked"):
+            return {"unverifiable": "The service masks the client's key: comparing needs read-write access."}
+        if masked and one.fingerprint:
+            return {"unverifiable": "The service masks keys: comparing needs read-write access."}
+        return {"unverifiable": "The configuration can't be read as this user."}
+
+
+def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
+    """The account for the report. ``missing`` is the number of hosts in the audit without a client."""
+    plan, used = account.plan or {}, len(account.labels)
+    included = plan.get("clients_included")
+    known = account.plan is not None
+    return {
+        "clients_used": used,
+        "clients_missing": missing,
+        "clients_masked": account.masked,
+        "plan": plan.get("id"),
+        "free": not plan if known else None,
+        "clients_included": included,
+        "price": plan.get("price"),
+        "next_tier": _next_tier(account.tiers, max(used + missing, (included or 0) + 1)) if known else None,
+        "problem": account.plan_problem,
+    }
+
+
+def _next_tier(tiers: Sequence[dict[str, t.Any]], clients: int) -> dict[str, t.Any] | None:
+    tier = smallest_tier(tiers, clients)
+    return tier and {name: tier.get(name) for name in ("id", "label", "clients_included", "price")}
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """A key that sorts web-2 before web-10."""
+    # By length first: Python converts at most 4,300 digits to a number.
+    digits = [(part, part.lstrip("0")) for part in _DIGITS_OR_TEXT.findall(name)]
+    return [(0, len(number), number) if part[0] in "0123456789" else (1, 0, part) for part, number in digits]

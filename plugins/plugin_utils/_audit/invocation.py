@@ -1,0 +1,122 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The options of the running command, for the commands that a report proposes. No secret is among them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ansible.parsing.dataloader import DataLoader
+    from ansible.playbook.task import Task
+
+# Options of the command line, by the name in core's parser.
+_OPTIONS = {
+    "become_ask_pass": "--ask-become-pass",
+    "ask_pass": "--ask-pass",
+    "ask_vault_pass": "--ask-vault-pass",
+    "become_password_file": "--become-password-file",
+    "connection_password_file": "--connection-password-file",
+    "timeout": "--timeout",
+    "vault_ids": "--vault-id",
+    "vault_password_files": "--vault-password-file",
+}
+# Those that can hold the password of a gateway.
+_WITHHELD = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
+# Other variables are the user's own and can hold anything.
+_KNOWN_NAME = re.compile(r"(monitor_agent|ansible)_|(target|labels|prune_pattern|prune_limit|retire_limit)\Z")
+_SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
+_URL_WITH_USER = re.compile(r"://[^/\s]*@")
+_PLAIN_VALUE = re.compile(r"[\w./:@,+-]+", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True)
+class Invocation:
+    """How a command was started.
+
+    ``extra_vars`` are files, as ``@file``, and variables, in the order in which they count; ``withheld`` names those,
+    and options, that are not repeated because they may be secret. ``service`` are the modules' connection options.
+    ``lists`` is the path of a report without its suffix, beside which lists of hosts can be written, or empty.
+    """
+
+    inventory: Sequence[str] = ()
+    options: Sequence[str] = ()
+    extra_vars: Sequence[str | Mapping[str, t.Any]] = ()
+    withheld: Sequence[str] = ()
+    service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    lists: str = ""
+
+
+def inventory_options(sources: Iterable[str]) -> list[str]:
+    """The options that name the inventory."""
+    return [part for source in sources for part in ("-i", short_path(source))]
+
+
+def short_path(path: str) -> str:
+    """A path, or an inventory source, as one would type it in the current directory."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
+    return path if relative.startswith(os.pardir) else relative
+
+
+def task_options(task: Task) -> list[str]:
+    """How to reach hosts and what opens vaults, from the command line and from the task's play, as options."""
+    options = ["--become"] if task.become else []
+    for option, value in _core.connection_options(task).items():
+        options += [option, short_path(value) if option == "--private-key" else value]
+    for name, option in _OPTIONS.items():
+        given = _core.command_line().get(name) or ()
+        for one in given if isinstance(given, (list, tuple)) else [given]:
+            options += [option] if one is True else [option, str(one)]
+    return options
+
+
+def extra_vars(loader: DataLoader, secrets: t.Collection[str]) -> tuple[list[str | dict[str, t.Any]], list[str]]:
+    """Extra variables of the command line in their order, and names of those and of options that may be secret."""
+    given = _core.command_line()
+    repeated: list[str | dict[str, t.Any]] = []
+    withheld = [f"--{name.replace('_', '-')}" for name in _WITHHELD if given.get(name)]
+    for option in filter(None, given.get("extra_vars") or ()):
+        if option.startswith("@"):
+            repeated.append(option)
+            continue
+        shown = {}
+        for name, value in _core.variables_in(option, loader).items():
+            if _KNOWN_NAME.match(str(name)) and not _may_be_secret(str(name), value, secrets):
+                shown[str(name)] = value
+            else:
+                withheld.append(str(name))
+        repeated.append(shown)
+    return repeated, withheld
+
+
+def as_options(variables: Mapping[str, t.Any]) -> list[str]:
+    """Variables as options of a command line."""
+    plain, others = [], {}
+    for name, value in variables.items():
+        if isinstance(value, str) and _PLAIN_VALUE.fullmatch(value):
+            plain += ["-e", f"{name}={value}"]
+        else:
+            others[name] = value
+    return [*plain, "-e", json.dumps(others)] if others else plain
+
+
+def _may_be_secret(name: str, value: t.Any, secrets: t.Collection[str]) -> bool:
+    if isinstance(value, dict):
+        return any(_may_be_secret(f"{name} {inner}", of_it, secrets) for inner, of_it in value.items())
+    if isinstance(value, list):
+        return any(_may_be_secret(name, item, secrets) for item in value)
+    text = str(value)
+    # Vaulted values have other types than these.
+    unknown = value is not None and not isinstance(value, (str, int, float))
+    suspect = _SECRET_NAME.search(name) or _URL_WITH_USER.search(text)
+    return unknown or bool(suspect) or any(secret in text for secret in secrets)

@@ -1,0 +1,202 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The steps that resolve the findings of an audit, each with a command that does only this. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shlex
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import State, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import as_options
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
+
+# What a step is about. renamed: hosts that can keep the client whose key they carry; clones: hosts that share a key of
+# unknown owner.
+Kind = State | t.Literal["renamed", "clones", "orphans", "plan"]
+Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
+
+
+# Title, text and playbook of each kind, the worst first; None is a ping, for hosts that no playbook can reach.
+_REMEDIES: dict[Kind, tuple[str, str, Playbook | None]] = {
+    "unreachable": ("Could not be reached", "Find out why Ansible can't reach them, then audit again.", None),
+    "foreign_key": (
+        "Report as another host",
+        "They carry the key of another client, so two machines' data is mixed: clones. Give each its own key.",
+        "rollout",
+    ),
+    "renamed": (
+        "Report under a label that no host has",
+        "They carry the key of a client that belongs to no host of the inventory, and have none of their own: renamed "
+        "machines. Keep the client with its history, under the host's label.",
+        "adopt",
+    ),
+    "unknown_key": (
+        "Carry an unknown key",
+        "Their key belongs to no client of this account. Give them the key of their own client.",
+        "rollout",
+    ),
+    "shared_key": (
+        "Their key is on other hosts too",
+        "The others report under their name. Give the others keys of their own.",
+        "rollout",
+    ),
+    "clones": (
+        "Carry the same key",
+        "Clones: their data is mixed. The owner of the key is unknown while keys are masked: audit again with a token "
+        "that has read-write access, then give each its own key.",
+        "audit",
+    ),
+    "not_registered": ("Not registered", "The account has no client for them. Register and configure them.", "rollout"),
+    "not_configured": ("Not configured", "Their client exists, but the host has no key. Configure them.", "rollout"),
+    "unverifiable": (
+        "Can't be verified",
+        "Audit again with a token that has read-write access, as a user who may read the configuration (--become).",
+        "audit",
+    ),
+    "outdated": (
+        "Outdated configuration",
+        "The key is right, but the rest of the file differs from the template.",
+        "rollout",
+    ),
+    "wrong_permissions": (
+        "Wrong permissions",
+        "Owner, group or mode of the configuration is not as expected.",
+        "rollout",
+    ),
+}
+# A longer list of hosts goes to a file, if a report is written.
+_LONGEST_LIST = 80
+# monitor_clients refuses to delete more, unless prune_limit is set.
+_PRUNE_LIMIT = 10
+_PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+_PLAIN_PATH = re.compile(r"[\w./+-]*", re.ASCII)
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]")
+# The hosts and labels of a run: each command has its own.
+_CHOICE = {"target", "labels", "prune_pattern", "prune_limit"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """Something to do. ``command`` is a list of arguments; ``hosts_file`` path and text of a file that it reads."""
+
+    kind: Kind
+    title: str
+    text: str
+    names: tuple[str, ...]
+    command: tuple[str, ...]
+    hosts_file: tuple[str, str] | None = None
+
+    @property
+    def shell(self) -> str:
+        return shlex.join(self.command)
+
+
+def steps(report: Report, run: Invocation) -> list[Step]:
+    """What to do, the worst first, with the options of the run that found it."""
+    groups: dict[Kind, list[Finding]] = {}
+    for finding in report.hosts:
+        groups.setdefault(_kind_of(finding), []).append(finding)
+    found = [_host_step(kind, groups[kind], run) for kind in _REMEDIES if kind in groups]
+    return [*found, *_orphan_step(report, run), *_plan_step(report, run)]
+
+
+def _kind_of(finding: Finding) -> Kind:
+    if finding.state == "shared_key" and "unverifiable" in finding.states:
+        return "clones"
+    return "renamed" if finding.adoption == "adopt" else finding.state
+
+
+def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
+    title, text, playbook = _REMEDIES[kind]
+    hosts = [finding.host for finding in findings]
+    others = {other for finding in findings for other in finding.shared_with} if kind == "shared_key" else set()
+    # Hosts with the right key keep it; if none is known to have it, all get their own.
+    patterns = [_pattern(host) for host in sorted(others.difference(hosts), key=natural) or hosts]
+    target, hosts_file = ",".join(patterns), None
+    if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
+        hosts_file = (f"{run.lists}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
+    limit = ["--limit", f"@{hosts_file[0]}"] if hosts_file else []
+    if playbook is None:
+        choice = ["all", *limit] if limit else [target]
+        ping = [*choice, "-m", "ansible.builtin.ping"]
+        command = ["ansible", *run.inventory, *run.options, *ping, *_variables(run)]
+    else:
+        command = [*_playbook(playbook, run), *(limit or as_options({"target": target}))]
+    return Step(kind, title, text + _withheld(run), tuple(hosts), tuple(command), hosts_file)
+
+
+def _playbook(name: Playbook, run: Invocation) -> list[str]:
+    return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *_variables(run, name)]
+
+
+def _variables(run: Invocation, playbook: Playbook | None = None) -> list[str]:
+    """The extra variables of the run. Those of its reports are only for the playbook that writes reports."""
+    options = []
+    for given in run.extra_vars:
+        if isinstance(given, str):
+            options += ["-e", given]
+            continue
+        kept = {name: value for name, value in given.items() if name not in _CHOICE}
+        if playbook != "audit":
+            kept = {name: value for name, value in kept.items() if not name.startswith("monitor_agent_audit_")}
+        options += as_options(kept)
+    return options
+
+
+def _withheld(run: Invocation) -> str:
+    names = ", ".join(sorted(set(run.withheld)))
+    return f" Add these again; they are not shown, because they can be secret: {names}." if names else ""
+
+
+def _pattern(host: str) -> str:
+    """A pattern for one host. A plain name means the host even if a group has the same."""
+    return host if _PLAIN_NAME.fullmatch(host) else f"~{_escaped(host)}\\Z"
+
+
+def _escaped(text: str) -> str:
+    """A regular expression for a text, of characters that mean nothing in patterns, to templates or to shells."""
+    return _NOT_PLAIN.sub(
+        lambda found: f"\\U{ord(found[0]):08x}" if ord(found[0]) > 255 else f"\\x{ord(found[0]):02x}", text
+    )
+
+
+def _orphan_step(report: Report, run: Invocation) -> list[Step]:
+    # The client whose key a host carries is left to adopt, or to rollout first.
+    carried = {finding.owner_label for finding in report.hosts}
+    labels = [label for label in report.orphans if label not in carried]
+    if not labels:
+        return []
+    variables: dict[str, t.Any] = {"prune_pattern": "|".join(map(_escaped, labels))}
+    if len(labels) > _PRUNE_LIMIT:
+        variables["prune_limit"] = len(labels)
+    text = (
+        "Clients of hosts that are gone, or of other users of this account. The command shows what would be "
+        "deleted, with all data of these clients. Run it without --check to delete them."
+    )
+    command = [*_playbook("prune", run), "--check", "-e", json.dumps(variables)]
+    return [Step("orphans", "Clients without a host", text + _withheld(run), tuple(labels), tuple(command))]
+
+
+def _plan_step(report: Report, run: Invocation) -> list[Step]:
+    account = report.account
+    included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
+    if included is None or needed <= included:
+        return []
+    text = f"The plan includes {included} clients, and {needed} are needed. Switch to a larger one, or prune first."
+    arguments = {"min_clients": needed, **run.service}
+    if arguments.pop("api_token", None):
+        text += " The command reads the token from the environment variable MONITOR_API_TOKEN."
+    given = json.dumps(arguments) if len(arguments) > 1 else f"min_clients={needed}"
+    command = ("ansible", "localhost", "-m", "monitor.cloud.monitor_plan", "-a", given)
+    return [Step("plan", "The plan is too small", text, (), command)]

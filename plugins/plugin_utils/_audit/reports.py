@@ -1,0 +1,152 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An audit as JSON, whose schema is docs/audit.schema.json, as JUnit XML, and as one HTML page.
+
+The page needs no network and no other file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import pathlib
+import re
+import typing as t
+from xml.etree import ElementTree
+
+import jinja2
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import account_sentence, price
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
+
+_HOST_FIELDS = ("host", "label", "state", "states", "owner_label", "shared_with", "detail")
+# XML 1.0, section 2.2: other characters cannot be written, not even escaped.
+_NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# The least width in a bar of 1,000 units, so that a single host among thousands is visible.
+_NARROWEST = 6
+# Its class, title, left edge and width.
+_Rectangle = tuple[str, str, float, float]
+_HERE = pathlib.Path(__file__).parent
+
+
+def document(report: Report) -> dict[str, t.Any]:
+    """The report as plain data."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "generated_at": report.generated_at,
+        "hosts": [{name: _plain(getattr(finding, name)) for name in _HOST_FIELDS} for finding in report.hosts],
+        "orphans": list(report.orphans),
+        "account": report.account,
+    }
+
+
+def _plain(value: t.Any) -> t.Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def as_json(report: Report) -> str:
+    """The report as a JSON document."""
+    return json.dumps(document(report), indent=2) + "\n"
+
+
+def as_junit(report: Report) -> str:
+    """A test case per host: an error if it could not be reached, a failure in any other state than ok."""
+    errors = report.counts.get("unreachable", 0)
+    failures = len(report.hosts) - report.counts.get("ok", 0) - errors
+    counts = {"tests": len(report.hosts), "failures": failures, "errors": errors, "skipped": 0}
+    about = {"name": "monitor.cloud audit", **{name: str(count) for name, count in counts.items()}, "time": "0"}
+    root = ElementTree.Element("testsuites", about)
+    suite = ElementTree.SubElement(root, "testsuite", {**about, "timestamp": report.generated_at.removesuffix("Z")})
+    properties = ElementTree.SubElement(suite, "properties")
+    for label in report.orphans:
+        ElementTree.SubElement(properties, "property", name="orphan", value=_xml(label))
+    for finding in report.hosts:
+        _case(suite, finding)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _case(suite: ElementTree.Element, finding: Finding) -> None:
+    about = {"classname": "monitor.cloud.audit", "name": _xml(finding.host), "time": "0"}
+    case = ElementTree.SubElement(suite, "testcase", about)
+    if finding.state == "ok":
+        return
+    kind = "error" if finding.state == "unreachable" else "failure"
+    problem = ElementTree.SubElement(case, kind, type=finding.state, message=_xml(finding.detail))
+    problem.text = f"States: {', '.join(finding.states)}. Label: {_xml(finding.label)}."
+
+
+def _xml(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", text)
+
+
+def as_html(report: Report, steps: Sequence[Step]) -> str:
+    """The page. The template escapes all values that come from hosts and from the service."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        steps=steps,
+        headline=_headline(report),
+        coverage=_bar([(state, state, count) for state, count in report.counts.items()]),
+        use=_use(report.account),
+        plan=account_sentence(report.account),
+        price=price,
+        style=style,
+        script=script,
+        hashes={"style": _hash(style), "script": _hash(script)},
+    )
+
+
+def _headline(report: Report) -> str:
+    total = len(report.hosts)
+    drift = total - report.counts.get("ok", 0)
+    verb = "needs" if drift == 1 else "need"
+    return f"{drift} of {total} hosts {verb} attention" if drift else f"All {total} hosts are ok"
+
+
+def _hash(text: str) -> str:
+    """The hash by which the Content-Security-Policy allows one script and one style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _use(account: dict[str, t.Any]) -> list[_Rectangle]:
+    """The clients that the plan includes, and those that are used and needed, as a bar; empty if there is no limit."""
+    used, missing, included = account["clients_used"], account["clients_missing"], account["clients_included"]
+    if included is None:
+        return []
+    parts = [
+        ("ok", "used", min(used, included)),
+        ("foreign_key", "used beyond what is included", used - included),
+        ("not_registered", "needed by hosts that are not registered", missing),
+    ]
+    return _bar(parts, included)
+
+
+def _bar(parts: Iterable[tuple[str, str, int]], whole: int = 0) -> list[_Rectangle]:
+    """Parts of a whole, by class, title and count, as a bar of rectangles that are wide enough to be seen."""
+    present = [part for part in parts if part[2] > 0]
+    total = max(whole, sum(count for _class, _title, count in present))
+    widths = [max(_NARROWEST, 1000 * count / total) for _class, _title, count in present]
+    scale = min(1.0, 1000 / sum(widths, start=1e-9))
+    lefts = itertools.accumulate(widths, initial=0.0)
+    return [
+        (kind, f"{title}: {count}", left * scale, width * scale)
+        for (kind, title, count), left, width in zip(present, lefts, widths, strict=False)
+    ]

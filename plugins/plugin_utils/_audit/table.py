@@ -1,0 +1,130 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An audit as a table of at most 100 columns. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+import textwrap
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
+
+WIDTH = 100
+_WIDEST_NAME = 30
+# What a line of a command holds besides the argument: an indentation, an option and the continuation sign.
+_INDENT = 12
+# In a larger fleet, hosts without drift are only counted; of many findings the worst are shown.
+_ALL_SHOWN = 50
+_MOST_FINDINGS = 200
+# The replacement of a character that could control a terminal: names come from hosts and from the service.
+_REPLACED = "\ufffd"
+
+
+def table(report: Report, steps: Sequence[Step]) -> str:
+    """The report for a terminal, as text that ends without a line break."""
+    total = f"Hosts: {len(report.hosts)} ({report.summary()})." if report.hosts else "Hosts: none."
+    lines = [*_hosts(report), "", *_wrapped(total)]
+    if report.orphans:
+        labels = listed(sorted(report.orphans, key=natural), form=str)
+        lines += _wrapped(f"Clients without a host: {len(report.orphans)} ({labels}).")
+    lines += _wrapped(account_sentence(report.account))
+    if steps:
+        lines += ["", "What to do:"]
+    for step in steps:
+        count = f" ({len(step.names)})" if step.names else ""
+        lines += ["", *_wrapped(f"{step.title}{count}. {step.text}", indent="  "), *_command(step.command)]
+    return "\n".join(printable(line, _REPLACED) for line in lines)
+
+
+def rows(header: Sequence[str], entries: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of printable text; the last one takes the rest of the line, and long entries go over several lines."""
+    names = [min(max(map(len, column)), _WIDEST_NAME) for column in zip(header, *entries, strict=True)][:-1]
+    widths = [*names, WIDTH - sum(names) - 2 * len(names)]
+    lines = []
+    for entry in (header, *entries):
+        cells = [
+            textwrap.wrap(printable(cell, _REPLACED), size, break_on_hyphens=False) or [""]
+            for cell, size in zip(entry, widths, strict=True)
+        ]
+        for parts in itertools.zip_longest(*cells, fillvalue=""):
+            lines.append("  ".join(part.ljust(size) for part, size in zip(parts, widths, strict=True)).rstrip())
+    return lines
+
+
+def _hosts(report: Report) -> list[str]:
+    drift = [finding for finding in report.hosts if finding.state != "ok"]
+    shown = report.hosts if len(report.hosts) <= _ALL_SHOWN else drift[:_MOST_FINDINGS]
+    if not shown:
+        return []
+    lines = rows(("HOST", "STATE", "FINDING"), [(finding.host, finding.state, finding.detail) for finding in shown])
+    more = len(drift) - len(shown)
+    return [*lines, f"... and {more} more findings."] if more > 0 else lines
+
+
+def account_sentence(account: dict[str, t.Any]) -> str:
+    """Plan and use as a text."""
+    used, missing = account["clients_used"], account["clients_missing"]
+    needed = f"; {missing} more {'is' if missing == 1 else 'are'} needed" if missing else ""
+    if account["free"] is None:
+        return f"Clients: {used}{needed}. The plan is not known: {account['problem'] or 'it was not read'}"
+    if account["free"]:
+        plan = ", on the free plan, which states no limit"
+    else:
+        plan = f" of {account['clients_included']} that {account['plan']} includes, {price(account['price'])}"
+    tier = account["next_tier"]
+    larger = f" Next tier: {tier['id']}, {tier['clients_included']} clients, {price(tier['price'])}." if tier else ""
+    return f"Clients: {used}{plan}{needed}.{larger}"
+
+
+def price(value: t.Any) -> str:
+    """A price as text; the service names no currency."""
+    monthly = value.get("monthly") if isinstance(value, dict) else None
+    return f"{monthly:g} a month" if isinstance(monthly, (int, float)) else "price not known"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent or "  ", break_on_hyphens=False)
+
+
+def _command(command: Sequence[str]) -> list[str]:
+    """A command in as many lines as it takes, as a shell reads it; an option stays with its value."""
+    words: list[str] = []
+    for argument in command:
+        if words and len(words[-1]) == 2 and words[-1].startswith("-"):
+            words[-1] += f" {_quoted(argument)}"
+        else:
+            words.append(_quoted(argument))
+    lines, line = [], "   "
+    for word in words:
+        first, *rest = word.split("\n")
+        if len(line) + len(first) + 3 > WIDTH and line.strip():
+            lines.append(f"{line} \\")
+            line = "     "
+        line += f" {first}"
+        if rest:
+            *whole, line = (line, *rest)
+            lines += whole
+    return [*lines, line]
+
+
+def _quoted(argument: str) -> str:
+    """An argument for a shell; a long one on several lines, which the shell joins: they must not be indented."""
+    lines, part = [], ""
+    for character in argument:
+        if len(shlex.quote(part + character)) > WIDTH - _INDENT:
+            lines.append(f"{shlex.quote(part)}\\")
+            part = ""
+        part += character
+    return "\n".join([*lines, shlex.quote(part)])

@@ -1,0 +1,193 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The action plugin of all modules: in this process if possible, and without secrets in output, logs and variables."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import traceback
+import typing as t
+
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.parameters import remove_values
+from ansible.module_utils.errors import UnsupportedError
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.utils.display import Display
+
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import REQUESTS_MISSING
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
+    PrivateAction,
+    check_linear,
+    host_variables,
+    is_local,
+    plain,
+    show_diff,
+    task_environment,
+    unlogged,
+    use_local_connection,
+    write_to_terminal,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import warn_of_unknown
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import seal
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+
+_PROGRESS_EVERY = 5.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# No signal has this number.
+_END = b"\0"
+_RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stderr", "stderr_lines", "exception")
+# A variable of the role's own tasks: the result holds sealed keys, which agent_config and agent_install can open.
+_SEAL_KEYS = "monitor_agent_seal_keys"
+
+
+class ModuleAction(PrivateAction):
+    """The action plugin of a module. Callbacks see neither the token nor keys; failures never carry keys."""
+
+    _supports_async = True
+    MODULE: t.ClassVar[Module]
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
+        variables = task_vars or {}
+        use_local_connection(self, variables)
+        begin_result = super().run(tmp, task_vars)
+        arguments = self.arguments
+        if "include_keys" not in self.MODULE.options:
+            return {**begin_result, **self._execute(arguments, variables, False)}
+        warn_of_unknown(variables)
+        sealed = bool(self._task.vars.get(_SEAL_KEYS))
+        with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
+        try:
+            self._check(with_keys)
+        except InputError as error:
+            return {**begin_result, "failed": True, "msg": str(error)}
+        if sealed:
+            arguments["include_keys"] = True
+        result = {**begin_result, **self._execute(arguments, variables, with_keys)}
+        if not with_keys:
+            return result
+        if result.get("failed"):
+            # Where core could not read a module's output, it returns that as it is.
+            return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
+        if sealed:
+            return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}
+        if "diff" in result and result.get("changed"):
+            # Core does not show it with such a result; it has labels and fingerprints only.
+            show_diff(self, result["diff"])
+        # Core removes this from a module's own result.
+        return {**result, "_ansible_no_log": True}
+
+    def _check(self, with_keys: bool) -> None:
+        if self._task.run_once:
+            check_linear(self._task.get_play().strategy)
+        if with_keys and self._task.async_val:
+            raise InputError("include_keys cannot be used with async: the job's file and status would show the keys.")
+
+    def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
+        if self._can_run_here(variables):
+            with task_environment(self):
+                return self._run_here(plain(arguments))
+        with unlogged(self._connection) if with_keys else contextlib.nullcontext():
+            wrap = bool(self._task.async_val)
+            return dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
+
+    def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
+        """Whether the module would run on the controller, as this user, with this Python or a discovered one."""
+        # On macOS the look-up of proxies crashes in a process that was forked and not executed.
+        if REQUESTS_MISSING or self._task.async_val or not is_local(self) or sys.platform == "darwin":
+            return False
+        interpreter = self._templar.template(host_variables(self, variables).get("ansible_python_interpreter"))
+        return interpreter in (None, sys.executable) or str(interpreter).startswith("auto")
+
+    def _run_here(self, arguments: dict[str, t.Any]) -> Result:
+        """Return the result that AnsibleModule would return for the arguments."""
+        checked = ArgumentSpecValidator(**self.MODULE.spec).validate(arguments)
+        params = checked.validated_parameters
+        if checked.error_messages:
+            unsupported = isinstance(checked.errors[0], UnsupportedError)
+            prefix = f"Unsupported parameters for ({self._task.action}) module: " if unsupported else ""
+            result: Result = {"failed": True, "msg": f"{prefix}{checked.errors.msg}"}
+        else:
+            try:
+                result = self.MODULE.execute(
+                    params, check_mode=self._task.check_mode, diff=self._task.diff, watch=self._watched
+                )
+            except AnsibleError:
+                # The task took longer than its keyword timeout allows.
+                raise
+            except Exception as error:
+                # Without its message, which may hold a secret.
+                kind, frames = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
+                result = {"failed": True, "msg": f"{self._task.action} failed: {kind}.", "exception": frames + kind}
+        result["invocation"] = {"module_args": params}
+        token = params.get("api_token")
+        return t.cast("Result", json.loads(json.dumps(remove_values(result, {str(token)} if token else set()))))
+
+    @contextlib.contextmanager
+    def _watched(self, api: Api) -> Iterator[None]:
+        """Show the progress of the work. At a signal requests in flight finish, no other starts, and the process ends.
+
+        Core sends SIGINT at Ctrl-C and SIGTERM after 5 s; its handler of SIGALRM raises at the end of a task's timeout.
+        """
+        name = str(self._task.action).rpartition(".")[2]
+        caught: list[int] = []
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        watcher = threading.Thread(target=_watch, args=(reader, name, api, caught), daemon=True)
+        handlers = {each: signal.signal(each, lambda number, _: caught.append(number)) for each in _SIGNALS}
+        # Each signal writes its number at once. Python runs handlers in the main thread only, which may be waiting.
+        before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        watcher.start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            os.write(writer, _END)
+            watcher.join()
+            for each, handler in handlers.items():
+                signal.signal(each, handler)
+            os.close(reader)
+            os.close(writer)
+            if caught:
+                write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
+                os.kill(os.getpid(), caught[0])
+
+
+def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:
+    """Show the progress every few seconds until the end. After a signal, or without the parent, no request starts."""
+    received, parent = b"", os.getppid()
+    while _END not in received:
+        if select.select([reader], [], [], _PROGRESS_EVERY)[0]:
+            received = os.read(reader, 64)
+            if received != _END:
+                api.interrupt()
+        elif os.getppid() != parent:
+            # The parent process was killed.
+            caught.append(signal.SIGTERM)
+            api.interrupt()
+        else:
+            # Not on standard output, where other programs may expect JSON and nothing else.
+            Display().display(f"{name}: {_progress(api)}{_pause(api)}", stderr=True)
+
+
+def _progress(api: Api) -> str:
+    return f"{api.done} of {api.total} clients done" if api.total else "reading the account"
+
+
+def _pause(api: Api) -> str:
+    # A pause of less than a second is not shown.
+    return f", waiting {api.pause_left:.0f} s for the rate limit" if api.pause_left >= 1 else ""
