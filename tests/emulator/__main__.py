@@ -25,7 +25,7 @@ from .tokens import Token, default_tokens
 
 
 def main() -> int:
-    """Run the command. Returns its exit code: 2 where it could not start."""
+    """Run the command. Returns its exit code: 2 if it could not start."""
     options = _parser().parse_args()
     if options.list_settings:
         print(describe())
@@ -53,20 +53,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8089, help="port; 0 takes a free one (default: %(default)s)")
     parser.add_argument("--database", default=":memory:", metavar="PATH", help="keep the account in this file")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with so many more clients")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with this number of further clients")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting")
     parser.add_argument("--list-settings", action="store_true", help="print all settings and end")
     parser.add_argument("--token", metavar="TEXT", help="the token with all rights (default: made at the start)")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
-    parser.add_argument("--fast", action="store_true", help="do not check answers against the contract")
+    parser.add_argument("--fast", action="store_true", help="do not check responses against the contract")
     parser.add_argument(
         "--with-parent",
         nargs="?",
         type=int,
         const=os.getppid(),
         metavar="PID",
-        help="end when the process that started this one ends; its id, lest it be gone before it is looked at",
+        help="end when the process that started this one ends; its id, in case it ends before the first check",
     )
     return parser
 

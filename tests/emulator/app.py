@@ -29,7 +29,7 @@ from .errors import ServiceError, error_body
 from .gate import serve_call
 from .state import State
 
-# The gate knows the tokens, and there is nothing to look at or to start up.
+# The gate checks the tokens, and there is no page to show and no start-up to run.
 _NOT_NEEDED = (LifespanMiddleware, SecurityMiddleware, SwaggerUIMiddleware)
 # Connexion's constructor has no annotations.
 _new_response: Callable[..., ConnexionResponse] = ConnexionResponse
@@ -56,7 +56,7 @@ def emulator_app(state: State) -> ASGIApp:
 
 
 def service_app(state: State, variant: Variant) -> ASGIApp:
-    """The thirteen operations, requests and (if the variant says so) answers checked against the contract."""
+    """The thirteen operations, requests and (if the variant requires it) responses checked against the contract."""
     middlewares = [each for each in ConnexionMiddleware.default_middlewares if each not in _NOT_NEEDED]
     app = AsyncApp(__name__, middlewares=middlewares, pythonic_params=True)
     app.add_api(
@@ -65,7 +65,7 @@ def service_app(state: State, variant: Variant) -> ASGIApp:
         resolver=lambda operation_id: _bound(getattr(operations, operation_id), state),
         validate_responses=variant.validate_responses,
     )
-    handler = functools.partial(_problem_answer, state)
+    handler = functools.partial(_problem_response, state)
     for kind in (ProblemException, HTTPException, UnicodeDecodeError, RecursionError):
         app.add_error_handler(kind, handler)
     result: ASGIApp = app
@@ -73,7 +73,7 @@ def service_app(state: State, variant: Variant) -> ASGIApp:
 
 
 def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[..., Awaitable[Any]]:
-    """The operation with its state. Its errors become answers here, so that they are checked like all others."""
+    """The operation with its state. Its errors become responses here, so that they are checked like all others."""
     bound = functools.partial(operation, state)
 
     @functools.wraps(bound)
@@ -86,8 +86,8 @@ def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[.
     return run
 
 
-async def _problem_answer(state: State, request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
-    """What connexion refuses (shape of the request, path, method), told as the service tells its errors."""
+async def _problem_response(state: State, request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
+    """What connexion refuses (shape of the request, path, method), in the form of the service's errors."""
     unreadable = isinstance(problem, (UnicodeDecodeError, RecursionError))
     status = 400 if unreadable else getattr(problem, "status_code", 500)
     reason = str(getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid JSON.")

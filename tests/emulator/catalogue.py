@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the service offers to everybody: tiers (section 2.2), regions (2.3) and availability (2.4)."""
+"""What the service offers to all callers: tiers (section 2.2), regions (2.3) and availability (2.4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 # Clients included, price of an hour and of a month.
 _TIERS = ((3, 0.015, 10.0), (10, 0.03, 20.0), (40, 0.09, 60.0), (100, 0.18, 120.0))
 
-_PLACES = (
+_LOCATIONS = (
     ("ca-east", "Montreal, QC, Canada", "ca"),
     ("us-west", "Portland, OR, USA", "us"),
     ("us-south", "Austin, TX, USA", "us"),
@@ -47,7 +47,7 @@ def _tier(brand: str, clients: int, hourly: float, monthly: float, extra_fields:
 
 def regions(extra_fields: bool = False) -> list[dict[str, Any]]:
     """All regions. Regions differ in what they are capable of, and one has an outage."""
-    return [_region(number, *place, extra_fields) for number, place in enumerate(_PLACES)]
+    return [_region(number, *location, extra_fields) for number, location in enumerate(_LOCATIONS)]
 
 
 def _region(number: int, region_id: str, label: str, country: str, extra_fields: bool) -> dict[str, Any]:
@@ -66,17 +66,17 @@ def _region(number: int, region_id: str, label: str, country: str, extra_fields:
 
 
 def availability(records: int, extra_fields: bool = False) -> list[dict[str, Any]]:
-    """So many availability records: each compute type in each region, until there are enough."""
+    """The first ``records`` availability records: each compute type in each region, in turn."""
     return [_availability(number, extra_fields) for number in range(records)]
 
 
 def _availability(number: int, extra_fields: bool) -> dict[str, Any]:
-    type_number, place = divmod(number, len(_PLACES))
+    type_number, location = divmod(number, len(_LOCATIONS))
     size, family = divmod(type_number, len(_FAMILIES))
-    region = _PLACES[place][0]
+    region = _LOCATIONS[location][0]
     record: dict[str, Any] = {
         # Some pattern that has both values for each type and, but for the outage, each region.
-        "available": region != _OUTAGE and (type_number + place) % 3 != 0,
+        "available": region != _OUTAGE and (type_number + location) % 3 != 0,
         "plan": f"g1-{_FAMILIES[family]}-{size + 1}",
         "region": region,
     }

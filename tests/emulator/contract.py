@@ -28,7 +28,7 @@ _CLIENT_PATH = "/monitor/clients/{clientId}"
 
 @dataclass(frozen=True)
 class Operation:
-    """What the contract says of an operation beyond its shape. `scope` is None where no token is needed."""
+    """What the contract defines of an operation beyond its shape. `scope` is None if no token is needed."""
 
     operation_id: str
     method: str
@@ -38,7 +38,7 @@ class Operation:
 
     @property
     def paged(self) -> bool:
-        """Whether the answer is a page of a list."""
+        """Whether the response is a page of a list."""
         return self.operation_id.startswith("list_")
 
 
@@ -77,7 +77,7 @@ def operations(variant: Variant) -> tuple[Operation, ...]:
     """The operations of that contract. Scopes and grants keep their neutral names."""
     found = []
     for path, item in _adapted(variant)["paths"].items():
-        # Fixed paths are written before those with a parameter in their place, so the first match is right.
+        # Fixed paths are written before those with a parameter, so the first match is right.
         pattern = re.compile(re.sub(r"\{\w+\}", "([^/]+)", BASE_PATH + _branded(path, variant.brand)))
         for verb in _VERBS:
             if verb in item:
@@ -101,7 +101,7 @@ def find_operation(variant: Variant, method: str, path: str) -> tuple[Operation 
 
 
 def allowed_methods(variant: Variant, path: str) -> list[str]:
-    """The methods of the operations at this path; none where there is no such path."""
+    """The methods of the operations at this path; none if there is no such path."""
     return [operation.method for operation in operations(variant) if operation.pattern.fullmatch(path)]
 
 

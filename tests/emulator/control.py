@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The control interface below `/_emulator`: what tests use to arrange the service and to look behind it.
+"""The control interface below `/_emulator`: what tests use to set up the service and to inspect it.
 
 | call | does |
 |---|---|
-| `GET health` | answers when the emulator is up |
+| `GET health` | responds when the emulator is up |
 | `POST reset` | back to the start |
 | `GET settings`, `PATCH settings` | all settings; change some |
 | `GET faults`, `POST faults`, `DELETE faults` | scheduled faults; add one; drop all |
@@ -35,24 +35,25 @@ from .state import State
 from .store import LabelTaken
 from .tokens import Token, token_from
 
-Handler = Callable[[State, Request], Awaitable[Any]]
+Handler = Callable[[State, Any], Any]
 
 
 def control_app(state: State) -> Starlette:
     """The interface as an ASGI application."""
+    # What each call does, by the state and the body of the request, or the operation that a query names.
     table: list[tuple[str, str, Handler]] = [
-        ("GET", "health", _health),
-        ("POST", "reset", _reset),
-        ("GET", "settings", _get_settings),
+        ("GET", "health", lambda _state, _query: {"ok": True}),
+        ("POST", "reset", lambda state, _body: state.reset()),
+        ("GET", "settings", lambda state, _query: dataclasses.asdict(state.settings)),
         ("PATCH", "settings", _change_settings),
-        ("GET", "faults", _get_faults),
-        ("POST", "faults", _add_fault),
-        ("DELETE", "faults", _clear_faults),
-        ("POST", "seed", _seed),
-        ("GET", "clients", _get_clients),
-        ("GET", "requests", _get_requests),
-        ("DELETE", "requests", _clear_requests),
-        ("GET", "tokens", _get_tokens),
+        ("GET", "faults", lambda state, _query: [dataclasses.asdict(fault) for fault in state.faults]),
+        ("POST", "faults", lambda state, body: state.faults.append(fault_from(body))),
+        ("DELETE", "faults", lambda state, _query: state.faults.clear()),
+        ("POST", "seed", lambda state, body: seed(state, **body)),
+        ("GET", "clients", lambda state, _query: state.store.all()),
+        ("GET", "requests", lambda state, name: [one for one in state.log if name in (None, one["operation"])]),
+        ("DELETE", "requests", lambda state, _query: state.log.clear()),
+        ("GET", "tokens", _tokens),
         ("PUT", "tokens", _set_tokens),
         ("PUT", "plan", _set_plan),
     ]
@@ -62,85 +63,41 @@ def control_app(state: State) -> Starlette:
 
 
 def _endpoint(handler: Handler, state: State) -> Callable[[Request], Awaitable[JSONResponse]]:
-    """The handler as Starlette wants it. What is wrong with a request is told in one line."""
+    """The handler as Starlette takes it. What is wrong with a request is reported in one line."""
 
-    async def answer(request: Request) -> JSONResponse:
+    async def respond(request: Request) -> JSONResponse:
         try:
-            return JSONResponse(await handler(state, request))
+            given = await request.json() if await request.body() else request.query_params.get("operation")
+            result = handler(state, given)
+            return JSONResponse({} if result is None else result)
         except (ValueError, TypeError) as error:
             return JSONResponse({"error": str(error)}, 400)
 
-    return answer
+    return respond
 
 
-async def _health(_state: State, _request: Request) -> Any:
-    return {"ok": True}
-
-
-async def _reset(state: State, _request: Request) -> Any:
-    state.reset()
-    return {}
-
-
-async def _get_settings(state: State, _request: Request) -> Any:
+def _change_settings(state: State, given: Any) -> Any:
+    state.settings = change(state.settings, given)
     return dataclasses.asdict(state.settings)
-
-
-async def _change_settings(state: State, request: Request) -> Any:
-    state.settings = change(state.settings, await request.json())
-    return dataclasses.asdict(state.settings)
-
-
-async def _get_faults(state: State, _request: Request) -> Any:
-    return [dataclasses.asdict(fault) for fault in state.faults]
-
-
-async def _add_fault(state: State, request: Request) -> Any:
-    state.faults.append(fault_from(await request.json()))
-    return {}
-
-
-async def _clear_faults(state: State, _request: Request) -> Any:
-    state.faults.clear()
-    return {}
-
-
-async def _seed(state: State, request: Request) -> Any:
-    return seed(state, **await request.json())
 
 
 def seed(state: State, count: int = 0, labels: list[str] | None = None, prefix: str = "seed-") -> list[dict[str, Any]]:
-    """Make clients, with these labels or with so many numbered ones. No limit of the plan holds here."""
+    """Create clients, with these labels or `count` numbered ones. No limit of the plan applies here."""
     first = state.store.next_id()
-    wanted = [f"{prefix}{number:05}" for number in range(first, first + count)] if labels is None else labels
+    requested = [f"{prefix}{number:05}" for number in range(first, first + count)] if labels is None else labels
     try:
-        return state.store.create(wanted, state.settings.key_format)
+        return state.store.create(requested, state.settings.key_format)
     except LabelTaken as error:
         raise ValueError("One of the labels is taken; nothing was made.") from error
 
 
-async def _get_clients(state: State, _request: Request) -> Any:
-    return state.store.all()
-
-
-async def _get_requests(state: State, request: Request) -> Any:
-    operation = request.query_params.get("operation")
-    return [entry for entry in state.log if operation in (None, entry["operation"])]
-
-
-async def _clear_requests(state: State, _request: Request) -> Any:
-    state.log.clear()
-    return {}
-
-
-async def _get_tokens(state: State, _request: Request) -> Any:
+def _tokens(state: State, _query: Any) -> Any:
     return {name: _described(token) for name, token in state.tokens.items()}
 
 
-async def _set_tokens(state: State, request: Request) -> Any:
-    given = await request.json()
+def _set_tokens(state: State, given: Any) -> Any:
     state.tokens.update({name: token_from(name, fields) for name, fields in given.items()})
-    return {name: _described(token) for name, token in state.tokens.items()}
+    return _tokens(state, None)
 
 
 def _described(token: Token) -> dict[str, Any]:
@@ -153,10 +110,9 @@ def _described(token: Token) -> dict[str, Any]:
     }
 
 
-async def _set_plan(state: State, request: Request) -> Any:
-    wanted = (await request.json())["tier"]
+def _set_plan(state: State, given: Any) -> None:
+    requested = given["tier"]
     tiers = {tier["id"]: tier["clients_included"] for tier in catalogue.tiers(state.settings.brand)}
-    if wanted is not None and wanted not in tiers:
-        raise ValueError(f"There is no tier {wanted!r}. There are: {', '.join(tiers)}.")
-    state.store.set_plan(tiers.get(wanted))
-    return {}
+    if requested is not None and requested not in tiers:
+        raise ValueError(f"There is no tier {requested!r}. There are: {', '.join(tiers)}.")
+    state.store.set_plan(tiers.get(requested))

@@ -17,7 +17,7 @@ Headers = list[tuple[bytes, bytes]]
 
 @dataclass
 class ServiceError(Exception):
-    """An error that the service answers with. `field` is the offending one, None where no field is meant."""
+    """An error response of the service. `field` is the offending one, None if no field is meant."""
 
     status: int
     reason: str
@@ -40,22 +40,22 @@ def error_body(settings: Settings, error: ServiceError) -> dict[str, object]:
 
 
 @dataclass
-class Answer:
-    """A whole HTTP answer, kept back until it is decided whether it is sent."""
+class Response:
+    """A whole HTTP response, kept until it is decided whether it is sent."""
 
     status: int
     headers: Headers
     body: bytes
 
     @classmethod
-    def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> Answer:
-        """An answer with these bytes."""
+    def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> Response:
+        """A response with these bytes."""
         pairs = [(b"content-type", media_type.encode())]
         pairs += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
         return cls(status, pairs, body)
 
     @classmethod
-    def of_error(cls, settings: Settings, error: ServiceError) -> Answer:
-        """An answer that tells this error."""
+    def of_error(cls, settings: Settings, error: ServiceError) -> Response:
+        """A response that reports this error."""
         body = json.dumps(error_body(settings, error)).encode()
         return cls.of(error.status, body, "application/json", error.headers)

@@ -6,22 +6,22 @@
 
 | kind | what happens |
 |---|---|
-| `drop` | after `seconds` the connection is reset before a byte is answered; nothing is done |
-| `lost_answer` | the work is done, then the connection is reset |
-| `truncate` | the work is done; half of the answer arrives |
+| `drop` | after `seconds` the connection is reset before a byte is sent; nothing is done |
+| `lost_response` | the work is done, then the connection is reset |
+| `truncate` | the work is done; half of the response arrives |
 | `html`, `text` | a page of a gateway, with `status` (502 unless given) |
-| `slow` | the call waits `seconds`, then goes on |
+| `slow` | the call waits `seconds`, then continues |
 | `status` | an error with `status`, `headers` and, if given, this `body` |
-| `meanwhile` | somebody else makes the `changes`, then the call goes on |
-| `edit` | the work is done; fields of the answer are missing (`remove`) or there beside the others (`add`) |
+| `meanwhile` | another controller makes the `changes`, then the call continues |
+| `edit` | the work is done; fields of the response are missing (`remove`) or there beside the others (`add`) |
 
 The `changes` are lists of labels to `delete` and to `create`, and a dict old to new to `rename`, done in the order
-delete, rename, create. With `done` they are made once the work is done, before the answer is sent.
+delete, rename, create. With `done` they are made once the work is done, before the response is sent.
 
-An `edit` names fields by their way, such as `id` or `data.id`; on the way through a list, all of its items are meant:
-`remove` is a list of them, `add` a dict from the way to the value. Only answers of 2xx in JSON are edited.
+An `edit` names fields by their path, such as `id` or `data.id`; a path through a list means all of its items:
+`remove` is a list of them, `add` a dict from the path to the value. Only responses of 2xx in JSON are edited.
 
-The work of `html`, `text` and `status` is not done, unless `done` says so.
+The work of `html`, `text` and `status` is not done, unless `done` is set.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from typing import Any
 
 from .contract import operation_ids
 
-KINDS = ("drop", "lost_answer", "truncate", "html", "text", "slow", "status", "meanwhile", "edit")
-_AFTER_THE_WORK = ("lost_answer", "truncate", "slow", "meanwhile", "edit")
+KINDS = ("drop", "lost_response", "truncate", "html", "text", "slow", "status", "meanwhile", "edit")
+_AFTER_THE_WORK = ("lost_response", "truncate", "slow", "meanwhile", "edit")
 _CHANGES = ("delete", "rename", "create")
 _MATCHED = ("label", "page", "method", "path", "token")
 
@@ -65,7 +65,7 @@ class Fault:
 
 
 def fault_from(given: Mapping[str, Any]) -> Fault:
-    """A fault from the fields of the control interface. Raises ValueError that says what is wrong."""
+    """A fault from the fields of the control interface. Raises ValueError that names the invalid field."""
     unknown = set(given) - {each.name for each in dataclasses.fields(Fault)}
     if unknown:
         raise ValueError(f"A fault has no {', '.join(sorted(unknown))}.")
@@ -105,19 +105,19 @@ def take(faults: list[Fault], call: Mapping[str, Any]) -> Fault | None:
 def _matches(fault: Fault, call: Mapping[str, Any]) -> bool:
     if fault.operation not in (None, call["operation"]):
         return False
-    return all(call[name] == wanted for name, wanted in fault.match.items())
+    return all(call[name] == expected for name, expected in fault.match.items())
 
 
 def edited(fault: Fault, content: bytes) -> bytes:
-    """An answer without the fields that the fault removes, and with those that it adds."""
-    answer = json.loads(content)
+    """A response without the fields that the fault removes, and with those that it adds."""
+    response = json.loads(content)
     for way in fault.remove:
-        for owner, name in _owners(answer, way):
+        for owner, name in _owners(response, way):
             owner.pop(name, None)
     for way, value in fault.add.items():
-        for owner, name in _owners(answer, way):
+        for owner, name in _owners(response, way):
             owner[name] = value
-    return json.dumps(answer).encode()
+    return json.dumps(response).encode()
 
 
 def _owners(value: Any, way: str) -> Iterator[tuple[dict[str, Any], str]]:

@@ -4,7 +4,7 @@
 
 """What stands between the network and the operations: request log, faults, tokens, rate limits.
 
-A call goes through here whole: its body is read first, its answer is kept back until it is known whether it is sent.
+A call goes through here whole: its body is read first, its response is kept until it is decided whether it is sent.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from urllib.parse import parse_qsl
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
-from .errors import Answer, ServiceError
+from .errors import Headers, Response, ServiceError
 from .faults import Fault, edited, take
-from .limits import count_call
+from .limits import count_call, rate_headers
 from .state import CALL, Context, LogEntry, State
 from .store import LabelTaken
 from .tokens import Token
@@ -37,7 +37,7 @@ Service = Callable[[Variant], ASGIApp]
 
 @dataclass
 class Call:
-    """A call of the service, and what is known of it. `entry` is its place in the request log."""
+    """A call of the service with its token, its operation and its fault. `entry` is its entry in the request log."""
 
     scope: Scope
     body: bytes
@@ -50,55 +50,56 @@ class Call:
 
 
 async def serve_call(state: State, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one call of the service, or fail it as the faults want it."""
+    """Respond to one call of the service, or fail it as the faults require."""
     call = _call(state, scope, await _read(receive))
     call.fault = take(state.faults, call.entry)
     kind = call.fault.kind if call.fault else None
     call.entry["fault"] = kind
     try:
-        answer = await _answer(state, call, service)
-        if kind in ("drop", "lost_answer"):
+        response = await _response(state, call, service)
+        if kind in ("drop", "lost_response"):
             await _hang_up(state, call, reset=True)
             return
-        call.entry["status"] = answer.status
-        await _send(answer, send, half=kind == "truncate")
+        call.entry["status"] = response.status
+        response.headers += _facts(state, call)
+        await _send(response, send, half=kind == "truncate")
         if kind == "truncate":
             await _hang_up(state, call, reset=False)
     finally:
         call.entry["ended"] = time.monotonic()
 
 
-async def _answer(state: State, call: Call, service: Service) -> Answer:
-    """The answer of the fault, of what stands in front of the service or of the service, whichever comes first."""
+async def _response(state: State, call: Call, service: Service) -> Response:
+    """The response of the fault, of the gateway in front of the service or of the service, in this order."""
     fault = call.fault
     if state.settings.latency_ms:
         await asyncio.sleep(state.settings.latency_ms / 1000)
     if fault and fault.kind in ("slow", "drop") and not fault.done:
         await asyncio.sleep(fault.seconds)
     if state.resets != call.resets:
-        # A late one must do nothing to the account of those who come after.
-        return Answer.of_error(state.settings, ServiceError(503, "The emulator was reset."))
+        # A late call must not change the account of the next test.
+        return Response.of_error(state.settings, ServiceError(503, "The emulator was reset."))
     if fault and not fault.done:
         _meanwhile(state, fault)
     early = _faulty(fault) if fault and not fault.work_is_done else None
-    answer = early or _elsewhere(state)
-    if answer is None:
+    response = early or _intercepted(state)
+    if response is None:
         try:
             _admit(state, call)
-            answer = await _run(service(call.variant), call)
+            response = await _run(service(call.variant), call)
         except ServiceError as error:
-            answer = Answer.of_error(state.settings, error)
+            response = Response.of_error(state.settings, error)
     if fault and fault.done:
         _meanwhile(state, fault)
         await asyncio.sleep(fault.seconds)
-        answer = _faulty(fault) or answer
-    if fault and fault.kind == "edit" and 200 <= answer.status < 300 and answer.body:
-        answer.body = edited(fault, answer.body)
-    return answer
+        response = _faulty(fault) or response
+    if fault and fault.kind == "edit" and 200 <= response.status < 300 and response.body:
+        response.body = edited(fault, response.body)
+    return response
 
 
 def _meanwhile(state: State, fault: Fault) -> None:
-    """What somebody else does to the account, as far as clients are there and labels free."""
+    """Changes by another controller, as far as clients exist and labels are free."""
     store, changes = state.store, fault.changes
 
     def client_id(label: str) -> int:
@@ -114,28 +115,28 @@ def _meanwhile(state: State, fault: Fault) -> None:
             store.create([label], state.settings.key_format)
 
 
-def _elsewhere(state: State) -> Answer | None:
-    """The answer of something that stands in front of the service, if the settings put it there."""
+def _intercepted(state: State) -> Response | None:
+    """The response of a gateway in front of the service, if the settings require one."""
     settings = state.settings
     if settings.redirect_to:
-        return Answer.of(settings.redirect_status, b"", "text/plain", {"Location": settings.redirect_to})
+        return Response.of(settings.redirect_status, b"", "text/plain", {"Location": settings.redirect_to})
     if settings.login_page:
-        return Answer.of(200, _LOGIN_PAGE.encode(), "text/html; charset=utf-8")
+        return Response.of(200, _LOGIN_PAGE.encode(), "text/html; charset=utf-8")
     return None
 
 
-def _faulty(fault: Fault) -> Answer | None:
-    """The answer that the fault gives in place of the service; none where the connection is what breaks."""
+def _faulty(fault: Fault) -> Response | None:
+    """The response of the fault instead of the service's; none if the connection breaks."""
     title = f"{fault.status} Gateway Trouble"
     if fault.kind == "html":
         page = fault.body or _GATEWAY_PAGE.format(title)
-        return Answer.of(fault.status, page.encode(), "text/html", fault.headers)
+        return Response.of(fault.status, page.encode(), "text/html", fault.headers)
     if fault.kind == "text":
-        return Answer.of(fault.status, (fault.body or title).encode(), "text/plain", fault.headers)
+        return Response.of(fault.status, (fault.body or title).encode(), "text/plain", fault.headers)
     if fault.kind == "status":
         body = {"errors": [{"field": "", "reason": title}]} if fault.body is None else fault.body
-        return Answer.of(fault.status, json.dumps(body).encode(), "application/json", fault.headers)
-    return Answer(0, [], b"") if fault.kind == "drop" else None
+        return Response.of(fault.status, json.dumps(body).encode(), "application/json", fault.headers)
+    return Response(0, [], b"") if fault.kind == "drop" else None
 
 
 def _admit(state: State, call: Call) -> None:
@@ -152,12 +153,32 @@ def _admit(state: State, call: Call) -> None:
     elif token is None:
         raise ServiceError(settings.unauthenticated_status, "Invalid Token")
     elif not token.has_scope(operation.scope):
-        raise ServiceError(settings.forbidden_status, f"Your token lacks the scope {operation.scope}.")
+        if settings.missing_scope == "unauthorized":
+            raise ServiceError(401, "Your OAuth token is not authorized to use this endpoint.")
+        raise ServiceError(settings.forbidden_status, f"Your token lacks the scope {_branded(state, operation.scope)}.")
     elif operation.grants and not token.has_grant(operation.grants):
         raise ServiceError(settings.forbidden_status, "Unauthorized: your user lacks the grant for the plan.")
+    elif settings.grant_for_create and operation.operation_id == "create_client" and not token.add_monitor:
+        lacking = _branded(state, "add_monitor")
+        raise ServiceError(settings.forbidden_status, f"Unauthorized: your user lacks the grant {lacking}.")
     if settings.rate_limit:
-        caller = token.name if token else "nobody"
+        caller = token.name if token else "anonymous"
         count_call(state.hits, settings, caller, operation.operation_id, operation.paged)
+
+
+def _branded(state: State, name: str) -> str:
+    """The name of a scope or a grant, which are kept under neutral names."""
+    return name.replace("monitor", state.settings.brand)
+
+
+def _facts(state: State, call: Call) -> Headers:
+    """The headers that come with each response: scopes of the token and of the operation, rate limit."""
+    headers = rate_headers(state.hits, state.settings, call.token.name if call.token else "anonymous")
+    if state.settings.scope_headers and call.operation and call.operation.scope:
+        headers["X-Accepted-OAuth-Scopes"] = _branded(state, call.operation.scope)
+    if state.settings.scope_headers and call.token:
+        headers["X-OAuth-Scopes"] = _branded(state, " ".join(sorted(call.token.scopes)))
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 async def _read(receive: Receive) -> bytes:
@@ -171,37 +192,37 @@ async def _read(receive: Receive) -> bytes:
     return b"".join(chunks)
 
 
-async def _run(service: ASGIApp, call: Call) -> Answer:
-    """Let the service do its work, and keep its answer."""
-    answer = Answer(500, [], b"")
+async def _run(service: ASGIApp, call: Call) -> Response:
+    """Let the service do its work, and keep its response."""
+    response = Response(500, [], b"")
 
     async def receive() -> Message:
         return {"type": "http.request", "body": call.body, "more_body": False}
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
-            answer.status, answer.headers = message["status"], list(message["headers"])
+            response.status, response.headers = message["status"], list(message["headers"])
         else:
-            answer.body += message.get("body", b"")
+            response.body += message.get("body", b"")
 
     CALL.set(Context(call.token, dict(parse_qsl(call.entry["query"]))))
     await service(call.scope, receive, send)
-    return answer
+    return response
 
 
-async def _send(answer: Answer, send: Send, half: bool) -> None:
-    """Send the answer, or announce all of it and send the first half."""
-    if answer.status == HTTPStatus.NO_CONTENT:
-        headers, body = [pair for pair in answer.headers if not pair[0].startswith(b"content-")], b""
+async def _send(response: Response, send: Send, half: bool) -> None:
+    """Send the response, or announce all of it and send the first half."""
+    if response.status == HTTPStatus.NO_CONTENT:
+        headers, body = [pair for pair in response.headers if not pair[0].startswith(b"content-")], b""
     else:
-        headers, body = [pair for pair in answer.headers if pair[0] != b"content-length"], answer.body
+        headers, body = [pair for pair in response.headers if pair[0] != b"content-length"], response.body
         headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": body[: len(body) // 2] if half else body, "more_body": half})
 
 
 async def _hang_up(state: State, call: Call, reset: bool) -> None:
-    """Close the connection. The server has to see that before this call returns, or it answers with an error."""
+    """Close the connection. The server has to see that before this call returns, or it responds with an error."""
     state.close_connection(call.entry["connection"], reset)
     await asyncio.sleep(0)
 

@@ -6,7 +6,7 @@
 
 with Emulator() as emulator:
     emulator.seed(labels=["web-1"])
-    emulator.fault(operation="create_client", kind="lost_answer")
+    emulator.fault(operation="create_client", kind="lost_response")
     run_something(env={**os.environ, **emulator.environment()})
     assert len(emulator.requests("create_client")) == 1
 """
@@ -47,7 +47,7 @@ class Emulator:
         # Calls to loopback must not go to a proxy that the environment names.
         handlers = [urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self._tls)]
         self._opener = urllib.request.build_opener(*handlers)
-        # A file, not a pipe: nobody reads it while the emulator runs.
+        # A file, not a pipe: it is not read while the emulator runs.
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process: subprocess.Popen[str] | None = None
         self.base_url = ""
@@ -69,7 +69,7 @@ class Emulator:
         return self._process.pid
 
     def start(self) -> None:
-        """Start the process and wait until it answers. Raises RuntimeError with its words if it does not."""
+        """Start the process and wait until it responds. Raises RuntimeError with its output if it does not."""
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
@@ -122,9 +122,9 @@ class Emulator:
         self._call("DELETE", "faults")
 
     def seed(self, count: int = 0, labels: Iterable[str] | None = None, prefix: str = "seed-") -> list[dict[str, Any]]:
-        """Make clients behind the back of the service: so many numbered ones, or these. Returns them with keys."""
-        wanted = {"count": count, "prefix": prefix, "labels": None if labels is None else list(labels)}
-        return list(self._call("POST", "seed", wanted))
+        """Create clients without a call of the service: `count` numbered ones, or these. Returns them with keys."""
+        seeds = {"count": count, "prefix": prefix, "labels": None if labels is None else list(labels)}
+        return list(self._call("POST", "seed", seeds))
 
     def clients(self) -> list[dict[str, Any]]:
         """All clients, with their true keys."""
@@ -175,7 +175,7 @@ class Emulator:
                 return
             except OSError:
                 if time.monotonic() > deadline:
-                    self._fail("does not answer")
+                    self._fail("does not respond")
                 time.sleep(0.05)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
@@ -185,13 +185,13 @@ class Emulator:
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{root}/_emulator/{path}", data, headers, method=method)
         try:
-            with self._opener.open(request, timeout=_START_SECONDS) as answer:
-                return json.load(answer)
+            with self._opener.open(request, timeout=_START_SECONDS) as response:
+                return json.load(response)
         except urllib.error.HTTPError as error:
             raise ValueError(f"The emulator refuses {method} {path}: {error.read().decode()}") from None
 
     def _fail(self, what: str) -> None:
         self._errors.seek(0)
-        words = self._errors.read().strip()
+        output = self._errors.read().strip()
         self.stop()
-        raise RuntimeError(f"The emulator {what}: {words}")
+        raise RuntimeError(f"The emulator {what}: {output}")

@@ -41,6 +41,17 @@ def count_call(hits: Hits, settings: Settings, caller: str, operation: str, page
         hits[caller, name].append(now)
 
 
+def rate_headers(hits: Hits, settings: Settings, caller: str) -> dict[str, str]:
+    """What a response reports of the caller's total limit; without rate limits, nothing is used up."""
+    now, window = time.monotonic(), settings.rate_total_window * settings.rate_window_scale
+    used = [hit for hit in hits.get((caller, "total"), ()) if hit > now - window]
+    return {
+        "X-RateLimit-Limit": str(settings.rate_total),
+        "X-RateLimit-Remaining": str(max(0, settings.rate_total - len(used))),
+        "X-RateLimit-Reset": str(math.ceil(time.time() + (used[0] + window - now if used else 0))),
+    }
+
+
 def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[str, int, float]]:
     """Name, limit and window in seconds of each count that the call belongs to."""
     scale = settings.rate_window_scale
@@ -55,6 +66,6 @@ def _retry_after(settings: Settings, wait: float) -> dict[str, str]:
     if settings.retry_after == "seconds":
         return {"Retry-After": str(math.ceil(wait))}
     if settings.retry_after == "date":
-        # A date has whole seconds: round up, lest the caller come back too early.
+        # A date has whole seconds: round up, so that the caller does not retry too early.
         return {"Retry-After": formatdate(math.ceil(time.time() + wait), usegmt=True)}
     return {}

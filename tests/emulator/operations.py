@@ -4,14 +4,15 @@
 
 """The thirteen operations of section 4 of `api.md`, named as in the contract.
 
-Each takes the state and what the contract lets through, and returns the body of the answer, with its status where
-that isn't 200. Tokens, scopes and grants have been looked at before, see `gate`.
+Each takes the state and a request that the contract allows, and returns the body of the response, with its status if
+that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -29,11 +30,15 @@ _STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 async def list_clients(state: State) -> Body:
     """Operation 1."""
     newest_first = state.settings.list_order == "newest"
+    unlisted = _unlisted(state)
 
     def read(offset: int, limit: int) -> list[Body]:
-        return [_shown(state, row) for row in state.store.page(offset, limit, newest_first)]
+        rows = state.store.page(0, -1, newest_first) if unlisted else state.store.page(offset, limit, newest_first)
+        if unlisted:
+            rows = [row for row in rows if row["id"] not in unlisted][offset : offset + limit]
+        return [_shown(state, row) for row in rows]
 
-    page = _page(state, state.store.count(), read)
+    page = _page(state, state.store.count() - len(unlisted), read)
     _let_other_writer_act(state)
     return page
 
@@ -48,7 +53,7 @@ async def create_client(state: State, body: Body) -> Body:
     _check_label(state, label)
     _check_capacity(state)
     try:
-        row = state.store.create([label], state.settings.key_format)[0]
+        row = state.store.create([_stored(state, label)], state.settings.key_format)[0]
     except LabelTaken as error:
         raise _duplicate(state) from error
     client = _shown(state, row)
@@ -59,7 +64,7 @@ async def create_client(state: State, body: Body) -> Body:
 
 async def get_client(state: State, client_id: int) -> Body:
     """Operation 3."""
-    return _shown(state, _client(state, client_id))
+    return _shown(state, _returned(state, "get_client", client_id))
 
 
 async def update_client(state: State, client_id: int, body: Body) -> Body:
@@ -68,10 +73,10 @@ async def update_client(state: State, client_id: int, body: Body) -> Body:
     label: str = body["label"] if "label" in body else row["label"]
     _check_label(state, label)
     try:
-        state.store.rename(client_id, label)
+        state.store.rename(client_id, _stored(state, label))
     except LabelTaken as error:
         raise _duplicate(state) from error
-    return _shown(state, _client(state, client_id))
+    return _shown(state, _returned(state, "update_client", client_id))
 
 
 async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]:
@@ -93,14 +98,14 @@ async def update_plan(state: State, body: Body) -> Body:
     name = f"{state.settings.brand}_subscription"
     if name not in body:
         return await get_plan(state)
-    wanted = body[name] or None
-    if wanted is None:
+    requested = body[name] or None
+    if requested is None:
         if state.settings.plan_null == "refused":
             raise ServiceError(400, f"{name} must be one of the subscriptions.", name)
         if state.settings.plan_null == "free":
             state.store.set_plan(None)
     else:
-        state.store.set_plan(next(tier["clients_included"] for tier in _tiers(state) if tier["id"] == wanted))
+        state.store.set_plan(next(tier["clients_included"] for tier in _tiers(state) if tier["id"] == requested))
     return await get_plan(state)
 
 
@@ -145,7 +150,7 @@ def _availability(state: State) -> list[Body]:
 
 
 def _only(found: Sequence[Body]) -> Body:
-    """The first, which is the only one where it has an id."""
+    """The first, which is the only one if it has an id."""
     if not found:
         raise ServiceError(404, "Not found")
     return found[0]
@@ -192,6 +197,24 @@ def _client(state: State, client_id: int) -> Row:
     return row
 
 
+def _returned(state: State, operation: str, client_id: int) -> Row:
+    """The client of the id, or another one if the settings require it."""
+    row = _client(state, client_id)
+    if state.settings.other_id != operation:
+        return row
+    return next((other for other in state.store.all() if other["id"] != client_id), row)
+
+
+def _unlisted(state: State) -> set[int]:
+    """The ids that this read of the list lacks: it is late."""
+    lag, ids = state.settings.list_lag, set()
+    for row in state.store.all() if lag else ():
+        reads = state.reads_of[row["id"]] = state.reads_of.get(row["id"], 0) + 1
+        if reads <= lag:
+            ids.add(row["id"])
+    return ids
+
+
 def _writable_client(state: State, client_id: int) -> Row:
     row = _client(state, client_id)
     caller = CALL.get().token
@@ -203,6 +226,10 @@ def _writable_client(state: State, client_id: int) -> Row:
 def _shown(state: State, row: Row) -> Body:
     """A client as the caller sees it."""
     client: Body = {**row, "apps": {"apache": False, "mysql": False, "nginx": False}}
+    if row["label"] in state.settings.null_labels:
+        client["label"] = None
+    if row["label"] in state.settings.double_labels:
+        client["label"] = row["label"][:-1]
     if state.settings.extra_fields:
         client["tags"] = ["from-the-future"]
         client["apps"]["postgresql"] = False
@@ -235,8 +262,20 @@ def _check_label(state: State, label: str) -> None:
         raise ServiceError(400, "label is not valid text.", "label") from error
 
 
+def _stored(state: State, label: str) -> str:
+    """What the service makes of a label."""
+    forms: dict[str, Callable[[str], str]] = {
+        "trimmed": str.strip,
+        "lower_case": str.lower,
+        "truncated": lambda text: text[:12],
+        "nfc": lambda text: unicodedata.normalize("NFC", text),
+    }
+    form = forms.get(state.settings.label_form)
+    return form(label) if form else label
+
+
 def _check_capacity(state: State) -> None:
-    """Section 8: no more clients than the tier includes. What the free plan allows is for the settings to say."""
+    """Section 8: no more clients than the tier includes. A setting limits the free plan."""
     included = state.store.plan()
     limit = state.settings.free_limit if included is None else included
     if state.settings.capacity and limit is not None and state.store.count() >= limit:
@@ -248,7 +287,7 @@ def _duplicate(state: State) -> ServiceError:
 
 
 def _let_other_writer_act(state: State) -> None:
-    """Somebody else changes the list between two pages."""
+    """Another controller changes the list between two pages."""
     settings = state.settings
     if settings.other_writer in ("deletes", "both"):
         gone = state.store.first_with_prefix(settings.other_writer_prefix, settings.list_order == "newest")

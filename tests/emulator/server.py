@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Serves the emulator with uvicorn until it is told to end."""
+"""Serves the emulator with uvicorn until it gets a signal to end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARENT_CHECK_SECONDS = 0.5
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one. Raises OSError where the port is busy."""
+    """A listening socket; port 0 takes a free one. Raises OSError if the port is busy."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -53,7 +53,7 @@ def serve(state: State, listener: socket.socket, certificate: str | None, key: s
     )
     server = uvicorn.Server(config)
     state.close_connection = _connection_closer(server)
-    # Uvicorn raises the signal that ended it once more. That is no reason to die of it: ending is what was asked for.
+    # Uvicorn raises the signal that ended it once more. It is ignored: the end was requested.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
@@ -75,7 +75,7 @@ async def _end_with_parent(server: uvicorn.Server, parent: int) -> None:
 
 
 def _connection_closer(server: uvicorn.Server) -> Callable[[str, bool], None]:
-    """A function that closes the connection of a client (`address:port`), by a reset if so wanted."""
+    """A function that closes the connection of a client (`address:port`), by a reset if `reset` is set."""
 
     def close(client: str, reset: bool) -> None:
         for connection in list(server.server_state.connections):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the emulated service behaves where `api.md` leaves it open.
+"""Behaviour of the emulated service that `api.md` leaves open.
 
 Each setting names the row of the field notes that it plays. The defaults keep to the contract. Settings are plain
 values and can be changed while the service runs; `change` is the one way to do so.
@@ -30,6 +30,7 @@ _ERRORS = "errors"
 _LABEL = "`label`"
 _MOVING = "a list that changes while it is read"
 _RATE = "rate limit"
+_SCOPES = "scopes of the token"
 _SIZE = "`page_size`"
 _SERVICE = "(the emulator itself)"
 
@@ -40,16 +41,16 @@ class Settings:
 
     brand: str = _setting("monitor", "product word", "The word in paths, tier ids and the plan field.")
     update_verb: str = _setting(
-        "post", "client update", "`put_only`: rename by PUT; POST answers 405.", ("post", "put_only")
+        "post", "client update", "`put_only`: rename by PUT; POST returns 405.", ("post", "put_only")
     )
 
     mask_for: str = _setting(
         "read_only",
         _MASK,
-        "Who sees masked keys: tokens with read-only access to the client, everybody, or nobody.",
+        "Who sees masked keys: tokens with read-only access to the client, all tokens, or none.",
         ("read_only", "all", "none"),
     )
-    mask_labels: tuple[str, ...] = _setting((), _MASK, "Clients whose keys are masked for everybody.")
+    mask_labels: tuple[str, ...] = _setting((), _MASK, "Clients whose keys are masked for all tokens.")
     mask_kind: str = _setting(
         "text",
         _MASK,
@@ -64,6 +65,16 @@ class Settings:
         ("grouped_hex", "plain_hex"),
     )
 
+    label_form: str = _setting(
+        "as_sent",
+        _LABEL,
+        "What is stored of a label: as it was sent, without spaces around, in lower case, 12 characters, or NFC.",
+        ("as_sent", "trimmed", "lower_case", "truncated", "nfc"),
+    )
+    null_labels: tuple[str, ...] = _setting((), _LABEL, "Clients whose label is shown as null.")
+    double_labels: tuple[str, ...] = _setting(
+        (), _LABEL, "Clients that are shown without the last character of their label: as another client of that label."
+    )
     strict_labels: bool = _setting(False, _LABEL, "Refuse all but letters, digits, `-` and `_`, with 400.")
     label_required: bool = _setting(
         False, "`label` on create", "Refuse a create without a label; otherwise one is invented."
@@ -71,28 +82,30 @@ class Settings:
     duplicate_status: int = _setting(400, "duplicate label", "Status when a label is taken.", (400, 409))
     duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
 
-    page_size_default: int = _setting(100, _SIZE, "Items on a page when the caller does not say.")
-    page_size_min: int = _setting(25, _SIZE, "Smallest `page_size` that is taken.")
-    page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is taken.")
+    page_size_default: int = _setting(100, _SIZE, "Items on a page by default.")
+    page_size_min: int = _setting(25, _SIZE, "Smallest `page_size` that is accepted.")
+    page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is accepted.")
     page_size_status: int = _setting(400, _SIZE, "Status for a `page_size` outside of that.", (400, 422))
     past_end: str = _setting("not_found", "page past the end", "404, or a page without items.", ("not_found", "empty"))
     list_order: str = _setting("oldest", _MOVING, "Which clients come first in the list.", ("oldest", "newest"))
     other_writer: str = _setting(
         "none",
         _MOVING,
-        "What somebody else does after each page of clients. A create moves entries on to the next page if the "
+        "What another controller does after each page of clients. A create moves entries on to the next page if the "
         "newest come first; a delete takes the first client that has the other writer's prefix.",
         ("none", "creates", "deletes", "both"),
     )
     other_writer_prefix: str = _setting("seed-", _MOVING, "How the labels of the other writer begin.")
 
-    apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the answer to a create.")
+    list_lag: int = _setting(0, _MOVING, "How many reads of the list lack a client, from when it was created on.")
+
+    apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the response to a create.")
     extra_fields: bool = _setting(False, "unknown fields", "More fields on every object and every error.")
 
     plan_null: str = _setting(
         "free",
         "plan `null`",
-        "Null means the free plan, or is ignored (the answer is the old plan), or is refused with 400.",
+        "Null means the free plan, or is ignored (the response is the old plan), or is refused with 400.",
         ("free", "unchanged", "refused"),
     )
     plan_empty_string: bool = _setting(False, "plan `null`", "Take an empty string for null.")
@@ -129,6 +142,17 @@ class Settings:
         403, "plan view without the grant", "Status for a missing scope or grant.", (401, 403)
     )
 
+    scope_headers: bool = _setting(
+        True, _SCOPES, "Send `X-OAuth-Scopes` with the scopes of a known token, `X-Accepted-OAuth-Scopes`."
+    )
+    missing_scope: str = _setting(
+        "named",
+        _SCOPES,
+        "A missing scope is named with `forbidden_status`, or 401 reports that the token is not authorized.",
+        ("named", "unauthorized"),
+    )
+    grant_for_create: bool = _setting(False, "grant for a create", "Whether a create needs the grant add_monitor.")
+
     rate_limit: bool = _setting(False, _RATE, "Whether there are rate limits.")
     rate_total: int = _setting(800, _RATE, "Requests of a token in `rate_total_window`.")
     rate_total_window: float = _setting(120.0, _RATE, "Seconds.")
@@ -139,18 +163,25 @@ class Settings:
     rate_window_scale: float = _setting(1.0, _RATE, "All windows are multiplied by this, so that tests can be quick.")
     retry_after: str = _setting("seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
 
-    latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is looked at.")
-    validate_responses: bool = _setting(True, _SERVICE, "Check each answer against the contract.")
+    latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is processed.")
+    other_id: str = _setting(
+        "none",
+        _SERVICE,
+        "The operation that returns another client than that of the id, if there is one.",
+        ("none", "get_client", "update_client"),
+    )
+    validate_responses: bool = _setting(True, _SERVICE, "Check each response against the contract.")
     refuse_token_on_public: bool = _setting(
-        False, _SERVICE, "Answer 400 where a token comes with a call that needs none; it is always in the request log."
+        False, _SERVICE, "Return 400 if a token comes with a call that needs none; it is always in the request log."
     )
 
 
 def leaves_contract(settings: Settings) -> bool:
-    """Whether answers are meant to differ from the contract, so that checking them makes no sense."""
+    """Whether responses differ from the contract on purpose, so that they are not checked."""
     return (
         settings.mask_kind == "missing"
         or settings.apps_as_integers
+        or bool(settings.null_labels)
         or settings.region_availability == "array"
         or settings.error_field != "empty"
         or settings.delete_status == HTTPStatus.NO_CONTENT
@@ -189,7 +220,7 @@ def _checked(setting: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def parse(assignment: str) -> dict[str, Any]:
-    """`name=value` of a command line as a change. The value is JSON where it is valid JSON, else text."""
+    """`name=value` of a command line as a change. The value is JSON if it is valid JSON, else text."""
     name, equals, text = assignment.partition("=")
     if not equals:
         raise ValueError(f"Expected name=value, not {assignment!r}.")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All that the emulator remembers, in one place."""
+"""The whole state of the emulator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LogEntry = dict[str, Any]
 
 @dataclass(frozen=True)
 class Context:
-    """What an operation needs to know of the call beside its arguments: who calls (None where no token is needed),
+    """What an operation needs to know of the call beside its arguments: who calls (None if no token is needed),
     and the query as it came."""
 
     token: Token | None = None
@@ -30,7 +30,7 @@ class Context:
 
 
 CALL: ContextVar[Context] = ContextVar("call")
-"""The call that is being answered."""
+"""The call that is being processed."""
 
 
 def _no_connection(_client: str, _reset: bool) -> None:
@@ -48,6 +48,7 @@ class State:
     faults: list[Fault] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
     hits: Hits = field(default_factory=new_hits)
+    reads_of: dict[int, int] = field(default_factory=dict)
     calls: int = 0
     resets: int = 0
     close_connection: Callable[[str, bool], None] = _no_connection
@@ -64,6 +65,7 @@ class State:
         self.faults.clear()
         self.log.clear()
         self.hits.clear()
+        self.reads_of.clear()
         self.calls = 0
         self.resets += 1
 

@@ -43,7 +43,7 @@ class Store:
     def __init__(self, path: str = ":memory:") -> None:
         self._database = sqlite3.connect(path, isolation_level=None)
         self._database.row_factory = sqlite3.Row
-        # Losing the last moments of a test account when the machine dies is no loss; waiting for the disk is.
+        # A test account need not survive a crash of the machine; waiting for the disk takes time.
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = OFF")
         self._database.executescript(_SCHEMA)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each setting of the emulator does what its row of the field notes says. Test names begin with that row."""
+"""Each setting of the emulator does what its row of the field notes describes. Test names begin with that row."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.contract.calls import call, create
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
+from ansible_collections.monitor.cloud.tests.support.calls import call, create
 
-# Rows that no setting plays: faults do (lost answers), or it is no matter of the service.
+# Rows without a setting: faults play them (lost answers), or they do not concern the service.
 ROWS = {
     "product word",
     "client update",
@@ -36,6 +36,8 @@ ROWS = {
     "errors",
     "statuses",
     "rate limit",
+    "scopes of the token",
+    "grant for a create",
     "duplicate label",
     "too many clients for the plan",
     "plan view without the grant",
@@ -146,7 +148,7 @@ def test_label_on_create_is_invented_or_required(emulator: Emulator) -> None:
     assert (refused.status, refused.error["field"]) == (400, "label")
 
 
-def test_apps_as_integers_in_the_answer_to_a_create_only(emulator: Emulator) -> None:
+def test_apps_as_integers_in_the_response_to_a_create_only(emulator: Emulator) -> None:
     emulator.configure(apps_as_integers=True)
     # JSON text, since Python takes 0 and False for the same.
     assert re.search(r'"apps": ?{"apache": ?0', create(emulator, "web").text)
@@ -256,7 +258,7 @@ def test_list_that_changes_while_it_is_read_shows_an_entry_twice(emulator: Emula
     assert len(seen) - len(set(seen)) == 1
 
 
-def test_list_that_changes_while_it_is_read_hides_an_entry(emulator: Emulator) -> None:
+def test_list_that_changes_while_it_is_read_omits_an_entry(emulator: Emulator) -> None:
     mine = [f"mine-{number}" for number in range(100)]
     emulator.seed(count=50)
     emulator.seed(labels=mine)
@@ -283,7 +285,7 @@ def test_latency(emulator: Emulator) -> None:
     assert entry["ended"] - entry["started"] >= 0.15
 
 
-def test_answers_are_checked_against_the_contract_unless_told_otherwise(emulator: Emulator) -> None:
+def test_responses_are_checked_against_the_contract_by_default(emulator: Emulator) -> None:
     # A product word that is too long makes the service invent a label that the contract does not allow.
     brand = "x" * 40
     emulator.configure(brand=brand)
@@ -293,7 +295,7 @@ def test_answers_are_checked_against_the_contract_unless_told_otherwise(emulator
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"colour": "red"}, "no setting 'colour'"),
         ({"update_verb": "patch"}, "one of post, put_only"),
@@ -304,8 +306,43 @@ def test_answers_are_checked_against_the_contract_unless_told_otherwise(emulator
     ],
     ids=str,
 )
-def test_setting_that_makes_no_sense_is_refused(emulator: Emulator, change: dict[str, Any], words: str) -> None:
+def test_an_invalid_setting_is_refused(emulator: Emulator, change: dict[str, Any], message: str) -> None:
     before = emulator.settings()
-    with pytest.raises(ValueError, match=re.escape(words)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         emulator.configure(**change)
     assert emulator.settings() == before
+
+
+@pytest.mark.parametrize(
+    ("form", "stored"),
+    [("trimmed", "Cafe\u0301 of one"), ("lower_case", " cafe\u0301 of one"), ("truncated", " Cafe\u0301 of on")],
+)
+def test_label_that_is_changed_when_it_is_stored(emulator: Emulator, form: str, stored: str) -> None:
+    emulator.configure(label_form=form)
+    assert create(emulator, " Cafe\u0301 of one").json["label"] == stored
+    assert create(emulator, " Cafe\u0301 of one").status == 400
+    emulator.configure(label_form="nfc")
+    assert call(emulator, "POST", "/monitor/clients/1", {"label": "Cafe\u0301"}).json["label"] == "Caf\xe9"
+
+
+def test_label_that_is_null_or_there_twice(emulator: Emulator) -> None:
+    emulator.seed(labels=["one", "two", "one~"])
+    emulator.configure(null_labels=["two"], double_labels=["one~"])
+    assert labels(call(emulator, "GET", "/monitor/clients").json["data"]) == ["one", None, "one"]
+    assert call(emulator, "GET", "/monitor/clients/2").json["label"] is None
+
+
+def test_a_list_that_changes_late(emulator: Emulator) -> None:
+    emulator.seed(labels=["one"])
+    emulator.configure(list_lag=2)
+    pages = [call(emulator, "GET", "/monitor/clients").json for dummy in range(3)]
+    assert [(page["results"], len(page["data"])) for page in pages] == [(0, 0), (0, 0), (1, 1)]
+    assert call(emulator, "GET", "/monitor/clients/1").status == 200
+
+
+@pytest.mark.parametrize(("operation", "method", "body"), [("get_client", "GET", None), ("update_client", "POST", {})])
+def test_another_client_than_that_of_the_id(emulator: Emulator, operation: str, method: str, body: Any) -> None:
+    emulator.seed(labels=["one", "two"])
+    emulator.configure(other_id=operation)
+    assert call(emulator, method, "/monitor/clients/2", body).json["id"] == 1
+    assert call(emulator, method, "/monitor/clients/9", body).status == 404

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each fault of the emulator breaks what it says, as often as it says. Rows of the field notes are in the names."""
+"""Each fault of the emulator has the described effect, as often as set. Test names contain rows of the field notes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.contract.calls import call, create
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.calls import call, create
 
 
 def _labels(emulator: Emulator) -> list[str]:
@@ -48,7 +48,7 @@ def test_drop_can_be_late(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize("done", [False, True])
-def test_somebody_else_changes_the_account_meanwhile(emulator: Emulator, done: bool) -> None:
+def test_another_controller_changes_the_account_during_a_call(emulator: Emulator, done: bool) -> None:
     emulator.seed(labels=["web1", "web2", "web3"])
     changes = {"delete": ["web1", "none"], "rename": {"web2": "www", "none": "any"}, "create": ["web1", "web3", "new"]}
     emulator.fault(kind="meanwhile", operation="list_clients", done=done, changes=changes)
@@ -69,8 +69,8 @@ def test_a_late_call_does_nothing_after_a_reset(emulator: Emulator) -> None:
     assert _labels(emulator) == []
 
 
-def test_lost_answers_of_a_create_that_was_done(emulator: Emulator) -> None:
-    emulator.fault(kind="lost_answer", operation="create_client")
+def test_lost_responses_of_a_create_that_was_done(emulator: Emulator) -> None:
+    emulator.fault(kind="lost_response", operation="create_client")
     assert _is_reset(emulator, "web")
     assert _labels(emulator) == ["web"]
     assert create(emulator, "web").status == 400
@@ -116,7 +116,7 @@ def test_statuses_with_a_body_of_choice(emulator: Emulator, body: Any) -> None:
     assert call(emulator, "GET", "/regions").json == body
 
 
-def test_fields_of_an_answer_are_removed_and_added(emulator: Emulator) -> None:
+def test_fields_of_a_response_are_removed_and_added(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2"])
     whole = call(emulator, "GET", "/monitor/clients").json
     remove = ["data.label", "data.apps.nginx", "pages", "none", "page.none"]
@@ -135,12 +135,12 @@ def test_fields_of_an_answer_are_removed_and_added(emulator: Emulator) -> None:
     assert call(emulator, "GET", "/monitor/clients").json == whole
 
 
-def test_an_edited_answer_is_to_work_that_was_done(emulator: Emulator) -> None:
+def test_the_work_is_done_before_a_response_is_edited(emulator: Emulator) -> None:
     emulator.fault(kind="edit", operation="create_client", remove=["id"], times=-1)
     created = create(emulator, "web1").json
     assert created["label"] == "web1" and "id" not in created
     assert _labels(emulator) == ["web1"]
-    # Neither an error nor an answer without a body is edited.
+    # Neither an error nor a response without a body is edited.
     assert create(emulator, "web1").error["field"] == "label"
     emulator.configure(delete_status=204)
     emulator.fault(kind="edit", add={"more": 1})
@@ -208,7 +208,7 @@ def test_label_matches_the_client_in_the_path_too(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         ({"kind": "fire"}, "not 'fire'"),
         ({"kind": "drop", "color": "red"}, "has no color"),
@@ -218,6 +218,6 @@ def test_label_matches_the_client_in_the_path_too(emulator: Emulator) -> None:
     ],
     ids=str,
 )
-def test_fault_that_makes_no_sense_is_refused(emulator: Emulator, fault: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(words)):
+def test_an_invalid_fault_is_refused(emulator: Emulator, fault: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         emulator.fault(**fault)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What `api.md` promises of the service beyond the shape of its answers."""
+"""What `api.md` promises of the service beyond the shape of its responses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.contract.calls import call, create
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.calls import call, create
 
 ALL_GRANTS: dict[str, Any] = {"account_access": None, "monitor_subscription": False, "add_monitor": False}
 
@@ -83,7 +83,7 @@ def test_token_and_scope_of_section_5(emulator: Emulator, method: str, path: str
         "/regions/us-west/availability",
     ],
 )
-def test_public_operations_need_no_token_and_tell_when_one_came(emulator: Emulator, path: str) -> None:
+def test_public_operations_need_no_token_and_log_when_one_was_sent(emulator: Emulator, path: str) -> None:
     assert call(emulator, "GET", path, token=None).status == 200
     assert call(emulator, "GET", path).status == 200
     assert [entry["authorization"] for entry in emulator.requests()] == [False, True]
@@ -147,7 +147,7 @@ def test_what_is_not_in_the_contract_is_refused(emulator: Emulator, method: str,
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b'{"label": null}', b'{"label": "\\ud800abc"}']
 )
-def test_body_that_is_no_good_is_refused_as_an_error_of_the_service(emulator: Emulator, body: bytes) -> None:
+def test_an_invalid_body_is_refused_with_an_error_of_the_service(emulator: Emulator, body: bytes) -> None:
     reply = call(emulator, "POST", "/monitor/clients", body)
     assert reply.status == 400
     assert reply.error["reason"]

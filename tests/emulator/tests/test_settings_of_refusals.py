@@ -7,18 +7,20 @@
 
 from __future__ import annotations
 
+import json
 import time
+import urllib.request
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.contract.calls import call, create
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.calls import call, create
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("empty", {"field": ""}), ("null", {"field": None}), ("missing", {})])
-def test_errors_where_no_field_is_meant(emulator: Emulator, kind: str, expected: dict[str, Any]) -> None:
+def test_errors_without_a_field(emulator: Emulator, kind: str, expected: dict[str, Any]) -> None:
     emulator.configure(error_field=kind)
     for error in (
         call(emulator, "GET", "/monitor/clients/9").error,
@@ -58,6 +60,59 @@ def test_statuses_delete_with_204(emulator: Emulator) -> None:
 def test_statuses_without_a_token(emulator: Emulator, status: int) -> None:
     emulator.configure(unauthenticated_status=status)
     assert call(emulator, "GET", "/monitor/clients", token=None).status == status
+
+
+@pytest.mark.parametrize("brand", ["monitor", "longview"])
+def test_scopes_of_the_token_come_with_each_response(emulator: Emulator, brand: str) -> None:
+    emulator.configure(brand=brand)
+    for method, path, accepted in (
+        ("GET", "clients", "read_only"), ("GET", "clients/9", "read_only"), ("POST", "clients", "read_write")
+    ):  # fmt: skip
+        reply = call(emulator, method, f"/{brand}/{path}", {"label": "web"} if method == "POST" else None)
+        assert reply.headers["x-oauth-scopes"] == f"{brand}:read_write"
+        assert reply.headers["x-accepted-oauth-scopes"] == f"{brand}:{accepted}"
+    unknown = call(emulator, "GET", f"/{brand}/clients", token=None)
+    assert "x-oauth-scopes" not in unknown.headers
+    assert unknown.headers["x-accepted-oauth-scopes"] == f"{brand}:read_only"
+    emulator.configure(scope_headers=False)
+    assert "x-oauth-scopes" not in call(emulator, "GET", f"/{brand}/clients").headers
+
+
+@pytest.mark.parametrize(("form", "status"), [("named", 403), ("unauthorized", 401)])
+def test_scopes_of_the_token_forms_of_a_missing_one(emulator: Emulator, form: str, status: int) -> None:
+    emulator.configure(missing_scope=form, brand="longview")
+    reply = call(emulator, "POST", "/longview/clients", {"label": "web"}, token="read_only")
+    reasons = {
+        "named": "Your token lacks the scope longview:read_write.",
+        "unauthorized": "Your OAuth token is not authorized to use this endpoint.",
+    }
+    assert (reply.status, reply.error["reason"]) == (status, reasons[form])
+
+
+def test_grant_for_a_create(emulator: Emulator) -> None:
+    emulator.configure(grant_for_create=True, brand="longview")
+    reply = call(emulator, "POST", "/longview/clients", {"label": "web"}, token="no_plan")
+    assert (reply.status, reply.error["reason"]) == (403, "Unauthorized: your user lacks the grant add_longview.")
+    assert call(emulator, "POST", "/longview/clients", {"label": "web"}).status == 200
+
+
+def test_rate_limit_headers_come_with_each_response(emulator: Emulator) -> None:
+    def limits(path: str) -> tuple[str, ...]:
+        headers = call(emulator, "GET", path).headers
+        assert abs(int(headers["x-ratelimit-reset"]) - time.time()) < 125
+        return headers["x-ratelimit-limit"], headers["x-ratelimit-remaining"]
+
+    assert limits("/regions") == limits("/nowhere") == ("800", "800")
+    emulator.configure(rate_limit=True, rate_total=2)
+    assert [limits("/monitor/plan") for _number in range(3)] == [("2", "1"), ("2", "0"), ("2", "0")]
+
+
+def test_filters_are_ignored(emulator: Emulator) -> None:
+    emulator.seed(2)
+    address = f"{emulator.base_url}/monitor/clients"
+    headers = {"Authorization": f"Bearer {emulator.tokens['read_only']}", "X-Filter": '{"label": "none"}'}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as reply:
+        assert json.load(reply)["results"] == 2
 
 
 @pytest.mark.parametrize("status", [401, 403])

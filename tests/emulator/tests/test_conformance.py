@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Schemathesis against the emulator: requests made from the contract, valid and not, and their answers checked."""
+"""Schemathesis against the emulator: requests made from the contract, valid and not, and their responses checked."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.contract.test_document import OPERATIONS
-from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT
+from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT, operation_ids
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
@@ -24,7 +23,7 @@ COMMAND = Path(sys.executable).with_name("schemathesis")
 def _run(emulator: Emulator, directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [COMMAND, "--config-file", CONFIGURATION, "run", DOCUMENT, "--url", emulator.base_url, *arguments],
-        # It leaves notes on its run where it was started.
+        # It leaves notes on its run in the working directory.
         cwd=directory,
         env={**os.environ, **emulator.environment()},
         stdin=subprocess.DEVNULL,
@@ -32,16 +31,16 @@ def _run(emulator: Emulator, directory: Path, *arguments: str) -> subprocess.Com
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
 
 
 def test_schemathesis_finds_no_violation(emulator: Emulator, tmp_path: Path) -> None:
     done = _run(emulator, tmp_path)
     assert done.returncode == 0, done.stdout
-    # A run in which an operation was only ever refused would prove nothing about its answers.
-    answered = {entry["operation"] for entry in emulator.requests() if entry["status"] == 200}
-    assert answered == {row[0] for row in OPERATIONS}
+    # A run in which an operation was only ever refused would prove nothing about its responses.
+    succeeded = {entry["operation"] for entry in emulator.requests() if entry["status"] == 200}
+    assert succeeded == set(operation_ids())
 
 
 @pytest.mark.parametrize(

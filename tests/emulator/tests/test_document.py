@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The contract as a document: it is valid, and it says what `api.md` says."""
+"""The contract as a document: it is valid, and it agrees with `api.md`."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_errors_of_section_7(written: dict[str, Any], schemas: dict[str, Any]) -
     for path, methods in written["paths"].items():
         for verb, item in methods.items():
             if verb != "parameters":
-                assert "default" in item["responses"], f"{verb} {path} says nothing of other errors"
+                assert "default" in item["responses"], f"{verb} {path} lacks the other errors"
 
 
 def test_product_word_is_the_same_everywhere() -> None:
