@@ -10,19 +10,22 @@ DEMO := $(VENV)/.ready-demo
 TEST := $(VENV)/.ready-test
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit contract integration fleet faults soak emulator build docs bench clean
+.PHONY: help demo test quick lint unit contract integration fleet faults soak emulator build docs bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
-demo: $(DEMO) ## register example hosts with an emulated service, twice, then audit what was broken since
+demo: $(DEMO) ## register example hosts with an emulated service, twice, then break two and audit
 	@$(RUN) tests/tools/demo.py
 
-emulator: $(DEMO) ## start the emulated service and say how to use it from playbooks of your own
+emulator: $(DEMO) ## start the emulated service and print how to use it from your own playbooks
 	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator
 
 test: $(TEST) ## everything that must hold before a release: the six below
 	@$(RUN) tests/tools/run.py
+
+quick: $(TEST) ## style, types, unit tests and a few of each module and of the role, within a minute
+	@$(RUN) tests/tools/run.py quick style
 
 lint: $(TEST) ## style, types, documentation, ansible-lint, ansible-test sanity, package
 	@$(RUN) tests/tools/run.py lint
@@ -42,10 +45,10 @@ fleet: $(TEST) ## many hosts at once, over real connections
 faults: $(TEST) ## what services, networks and people do, in short
 	@$(RUN) tests/tools/run.py faults
 
-soak: $(TEST) ## the same at length, for an hour or more
+soak: $(TEST) ## the same with more attempts, for an hour or more
 	@SOAK=1 $(RUN) tests/tools/run.py faults
 
-bench: $(DEMO) ## how long it takes, beside the playbook that people write without this collection
+bench: $(DEMO) ## run times, compared with a playbook without this collection
 	@$(RUN) tests/benchmark/run.py
 
 docs: $(TEST) ## check the documentation and render it into build/docs
@@ -54,10 +57,10 @@ docs: $(TEST) ## check the documentation and render it into build/docs
 build: $(DEMO) ## the archive for ansible-galaxy, in build, checked
 	@$(RUN) tests/tools/package.py --output build
 
-clean: ## remove all that these targets have made
+clean: ## remove all that these targets create
 	rm -rf $(VENV) .cache build tests/output
 
-# One line in place of a traceback, where Python is too old or comes without its parts (Debian: python3-venv).
+# One line instead of a traceback if Python is too old or lacks a part (Debian: python3-venv).
 NEEDED := needs Python 3.11 or newer with venv and ensurepip; name one with: make PYTHON=/path/to/python3
 
 # The link makes the checkout importable as ansible_collections.monitor.cloud, for Python and for Ansible alike,

@@ -2,15 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures for all tests."""
+"""Fixtures for all tests: an emulator, hosts and controllers, shared by all tests of a process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service import http
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.runs import Controller
+from ansible_collections.monitor.cloud.tests.support.servers import Listener
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +32,61 @@ def emulator(emulator_process: Emulator) -> Emulator:
     """The emulator as if it had just been started."""
     emulator_process.reset()
     return emulator_process
+
+
+@pytest.fixture(scope="session")
+def workshop() -> Iterator[tuple[Path, Path]]:
+    """A directory that others can't read, for hosts, and the directory of their keys."""
+    if reason := fleet.missing():
+        pytest.skip(reason)
+    with fleet.workshop() as directory_and_keys:
+        yield directory_and_keys
+
+
+@pytest.fixture(scope="session")
+def machines(workshop: tuple[Path, Path]) -> Iterator[Callable[..., list[fleet.Host]]]:
+    """Starts hosts by their names and by what prepares them: each is started once."""
+    started: dict[tuple[str, str], fleet.Host] = {}
+
+    def start(*names: str, prepare: str = "") -> list[fleet.Host]:
+        new = [name for name in names if (name, prepare) not in started]
+        for host in fleet.start(new, *workshop, first_address=len(started) + 1, prepare=prepare):
+            started[host.name, prepare] = host
+        return [started[name, prepare] for name in names]
+
+    yield start
+    for host in started.values():
+        host.stop()
+
+
+@pytest.fixture
+def controllers(workshop: tuple[Path, Path], emulator: Emulator) -> Callable[..., Controller]:
+    """Makes controllers for the hosts given, on which nothing is left of earlier tests."""
+    directory, keys = workshop
+
+    def make(*hosts: fleet.Host) -> Controller:
+        for host in hosts:
+            host.reset()
+        return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=directory)), keys, emulator, hosts)
+
+    return make
+
+
+@pytest.fixture
+def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the pauses before retries, so that many cases take little time."""
+    monkeypatch.setattr(http, "_FIRST_BACKOFF", 0.02)
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., Listener]]:
+    """Opens listeners and proxies that end with the test."""
+    listeners: list[Listener] = []
+
+    def listen(kind: Callable[..., Listener], *arguments: Any, **options: Any) -> Listener:
+        listeners.append(kind(*arguments, **options))
+        return listeners[-1]
+
+    yield listen
+    for listener in listeners:
+        listener.stop()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows the collection at work: registers six hosts with an emulated service, twice, breaks two of them, and audits."""
+"""Shows the collection in use: registers six hosts with an emulated service, twice, breaks two of them, and audits."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
 RECAP = re.compile(r"^(?P<host>\S+)\s+: .*\bchanged=(?P<changed>\d+) +unreachable=0 +failed=0\b", re.MULTILINE)
 
 
-def write_inventory(place: Path) -> Path:
+def write_inventory(directory: Path) -> Path:
     """Describe the hosts: each is a directory on this machine instead of a machine of its own."""
-    hosts = {host: {"monitor_agent_config_path": str(place / host / "agent.conf")} for host in HOSTS}
+    hosts = {host: {"monitor_agent_config_path": str(directory / host / "agent.conf")} for host in HOSTS}
     common = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "monitor_agent_service": "",
     }
-    inventory = place / "inventory.yml"
+    inventory = directory / "inventory.yml"
     inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
     return inventory
 
 
-def own_settings(place: Path) -> dict[str, str]:
+def own_settings(directory: Path) -> dict[str, str]:
     """Return an environment without the user's connection to a real service, ansible.cfg and installed collections."""
-    config = place / "ansible.cfg"
+    config = directory / "ansible.cfg"
     config.write_text(f"[defaults]\ncollections_path = {sysconfig.get_path('purelib')}\n", encoding="utf-8")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
     return {**inherited, "ANSIBLE_CONFIG": str(config)}
@@ -67,15 +67,15 @@ def roll_out(inventory: Path, environment: dict[str, str]) -> dict[str, int]:
     return {match["host"]: int(match["changed"]) for match in RECAP.finditer(shown)}
 
 
-def break_two(place: Path) -> None:
-    """Do to two hosts what happens in life: one is cloned from another, one's file can be read by all."""
-    shutil.copy(place / "web-1" / "agent.conf", place / "web-2" / "agent.conf")
-    (place / "db-1" / "agent.conf").chmod(0o644)
+def break_two(directory: Path) -> None:
+    """Break two hosts: one gets the file of another, as a clone has it; the file of the other can be read by all."""
+    shutil.copy(directory / "web-1" / "agent.conf", directory / "web-2" / "agent.conf")
+    (directory / "db-1" / "agent.conf").chmod(0o644)
 
 
-def audit(inventory: Path, environment: dict[str, str], place: Path) -> dict[str, str]:
+def audit(inventory: Path, environment: dict[str, str], directory: Path) -> dict[str, str]:
     """Audit the hosts, leave the page, and return the state of each host."""
-    report = place / "audit.json"
+    report = directory / "audit.json"
     files = {"html": str(PAGE), "json": str(report)}
     options = [f"monitor_agent_audit_{kind}={path}" for kind, path in files.items()]
     play(inventory, environment, "monitor.cloud.audit", *(part for option in options for part in ("-e", option)))
@@ -87,30 +87,30 @@ def audit(inventory: Path, environment: dict[str, str], place: Path) -> dict[str
 def main() -> int:
     """Roll out twice: the first run changes every host, the second none. Then audit what was broken since."""
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
-        place = Path(temporary)
-        inventory = write_inventory(place)
-        environment = {**own_settings(place), **service.environment()}
+        directory = Path(temporary)
+        inventory = write_inventory(directory)
+        environment = {**own_settings(directory), **service.environment()}
         print("First run: the service knows none of the hosts.\n")
         first = roll_out(inventory, environment)
-        print("Second run: all is as it should be.\n")
+        print("Second run: all is as expected.\n")
         second = roll_out(inventory, environment)
         print("Now web-2 gets the key of web-1, as a clone has it, and the file of db-1 can be read by all.\n")
-        break_two(place)
-        states = audit(inventory, environment, place)
+        break_two(directory)
+        states = audit(inventory, environment, directory)
     return judge(first, second, states)
 
 
 def judge(first: dict[str, int], second: dict[str, int], states: dict[str, str]) -> int:
-    """Sum up, and say in the exit code whether all came as it should."""
+    """Sum up; the exit code is 1 if a result differs from what is expected."""
     changed = [sum(run.get(host, 0) > 0 for host in HOSTS) for run in (first, second)]
     print(f"First run: {changed[0]} of {len(HOSTS)} hosts changed. Second run: {changed[1]} changed.")
     found = ", ".join(f"{host} {states.get(host)}" for host in BROKEN)
     print(f"Audit: {found}. The page: {PAGE}")
     if not set(HOSTS) <= set(first) & set(second) or changed != [len(HOSTS), 0]:
-        print("That is not as it should be: 6 and 0, and no failure, were expected.", file=sys.stderr)
+        print("Not as expected: 6 and 0 hosts should have changed, and none failed.", file=sys.stderr)
         return 1
     if {host: states.get(host) for host in BROKEN} != BROKEN or not PAGE.exists():
-        print(f"That is not as it should be: the audit has to find {BROKEN} and leave its page.", file=sys.stderr)
+        print(f"Not as expected: the audit should find {BROKEN} and write its page.", file=sys.stderr)
         return 1
     return 0
 

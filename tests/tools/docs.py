@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks the collection's documentation and, unless told --lint, renders it as HTML. Needs no network."""
+"""Checks the collection's documentation and, without --lint, renders it as HTML. Needs no network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _run(root: Path, *command: str) -> int:
 
 
 def main() -> int:
-    """Check, and render whatever the check finds, so that its writer can see the page."""
+    """Check, and render even if the check fails, so that its writer can see the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lint", action="store_true", help="check only")
     only_lint: bool = parser.parse_args().lint

@@ -4,7 +4,7 @@
 """Stands in for the script by which ansible-test puts pip into its virtual environments.
 
 ansible-test downloads that script from a host of its own, which a machine with nothing but a mirror of the package
-index does not reach; sanity.py then puts this file where the script would have been. It takes the wanted pip from the
+index does not reach; sanity.py then copies this file to the path of the script. It takes the required pip from the
 index that pip is configured for.
 """
 
@@ -18,9 +18,9 @@ def main() -> None:
     """Install what the arguments ask for, with the pip that comes with Python."""
     # As a process of its own: in this one, ensurepip would drop the PIP_* settings that name the mirror.
     subprocess.run([sys.executable, "-m", "ensurepip"], check=True, stdout=subprocess.DEVNULL)
-    # The options of get-pip itself: neither package is installed here in the first place.
-    wanted = [argument for argument in sys.argv[1:] if argument not in ("--no-setuptools", "--no-wheel")]
-    subprocess.run([sys.executable, "-m", "pip", "install", *wanted], check=True)
+    # The options of get-pip itself: neither package is installed here.
+    options = [argument for argument in sys.argv[1:] if argument not in ("--no-setuptools", "--no-wheel")]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options], check=True)
 
 
 if __name__ == "__main__":

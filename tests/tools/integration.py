@@ -75,7 +75,7 @@ def ansible_test(root: Path, targets: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def read_output(code: int, lines: list[str]) -> Outcome:
-    """Tell from ansible-test's output which targets ran, which failed and which it left out."""
+    """Read from ansible-test's output which targets ran, which failed and which were excluded."""
     outcome = Outcome("integration")
     ran = {match[1] for line in lines if (match := STARTED.match(line))}
     if failures := FAILURES.search("\n".join(lines)):

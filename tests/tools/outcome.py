@@ -1,39 +1,44 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What came of one part of the tests, and how all of them are summed up."""
+
+"""The result of one part of the tests, and the summary of all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+SLOWEST = 15
+
 
 @dataclass
 class Outcome:
-    """The result of one part: how many tests passed, which failed, and which did not run and why."""
+    """The result of one part: how many tests passed, which failed, which did not run and why, and their seconds."""
 
     part: str
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    slowest: list[tuple[float, str]] = field(default_factory=list)
 
     def word(self, strict: bool) -> str:
-        """Say in a word what came of it; strict takes a skip for a failure."""
+        """Return the result in a word; with strict, a skip is a failure."""
         if self.failed or (strict and self.skipped):
             return "FAILED"
         return "passed" if self.passed else "no tests"
 
 
 def summary(outcomes: Sequence[Outcome], strict: bool) -> str:
-    """Sum up: failures and skips by name, a table, and a last line of counts, which machines read."""
-    lines = []
+    """Sum up: slowest tests, failures and skips by name, a table, and a last line of counts, which machines read."""
+    slowest = sorted((entry for outcome in outcomes for entry in outcome.slowest), reverse=True)[:SLOWEST]
+    lines = [f"{seconds:8.1f} s {name}" for seconds, name in slowest]
     for outcome in outcomes:
         lines += [f"FAILED   {outcome.part}: {name}" for name in outcome.failed]
         lines += [f"skipped  {outcome.part}: {reason}" for reason in outcome.skipped]
     if strict and any(outcome.skipped for outcome in outcomes):
-        lines.append("What is skipped counts as failed here, for CI=true is set.")
+        lines.append("A skipped test counts as failed here, because CI=true is set.")
     lines += ["", f"{'part':<13}{'result':<10}{'passed':>7}{'failed':>7}{'skipped':>8}{'seconds':>9}"]
     for one in outcomes:
         counts = f"{one.passed:>7}{len(one.failed):>7}{len(one.skipped):>8}{one.seconds:>9.1f}"

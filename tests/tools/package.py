@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the collection, installs what was built in an empty place, and checks what is in it."""
+"""Builds the collection, installs the archive in an empty directory, and checks what is in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTENT |= {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
 
 
 def build(output: Path) -> Path:
-    """Build the archive from a clean copy, so that no file of the developer's own gets in."""
+    """Build the archive from a fresh copy, so that it contains no file of the developer."""
     with copied_tree() as root, tempfile.TemporaryDirectory() as temporary:
         _galaxy("build", str(root), "--output-path", temporary)
         (built,) = Path(temporary).glob("*.tar.gz")
@@ -39,12 +39,12 @@ def surprises(archive: Path) -> list[str]:
 
 
 def missing_modules(archive: Path) -> list[str]:
-    """Install the archive in an empty place and name the modules that ansible-doc does not find there."""
+    """Install the archive in an empty directory and name the modules that ansible-doc does not find there."""
     expected = {f"monitor.cloud.{path.stem}" for path in (CHECKOUT / "plugins" / "modules").glob("[!_]*.py")}
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as directory:
         # Without the search of Python's own path, which would find the checkout.
-        alone = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": place, "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH": "false"}
-        _galaxy("install", str(archive), "--collections-path", place, "--no-deps", "--offline", environment=alone)
+        alone = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": directory, "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH": "false"}
+        _galaxy("install", str(archive), "--collections-path", directory, "--no-deps", "--offline", environment=alone)
         command = [str(BIN / "ansible-doc"), "--list", "--json", "--type=module", "monitor.cloud"]
         listed = subprocess.run(command, env=alone, check=True, stdout=subprocess.PIPE, text=True).stdout
     return sorted(expected - set(json.loads(listed)))

@@ -1,9 +1,10 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the parts of the tests that are named (all of them by default) and sums up what came of them.
 
-A part alone shows its output as it comes. Several run two at a time, and each shows its output when it has ended.
+"""Runs the named parts of the tests (all of them by default) and sums up the results.
+
+The directories of pytest run as one, in several processes; integration and lint run beside them, one after the other.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -25,74 +25,62 @@ from pathlib import Path
 from ansible_collections.monitor.cloud.tests.tools.integration import run_integration
 from ansible_collections.monitor.cloud.tests.tools.lint import run_lint
 from ansible_collections.monitor.cloud.tests.tools.outcome import Outcome, summary
-from ansible_collections.monitor.cloud.tests.tools.suite import run_suite
+from ansible_collections.monitor.cloud.tests.tools.suite import SUITES, run_suites
 
-# The longest first, so that none of them is alone at the end.
-PARTS: dict[str, Callable[[], Outcome]] = {
-    "fleet": partial(run_suite, "fleet"),
-    "faults": partial(run_suite, "faults"),
+OTHERS: dict[str, Callable[[], Outcome]] = {
     "integration": run_integration,
     "lint": run_lint,
-    "contract": partial(run_suite, "contract"),
-    "unit": partial(run_suite, "unit"),
+    "style": partial(run_lint, ("mypy", "ruff check", "ruff format")),
 }
-AT_ONCE = 2
+PARTS = [*SUITES, "integration", "lint"]
 
 
-def run_part(part: str) -> Outcome:
+def run_other(part: str) -> Outcome:
     """Run one part to its end; one that breaks has failed, and the others still run."""
     print(f"== {part}", flush=True)
     started = time.monotonic()
     try:
-        outcome = PARTS[part]()
-    except Exception as problem:  # a summary without this part would look better than things are
+        outcome = OTHERS[part]()
+    except Exception as problem:  # without this part, the summary would report success
         traceback.print_exc()
         outcome = Outcome(part, failed=[f"did not run: {problem}"])
     outcome.seconds = time.monotonic() - started
     return outcome
 
 
-def run_apart(part: str) -> tuple[Outcome, str]:
-    """Run one part in a process of its own; its outcome and all that it printed."""
+def run_beside(suites: Sequence[str], others: Sequence[str]) -> list[Outcome]:
+    """Run the others in a process of their own, whose output is shown after that of the suites."""
     with tempfile.TemporaryDirectory() as temporary:
-        kept = Path(temporary, "outcome.json")
-        command = [sys.executable, __file__, part, "--outcome", str(kept)]
-        pipe = subprocess.PIPE
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, check=False)
-        output = done.stdout.decode(errors="replace")
+        kept, log = Path(temporary, "outcomes.json"), Path(temporary, "log")
+        command = [sys.executable, __file__, *others, "--outcomes", str(kept)]
+        with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as process:
+            outcomes = run_suites(suites)
+            code = process.wait()
+        print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
         if not kept.exists():
-            return Outcome(part, failed=[f"ended with exit code {done.returncode}"]), output
-        return Outcome(**json.loads(kept.read_text(encoding="utf-8"))), output
-
-
-def run_together(parts: list[str]) -> list[Outcome]:
-    """Run parts at once, as many as two processors bear, and show the output of each when it has ended."""
-    print(
-        f"Running {', '.join(parts)}, {AT_ONCE} at a time: the output of each is shown when it has ended.", flush=True
-    )
-    outcomes: dict[str, Outcome] = {}
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for future in as_completed([pool.submit(run_apart, part) for part in parts]):
-            outcome, output = future.result()
-            outcomes[outcome.part] = outcome
-            print(output, end="", flush=True)
-    return [outcomes[part] for part in parts]
+            return [*outcomes, *(Outcome(part, failed=[f"ended with exit code {code}"]) for part in others)]
+        return [*outcomes, *(Outcome(**fields) for fields in json.loads(kept.read_text(encoding="utf-8")))]
 
 
 def main() -> int:
-    """Run what the command line names; the exit code says whether all of it holds."""
+    """Run the parts that the command line names; the exit code is 1 if any of them failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
-    parser.add_argument("--outcome", type=Path, help="keep the outcome of the one part there, in place of a summary")
+    parser.add_argument("--outcomes", type=Path, help="write the outcomes to this file instead of a summary")
     options = parser.parse_args()
-    parts: list[str] = options.parts or list(PARTS)
-    if unknown := set(parts) - set(PARTS):
+    parts: list[str] = options.parts or PARTS
+    if unknown := set(parts) - {*SUITES, *OTHERS, "quick"}:
         parser.error(f"there is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}")
-    strict = os.environ.get("CI") == "true"
-    outcomes = run_together(parts) if len(parts) > 1 else [run_part(parts[0])]
-    if options.outcome:
-        options.outcome.write_text(json.dumps(asdict(outcomes[0])), encoding="utf-8")
+    others = [part for part in parts if part in OTHERS]
+    suites = [part for part in parts if part not in OTHERS]
+    if suites and others:
+        outcomes = run_beside(suites, others)
+    else:
+        outcomes = run_suites(suites) if suites else [run_other(part) for part in others]
+    if options.outcomes:
+        options.outcomes.write_text(json.dumps([asdict(outcome) for outcome in outcomes]), encoding="utf-8")
         return 0
+    strict = os.environ.get("CI") == "true"
     print(f"\n== summary\n{summary(outcomes, strict)}", flush=True)
     return int(any(outcome.word(strict) == "FAILED" for outcome in outcomes))
 

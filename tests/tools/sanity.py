@@ -20,11 +20,11 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 HOME = CHECKOUT / ".cache" / "sanity"
 OLDEST_TARGET = 9
 NEWEST_TARGET = 14
-STAND_IN_WANTED = re.compile(r"can be manually downloaded and saved to: (.+\.py)$", re.MULTILINE)
+STAND_IN_NEEDED = re.compile(r"can be manually downloaded and saved to: (.+\.py)$", re.MULTILINE)
 
 
 def pip_settings() -> dict[str, str]:
-    """Collect what pip is told by its files and by the environment, which has the last word."""
+    """Collect the settings of pip from its files and from the environment, which takes precedence."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     found = [line.split("=", 1) for line in listed.splitlines() if "=" in line]
@@ -48,7 +48,7 @@ def prepare_home() -> None:
 def pythons() -> list[str]:
     """Name the Python versions to test with: our own, and the oldest of a managed host's that this machine can run.
 
-    Found by running them: a version manager may put commands on the path that only say they are not active.
+    Found by running them: a version manager may put commands on the path that only report that they are not active.
     """
     own = sys.version_info.minor
     for minor in range(OLDEST_TARGET, NEWEST_TARGET + 1):
@@ -71,11 +71,11 @@ def ansible_test() -> tuple[int, str]:
 
 
 def main() -> int:
-    """Run the tests; where the script that installs pip can't be had, put ours in its place and run them again."""
+    """Run the tests; if the script that installs pip cannot be downloaded, use ours and run them again."""
     prepare_home()
     code, output = ansible_test()
-    if code != 0 and (wanted := STAND_IN_WANTED.search(output)):
-        shutil.copyfile(CHECKOUT / "tests" / "tools" / "get_pip.py", wanted[1])
+    if code != 0 and (needed := STAND_IN_NEEDED.search(output)):
+        shutil.copyfile(CHECKOUT / "tests" / "tools" / "get_pip.py", needed[1])
         code, output = ansible_test()
     print(output)
     return code

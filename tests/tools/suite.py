@@ -1,50 +1,75 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs one directory of tests with pytest and counts what came of each test."""
+
+"""Runs directories of tests with pytest, in several processes, and counts the results of each directory."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from ansible_collections.monitor.cloud.tests.tools.outcome import Outcome
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
+SUITES = {
+    "fleet": ["tests/fleet"],
+    "faults": ["tests/faults"],
+    "contract": ["tests/contract", "tests/emulator"],
+    "unit": ["tests/unit"],
+}
+# Unit tests without a browser, and a few of each module and of the role.
+QUICK = [
+    "tests/unit",
+    "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
+    *(f"tests/contract/client/test_{name}.py" for name in ("monitor_client", "monitor_clients", "plan", "info")),
+    "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
+]
+# Many tests wait for timeouts and retries: one process more than there are processors keeps all of them busy.
+PROCESSES = (os.cpu_count() or 1) + 1
 
-def run_suite(part: str) -> Outcome:
-    """Run tests/<part>; its output goes to the terminal as it comes."""
-    if not (CHECKOUT / "tests" / part).is_dir():
-        print(f"tests/{part} is not there")
-        return Outcome(part)
+
+def run_suites(parts: Sequence[str]) -> list[Outcome]:
+    """Run these directories as one; the output goes to the terminal as it comes."""
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary, "report.xml")
-        command = [sys.executable, "-m", "pytest", f"tests/{part}", f"--junitxml={report}"]
-        code = subprocess.run(command, cwd=CHECKOUT, check=False).returncode
-        outcome = read_report(part, report) if report.exists() else Outcome(part)
-    # Not a test that failed, yet nothing to trust: interrupted, an internal error, or no test found.
-    if code != 0 and not outcome.failed:
-        outcome.failed.append(f"pytest ended with exit code {code}")
-    return outcome
+        chosen = [path for part in parts for path in SUITES.get(part, QUICK)]
+        command = [sys.executable, "-m", "pytest", f"-n{PROCESSES}", "--dist=worksteal", f"--junitxml={report}"]
+        code = subprocess.run([*command, *chosen], cwd=CHECKOUT, check=False).returncode
+        outcomes = {part: Outcome(part) for part in parts}
+        if report.exists():
+            read_report(outcomes, report)
+    # Not a failed test, and no result to trust: interrupted, an internal error, or no test found.
+    if code != 0 and not any(outcome.failed for outcome in outcomes.values()):
+        outcomes[parts[0]].failed.append(f"pytest ended with exit code {code}")
+    return list(outcomes.values())
 
 
-def read_report(part: str, report: Path) -> Outcome:
-    """Count the tests of pytest's report; one that failed and broke its teardown too counts once."""
-    outcome = Outcome(part)
-    seen: dict[str, str] = {}
+def read_report(outcomes: dict[str, Outcome], report: Path) -> None:
+    """Count the tests of pytest's report; one that fails and whose teardown fails too counts once."""
+    seen: dict[tuple[str, str], str] = {}
+    parts = {path.replace("/", "."): part for part in outcomes for path in SUITES.get(part, [])}
     for case in ElementTree.parse(report).iter("testcase"):
-        name = f"{case.get('classname')}::{case.get('name')}"
+        module, name = str(case.get("classname")), f"{case.get('classname')}::{case.get('name')}"
+        part = next((part for start, part in parts.items() if module.startswith(start)), next(iter(outcomes)))
+        seconds = float(case.get("time") or 0)
+        outcomes[part].seconds += seconds
+        outcomes[part].slowest.append((seconds, name))
         skip = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
-            seen[name] = "failed"
+            seen[part, name] = "failed"
         elif skip is not None:
-            seen.setdefault(name, f"{name}: {skip.get('message')}")
+            seen.setdefault((part, name), f"{name}: {skip.get('message')}")
         else:
-            seen.setdefault(name, "passed")
-    outcome.passed = sum(result == "passed" for result in seen.values())
-    outcome.failed = [name for name, result in seen.items() if result == "failed"]
-    outcome.skipped = [result for result in seen.values() if result not in ("passed", "failed")]
-    return outcome
+            seen.setdefault((part, name), "passed")
+    for (part, name), result in seen.items():
+        outcomes[part].passed += result == "passed"
+        if result == "failed":
+            outcomes[part].failed.append(name)
+        elif result != "passed":
+            outcomes[part].skipped.append(result)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A copy of the working tree where Ansible's own tools expect a collection to be."""
+"""A copy of the working tree at the path at which Ansible's tools expect a collection."""
 
 from __future__ import annotations
 

@@ -1,0 +1,81 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Inspected hosts and accounts as an audit gets them, for the tests of its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    Account,
+    Finding,
+    Inspection,
+    Report,
+    audit,
+)
+
+TIERS: tuple[dict[str, Any], ...] = tuple(
+    {"id": f"monitor-{size}", "label": f"Monitor {size}", "clients_included": size, "price": {"monthly": price}}
+    for size, price in ((3, 10.0), (10, 20), (40, 60.5))
+)
+
+
+def fingerprint(label: str) -> str:
+    """The fingerprint of a client's key."""
+    return f"{label}-fingerprint"
+
+
+def inspected(host: str, key_owner: str = "own", **facts: Any) -> Inspection:
+    """A host that was inspected; by default it carries its own key, without drift."""
+    if key_owner == "own":
+        facts = {"owner_label": host, "key_fingerprint": fingerprint(host), **facts}
+    if key_owner == "other":
+        facts = {"key_fingerprint": fingerprint(facts["owner_label"]), **facts}
+    return Inspection(host, host, {"label": host, "key_owner": key_owner, "differs": [], **facts})
+
+
+def unreachable(host: str) -> Inspection:
+    """A host that Ansible could not reach."""
+    return Inspection(host, host, {"unreachable": True, "msg": "Task failed: no\n route"})
+
+
+def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> Account:
+    """An account with clients of these labels, the keys of some of them masked."""
+    existing, masked_labels = set(labels), set(masked)
+    return Account(
+        clients={label: {"id": 1, "keys_masked": label in masked_labels} for label in existing},
+        labels=frozenset(existing),
+        key_owners={fingerprint(label): label for label in existing - masked_labels},
+        **facts,
+    )
+
+
+def report(
+    inspections: Iterable[Inspection], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*"
+) -> Report:
+    """An audit of these hosts; the inventory has others besides."""
+    hosts = list(inspections)
+    labels = {host: host for host in [*(one.host for one in hosts), *inventory]}
+    # Check mode predicts a client for each host that has none.
+    predicted = {one.label: {"id": None} for one in hosts}
+    known = dataclasses.replace(known, clients={**predicted, **known.clients})
+    return audit(hosts, known, labels, generated_at="2026-01-02T03:04:05Z", orphan_pattern=orphan_pattern)
+
+
+def states(made: Report) -> dict[str, tuple[str, ...]]:
+    """All states by host."""
+    return {finding.host: finding.states for finding in made.hosts}
+
+
+def details(made: Report) -> Mapping[str, str]:
+    """The detail of each host."""
+    return {finding.host: finding.detail for finding in made.hosts}
+
+
+def of(made: Report, host: str) -> Finding:
+    """The finding for a host."""
+    return next(finding for finding in made.hosts if finding.host == host)

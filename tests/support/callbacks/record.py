@@ -1,0 +1,98 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Callback that writes each result of a run as a line of JSON, so that tests read results rather than the screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import types
+import typing as t
+from collections.abc import Mapping
+
+from ansible.inventory.group import Group
+from ansible.inventory.host import Host
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = """
+name: record
+type: notification
+short_description: Record results for tests
+description:
+  - Writes each result to the file that the environment variable FLEET_RECORD names, and all that callbacks can see of
+    tasks and results, as text, to the one that FLEET_SEEN names, if it is set.
+"""
+# What leads away from a task or result, to variables that are the user's own.
+_ELSEWHERE = {"_loader", "_variable_manager", "_inventory"}
+
+
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "notification"
+    CALLBACK_NAME = "record"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def v2_on_any(self, *args: t.Any, **options: t.Any) -> None:
+        if os.environ.get("FLEET_SEEN"):
+            with open(os.environ["FLEET_SEEN"], "a", encoding="utf-8", errors="backslashreplace") as file:
+                seen = [_fields(value) if hasattr(value, "_result") else value for value in args]
+                file.writelines(f"{text}\n" for text in _texts([seen, options], set()))
+
+    def _record(self, status: str, result: t.Any) -> None:
+        line = {
+            "host": result._host.get_name(),
+            "task": result._task.get_name(),
+            "status": status,
+            "result": result._result,
+        }
+        with open(os.environ["FLEET_RECORD"], "a", encoding="utf-8") as file:
+            file.write(json.dumps(line, default=str) + "\n")
+
+    def v2_runner_on_ok(self, result: t.Any) -> None:
+        self._record("changed" if result._result.get("changed") else "ok", result)
+
+    def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
+        self._record("ignored" if ignore_errors else "failed", result)
+
+    def v2_runner_on_skipped(self, result: t.Any) -> None:
+        self._record("skipped", result)
+
+    def v2_runner_on_unreachable(self, result: t.Any) -> None:
+        self._record("unreachable", result)
+
+
+def _fields(result: t.Any) -> list[t.Any]:
+    return [result._result, result._task_fields, result._task]
+
+
+def _texts(value: t.Any, known: set[int]) -> t.Iterator[str]:
+    """All texts that can be reached from a value."""
+    if isinstance(value, (str, bytes)):
+        yield str(value)
+    elif isinstance(value, (Host, Group, int, float, type, types.FunctionType, types.ModuleType)) or id(value) in known:
+        return
+    else:
+        known.add(id(value))
+        for part in _parts(value):
+            yield from _texts(part, known)
+
+
+def _parts(value: t.Any) -> t.Iterator[t.Any]:
+    if isinstance(value, Mapping):
+        yield from value.keys()
+        yield from value.values()
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        yield from value
+    else:
+        names = {*getattr(value, "__dict__", ()), *(name for kind in type(value).__mro__ for name in _slots(kind))}
+        yield from (getattr(value, name, None) for name in names - _ELSEWHERE)
+        for method in ("dump_attrs", "serialize"):
+            if hasattr(value, method):
+                yield getattr(value, method)()
+
+
+def _slots(kind: type) -> list[str]:
+    slots = vars(kind).get("__slots__", ())
+    return [slots] if isinstance(slots, str) else list(slots)

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A private certificate authority, and certificates that are valid or invalid in one respect."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import trustme
+
+# A name that is never resolved: proxies of the tests know its address.
+HOST = "api.example.test"
+Files = tuple[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Authority:
+    """``path`` is the file of its own certificate, which callers trust."""
+
+    path: str
+
+
+def loopback(directory: Path) -> Files:
+    """A certificate for loopback in one file with its authority, so that callers can trust that file; and its key."""
+    authority = trustme.CA()
+    return _kept(directory / "loopback", authority.issue_cert("127.0.0.1", "localhost"), authority)
+
+
+def all_kinds(directory: Path) -> tuple[Authority, Mapping[str, Files]]:
+    """An authority and certificates by what is wrong with them; ``good`` is valid."""
+    # The same name for all: of two authorities, only the key differs.
+    name: dict[str, Any] = {"organization_name": "monitor.cloud", "organization_unit_name": "Tests"}
+    authority, other, own = (trustme.CA(**name) for _number in range(3))
+    path = directory / "authority.pem"
+    authority.cert_pem.write_to_path(path)
+
+    def issue(*names: str, by: trustme.CA = authority, **options: Any) -> Files:
+        return _kept(directory / str(len(list(directory.iterdir()))), by.issue_cert(*names, **options))
+
+    here = ("127.0.0.1", "localhost", HOST)
+    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
+    own.cert_pem.write_to_path(directory / "self.pem")
+    own.private_key_pem.write_to_path(directory / "self.key")
+    return Authority(str(path)), {
+        "good": issue(*here),
+        "wrong name": issue("192.0.2.1", "elsewhere.example.test"),
+        "no alternative name": issue(common_name="localhost"),
+        "expired": issue(*here, not_before=now - 3 * day, not_after=now - day),
+        "not valid yet": issue(*here, not_before=now + 2 * day, not_after=now + 4 * day),
+        "self-signed": (str(directory / "self.pem"), str(directory / "self.key")),
+        "authority of the same name": issue(*here, by=other),
+    }
+
+
+def _kept(path: Path, certificate: trustme.LeafCert, *more: trustme.CA) -> Files:
+    files = path.with_suffix(".pem"), path.with_suffix(".key")
+    blobs = [*certificate.cert_chain_pems, *(authority.cert_pem for authority in more)]
+    files[0].write_bytes(b"".join(blob.bytes() for blob in blobs))
+    certificate.private_key_pem.write_to_path(files[1])
+    return str(files[0]), str(files[1])

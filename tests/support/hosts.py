@@ -1,0 +1,239 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Hosts for tests: an `sshd` each, on loopback, with a file system of its own.
+
+A host is a process tree in namespaces of its own (mounts, processes), started and ended by its process id. Its root is
+an overlay over this machine's, kept in memory, so that tests can write /etc/monitor/agent.conf for real. Needs root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+SSHD = "/usr/sbin/sshd"
+USER = "operator"
+CONFIG = "/etc/monitor/agent.conf"
+_HOST_FILE = ".host-of-the-tests"
+
+# Within the namespaces: an overlay as the root, the devices that programs need, and a user who may become root.
+_START = """set -e
+mount --make-rprivate /
+mount -t tmpfs -o mode=755 tmpfs {directory}
+mkdir {directory}/upper {directory}/work {directory}/root
+mount -t overlay -o lowerdir=/,upperdir={directory}/upper,workdir={directory}/work overlay {directory}/root
+cd {directory}/root
+mount -t proc proc proc
+mount -t tmpfs -o mode=755 tmpfs dev
+for device in null zero full random urandom tty; do touch dev/$device; mount --bind /dev/$device dev/$device; done
+mkdir dev/pts; mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts dev/pts; ln -s pts/ptmx dev/ptmx
+touch dev/log; mount --bind {syslog} dev/log
+mount -t tmpfs -o mode=1777 tmpfs tmp; mount -t tmpfs -o mode=1777 tmpfs var/tmp
+mount -t tmpfs -o mode=755 tmpfs run; mkdir -p run/sshd; cp {keys}/host run/host_key
+mount -t tmpfs -o mode=700 tmpfs root
+mount -t tmpfs -o mode=755 tmpfs home
+mkdir -p root/.ssh home/{user}/.ssh
+cp {keys}/client.pub root/.ssh/authorized_keys; cp {keys}/client.pub home/{user}/.ssh/authorized_keys
+grep -q '^{user}:' etc/passwd || echo '{user}:x:4242:4242::/home/{user}:/bin/sh' >> etc/passwd
+grep -q '^{user}:' etc/shadow || echo '{user}:*:19000:0:99999:7:::' >> etc/shadow
+grep -q '^{user}:' etc/group || echo '{user}:x:4242:' >> etc/group
+chown -R 4242:4242 home/{user}
+mkdir -p etc/sudoers.d; echo '{user} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{user}; chmod 440 etc/sudoers.d/{user}
+rm -rf etc/monitor; touch {marker}
+{prepare}
+exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddress={address} -o PidFile=none \\
+  -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
+  -o 'Subsystem=sftp internal-sftp'
+"""
+_ENDING_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+# Removes Python under each of its names.
+WITHOUT_PYTHON = "rm -f usr/bin/python* usr/local/bin/python*"
+
+
+@dataclasses.dataclass
+class Host:
+    """A running host. ``log`` is the socket that receives what its programs send to syslog."""
+
+    name: str
+    address: str
+    port: int
+    process: subprocess.Popen[bytes]
+    log: socket.socket
+    messages: list[str] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # Programs block as long as their messages are not read.
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self.messages.append(self.log.recv(65536).decode(errors="replace"))
+            except OSError:
+                return
+
+    def run(self, command: str, *, check: bool = True, data: str = "") -> str:
+        """Run a shell command on the host, past ssh, with this standard input, and return what it printed."""
+        # Never on this machine itself, whose root a host that did not come up still has.
+        guarded = f"[ -e /{_HOST_FILE} ] || exit 97\n{command}"
+        enter = [*self.enter, "sh", "-c", guarded]
+        done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False)
+        if done.returncode == 97:
+            raise AssertionError(f"{self.name} is not up")
+        if check and done.returncode != 0:
+            raise AssertionError(f"{self.name}: {command}: {done.stderr}")
+        return done.stdout
+
+    @property
+    def enter(self) -> list[str]:
+        """What to put before a command that is to run on the host."""
+        return ["nsenter", f"--target={self.first_process}", "--mount", "--pid", "--root", "--wd=/"]
+
+    @property
+    def first_process(self) -> int:
+        """The host's first process, as this machine numbers it."""
+        # unshare forks: what it started is the first process of the namespace.
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
+        return int(children.split()[0])
+
+    def read(self, path: str = CONFIG) -> str | None:
+        """The text of a file, None if there is none."""
+        return self.run(f"[ ! -e '{path}' ] || {{ echo; cat '{path}'; }}")[1:] or None
+
+    def write(self, text: str, path: str = CONFIG, mode: str = "0600") -> None:
+        """Write a file as an earlier run or a user would have done."""
+        # Not as a here-document: what is on a command line, others see, and so do the tests that watch for it.
+        self.run(f"mkdir -p $(dirname '{path}'); (umask 077; cat > '{path}'); chmod {mode} '{path}'", data=text)
+
+    def facts(self, path: str = CONFIG) -> str:
+        """Kind, permissions, owner and group of a path in one line."""
+        return self.run(f"stat -c '%F %a %U %G' '{path}'", check=False).strip()
+
+    def reset(self) -> None:
+        """Forget what a test wrote."""
+        self.run(
+            "umount /etc/monitor/agent.conf /etc/monitor 2>/dev/null; "
+            "rm -rf /etc/monitor /opt/agent* /tmp/* /etc/init.d/monitor-agent /usr/local/sbin/*"
+        )
+        self.messages.clear()
+
+    def stop(self) -> None:
+        """End the host and all its processes."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+
+
+def missing() -> str | None:
+    """Why there can be no such hosts here; None if there can."""
+    if os.geteuid() != 0:
+        return "hosts with file systems of their own need root"
+    absent = [tool for tool in (SSHD, "ssh", "sudo", "unshare", "nsenter") if shutil.which(tool) is None]
+    return f"{' and '.join(absent)} not installed" if absent else None
+
+
+def make_keys(directory: Path) -> Path:
+    """Keys for all hosts and for the client, in a directory of their own."""
+    keys = directory / "keys"
+    keys.mkdir(mode=0o700)
+    for name in ("host", "client"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    return keys
+
+
+def start(
+    names: Sequence[str], directory: Path, keys: Path, *, first_address: int = 1, prepare: str = ""
+) -> list[Host]:
+    """Start hosts, several at a time, and wait until they take connections. Addresses count on from 127.0.77.N."""
+    hosts = [
+        _start(name, f"127.0.77.{first_address + number}", directory, keys, prepare)
+        for number, name in enumerate(names)
+    ]
+    for host in hosts:
+        _wait(host)
+    return hosts
+
+
+@contextlib.contextmanager
+def workshop() -> Iterator[tuple[Path, Path]]:
+    """A directory that others can't read, for hosts and keys; its path is short, for sockets lie in it."""
+    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
+        directory = Path(temporary)
+        directory.chmod(0o711)
+        yield directory, make_keys(directory)
+
+
+@contextlib.contextmanager
+def running(
+    names: Sequence[str], directory: Path, keys: Path, *, first_address: int = 1, prepare: str = ""
+) -> Iterator[list[Host]]:
+    """Hosts as :func:`start` starts them, until the end of a ``with`` statement."""
+    hosts = start(names, directory, keys, first_address=first_address, prepare=prepare)
+    try:
+        yield hosts
+    finally:
+        for host in hosts:
+            host.stop()
+
+
+def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -> Host:
+    own = directory / f"host-{address}"
+    own.mkdir()
+    port = _free_port(address)
+    log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    log.bind(str(own / "log"))
+    os.chmod(own / "log", 0o666)
+    mounted = own / "fs"
+    mounted.mkdir()
+    script = _START.format(
+        directory=mounted,
+        syslog=own / "log",
+        keys=keys,
+        user=USER,
+        marker=_HOST_FILE,
+        prepare=prepare,
+        sshd=SSHD,
+        port=port,
+        address=address,
+    )
+    with (own / "sshd.log").open("wb") as output:
+        process = subprocess.Popen(
+            # Host and tests end together, however the tests end.
+            [*_ENDING_WITH_US, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    return Host(name, address, port, process, log)
+
+
+def _free_port(address: str) -> int:
+    """A free port: several processes run tests at once, each with its own hosts."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait(host: Host) -> None:
+    for _attempt in range(200):
+        if host.process.poll() is not None:
+            break
+        try:
+            socket.create_connection((host.address, host.port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"{host.name} does not take connections at {host.address}:{host.port}")

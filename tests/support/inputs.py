@@ -1,0 +1,171 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Unexpected values for responses and options, and modules that run with them in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ansible.module_utils.testing import patch_module_args
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.support.servers import Account, page
+from ansible_collections.monitor.cloud.tests.support.tally import SOAK, short_or_long
+from ansible_collections.monitor.cloud.tests.support.tasks import go
+
+Path = tuple[str | int, ...]
+
+
+def examples(short: int, long: int) -> settings:
+    """Settings of hypothesis: the same examples each time in the short form, new ones in the long form."""
+    return settings(
+        max_examples=short_or_long(short, long),
+        derandomize=not SOAK,
+        print_blob=SOAK,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def nested(depth: int, kind: str = "list") -> Any:
+    """A value that is `depth` levels deep."""
+    value: Any = 1
+    for _level in range(depth):
+        value = [value] if kind == "list" else {"a": value}
+    return value
+
+
+# Replacements for any value of a response.
+INVALID_VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1.5, 10**30, -(10**30), 1e308, float("nan"), float("inf"), float("-inf"), "", " ", "x",
+    "7", "web1", "a\0b", "\n", "\x1b[31m", "\ud800", "\udcff x", "é" * 40, "x" * 5000, "1" * 5000, "{{ 7 * 7 }}",
+    [], {}, [None], [[]], [1, "a", None], {"id": 1}, {"": ""}, {"label": None}, nested(45), nested(200),
+    nested(200, "dict"),
+)  # fmt: skip
+
+# The calls of all operations: the module, its options, and which response is replaced, by method and last word.
+CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
+    "list, register": (monitor_clients, {"labels": ["web1", "web9"]}, ("GET", "clients")),
+    "list, prune": (
+        monitor_clients,
+        {"labels": ["web9"], "prune": True, "prune_pattern": "(web)+1", "renames": {"web1": "web2"}},
+        ("GET", "clients"),
+    ),
+    "list, info": (monitor_client_info, {"label_pattern": "web(1)?", "include_keys": True}, ("GET", "clients")),
+    "create": (monitor_clients, {"labels": ["web9"], "include_keys": True}, ("POST", "clients")),
+    "create one": (monitor_client, {"label": "web9"}, ("POST", "clients")),
+    "view": (monitor_client_info, {"id": 1}, ("GET", "client")),
+    "view before delete": (monitor_client, {"label": "web1", "state": "absent"}, ("GET", "client")),
+    "rename": (monitor_client, {"id": 1, "label": "web9"}, ("POST", "client")),
+    "delete": (monitor_clients, {"labels": ["web1"], "state": "absent"}, ("DELETE", "client")),
+    "plan": (monitor_plan_info, {}, ("GET", "plan")),
+    "plan, capacity": (monitor_clients, {"labels": ["web9"]}, ("GET", "plan")),
+    "switch": (monitor_plan, {"subscription": "monitor-3"}, ("PUT", "plan")),
+    "tiers": (monitor_subscription_info, {}, ("GET", "subscriptions")),
+    "tiers, switch": (monitor_plan, {"min_clients": 2}, ("GET", "subscriptions")),
+    "tier": (monitor_subscription_info, {"id": "monitor-3"}, ("GET", "monitor-3")),
+    "regions": (region_info, {"capabilities": ["Backups"], "country": "us", "status": "ok"}, ("GET", "regions")),
+    "region": (region_info, {"id": "us-west", "compute_type": "g1-gpu-1"}, ("GET", "us-west")),
+    "availability": (
+        region_info,
+        {"include_availability": True, "compute_type": "g1-gpu-1"},
+        ("GET", "availability"),
+    ),
+}
+
+
+def valid_response(call: str) -> Any:
+    """The response of a service to a call of :data:`CALLS`."""
+    method, word = CALLS[call][2]
+    lists = {"subscriptions": Account.TIER, "regions": Account.REGION, "availability": Account.AVAILABILITY}
+    if word in lists:
+        return page([dict(lists[word])])
+    if method == "GET" and word == "clients":
+        return page([dict(Account.CLIENT)])
+    if method == "POST":
+        return {**Account.CLIENT, "label": "web9"}
+    single = {"monitor-3": Account.TIER, "plan": Account.TIER, "us-west": Account.REGION}
+    return {} if method == "DELETE" else dict(single.get(word, Account.CLIENT))
+
+
+def value_paths(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The way to each value within a value, itself included."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from value_paths(inner, (*path, key))
+
+
+def replaced(value: Any, path: Path, new: Any) -> Any:
+    """A copy with another value at one path."""
+    if not path:
+        return new
+    result = copy.deepcopy(value)
+    inner = result
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = new
+    return result
+
+
+def tried(account: Any, call: str, **options: Any) -> tuple[dict[str, Any] | None, str]:
+    """The result of a call of :data:`CALLS`, None for an error of the collection, and all its output as JSON.
+
+    Any other exception is one that a user would see as a traceback, and is raised.
+    """
+    module, own, _response = CALLS[call]
+    try:
+        result = go(account, module, **{"retry_timeout": 0.0, "timeout": 20.0, **own, **options})
+    except MonitorError as error:
+        message = str(error)
+        assert 10 < len(message) < 5000, message
+        assert message.isprintable() or "\n" not in message, message
+        return None, json.dumps([message, getattr(error, "details", {})])
+    shown = json.dumps(result)
+    return result, shown.replace(Account.CLIENT["api_key"], "").replace(Account.CLIENT["install_code"], "")
+
+
+def as_module(module: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """A module as Ansible runs it, but in this process: its result, and all that it printed."""
+    printed, complaints = io.StringIO(), io.StringIO()
+    with patch_module_args(arguments), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
+        try:
+            module.main()
+        except SystemExit:
+            pass
+        else:
+            raise AssertionError("a module ends by leaving")
+    result: dict[str, Any] = json.loads(printed.getvalue())
+    return result, printed.getvalue() + complaints.getvalue()
+
+
+texts = st.text(st.characters(exclude_categories=()), max_size=40)
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts | st.sampled_from(INVALID_VALUES),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["data", "id", "label", "pages", "results", "errors", "price"]) | texts, inner
+        )
+    ),
+    max_leaves=12,
+)

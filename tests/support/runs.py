@@ -1,0 +1,216 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs of ansible-playbook against the hosts of a test, and their results."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.hosts import Host
+
+ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
+CALLBACKS = Path(__file__).parent / "callbacks"
+CONFIGURE = "Configure the agent"
+REGISTER = "Register the hosts with the service"
+ROLLOUT = "monitor.cloud.rollout"
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """One task's result on one host. ``status``: ok, changed, failed, ignored, skipped or unreachable."""
+
+    host: str
+    task: str
+    status: str
+    result: dict[str, t.Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run that has ended: its exit code, all that it printed, its results, and the calls that the service got."""
+
+    code: int
+    output: str
+    events: list[Event]
+    requests: list[dict[str, t.Any]]
+
+    def of(self, task: str) -> dict[str, Event]:
+        """The results of the tasks whose name ends so, by host."""
+        return {event.host: event for event in self.events if event.task.endswith(task) and event.status != "skipped"}
+
+    def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
+        """Status by host of a task."""
+        return {host: event.status for host, event in self.of(task).items()}
+
+    def changed_hosts(self, task: str = CONFIGURE) -> set[str]:
+        return {host for host, status in self.statuses(task).items() if status == "changed"}
+
+    def failures(self) -> dict[str, str]:
+        """Message by host of what failed."""
+        return {event.host: str(event.result.get("msg")) for event in self.events if event.status == "failed"}
+
+    def calls(self) -> list[str]:
+        """Operations that the service was asked for, in order."""
+        return [str(request["operation"]) for request in self.requests]
+
+    def writes(self) -> list[str]:
+        return [f"{r['operation']} {r['label'] or ''}".strip() for r in self.requests if r["method"] != "GET"]
+
+
+class Controller:
+    """A controller of runs: an inventory of hosts, a service, and settings for Ansible."""
+
+    def __init__(self, directory: Path, keys: Path, service: Emulator, hosts: Sequence[Host]) -> None:
+        self.directory = directory
+        self.service = service
+        self.hosts = {host.name: host for host in hosts}
+        self._keys = keys
+        self._runs = 0
+        self.host_vars: dict[str, dict[str, t.Any]] = {}
+        self.group_vars: dict[str, t.Any] = {"ansible_user": "root", "monitor_agent_service": ""}
+        # Connections stay open from test to test, which saves a third of the time.
+        self._sockets = keys.parent / "cp"
+        self._sockets.mkdir(mode=0o700, exist_ok=True)
+        (directory / "ansible.cfg").touch()
+
+    def inventory(self) -> Path:
+        """The inventory file as the variables are now."""
+        known = {
+            name: {
+                "ansible_host": host.address,
+                "ansible_port": host.port,
+                "ansible_python_interpreter": "/usr/bin/python3",
+                **self.host_vars.get(name, {}),
+            }
+            for name, host in self.hosts.items()
+        }
+        others = {name: values for name, values in self.host_vars.items() if name not in known}
+        path = self.directory / "inventory.yml"
+        content = {"all": {"hosts": {**known, **others}, "vars": self.group_vars}}
+        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        return path
+
+    def play(self, text: str) -> str:
+        """A playbook of the test's own."""
+        path = self.directory / "play.yml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def start(self, playbook: str, *options: str, **environment: str) -> tuple[subprocess.Popen[str], Path]:
+        """Start a run; see :meth:`run`."""
+        return self._start([str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options], environment)
+
+    def _start(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[subprocess.Popen[str], Path]:
+        self._runs += 1
+        record = self.directory / f"record-{self._runs}.jsonl"
+        record.touch()
+        process = subprocess.Popen(
+            command,
+            cwd=self.directory,
+            env={**self._environment(record), **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return process, record
+
+    def finish(self, process: subprocess.Popen[str], record: Path) -> Run:
+        """Wait for a run that was started."""
+        try:
+            output = process.communicate(timeout=300)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError("the run did not end") from None
+        lines = record.read_text(encoding="utf-8").splitlines()
+        return Run(process.returncode, output, [Event(**json.loads(line)) for line in lines], self.service.requests())
+
+    def run(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
+        """Run a playbook to its end; the service's log holds the calls of this run alone."""
+        self.service.clear_log()
+        return self.finish(*self.start(playbook, *options, **environment))
+
+    def shell(self, command: str, **environment: str) -> Run:
+        """Run a command line as a user would type it on the controller."""
+        self.service.clear_log()
+        path = {"PATH": f"{ANSIBLE_PLAYBOOK.parent}{os.pathsep}{os.environ['PATH']}"}
+        return self.finish(*self._start(["sh", "-c", command], {**path, **environment}))
+
+    def _environment(self, record: Path) -> Mapping[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
+        ssh = "-o ControlMaster=auto -o ControlPersist=30s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"
+        return {
+            **inherited,
+            **self.service.environment(),
+            "ANSIBLE_CONFIG": str(self.directory / "ansible.cfg"),
+            "ANSIBLE_HOME": str(self.directory / "ansible"),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PRIVATE_KEY_FILE": str(self._keys / "client"),
+            "ANSIBLE_SSH_ARGS": ssh,
+            "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self._sockets),
+            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+            "ANSIBLE_CALLBACKS_ENABLED": "record",
+            "FLEET_RECORD": str(record),
+        }
+
+
+class Local(Controller):
+    """A controller whose hosts are directories on this machine: real runs that cost little."""
+
+    def __init__(self, directory: Path, service: Emulator, *names: str) -> None:
+        super().__init__(directory, directory / "keys", service, [])
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str) -> None:
+        """Add a host to the inventory."""
+        path = str(self.directory / f"host-{len(self.host_vars)}" / "agent.conf")
+        self.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
+
+    def label(self, host: str) -> str:
+        """The label that a host has by the inventory."""
+        return self.host_vars[host].get("monitor_agent_label") or client_label(host)
+
+    def path(self, host: str) -> Path:
+        """Its configuration file."""
+        return Path(self.host_vars[host]["monitor_agent_config_path"])
+
+    def read(self, host: str) -> str | None:
+        """The text of its file, None if there is none."""
+        return self.path(host).read_text(encoding="utf-8") if self.path(host).exists() else None
+
+    def write(self, host: str, text: str | None, mode: int = 0o600) -> None:
+        """Write its file, or remove it."""
+        if text is None:
+            self.path(host).unlink(missing_ok=True)
+            return
+        self.path(host).parent.mkdir(parents=True, exist_ok=True)
+        self.path(host).write_text(text, encoding="utf-8")
+        self.path(host).chmod(mode)
+
+    def files(self) -> dict[str, str | None]:
+        """The texts of all files."""
+        return {host: self.read(host) for host in self.host_vars}
+
+    def expected(self, host: str) -> str | None:
+        """The text that its file should have; None as long as it has no client."""
+        return texts(self.service.clients()).get(self.label(host))
+
+
+def texts(clients: Iterable[Mapping[str, t.Any]]) -> dict[str, str]:
+    """The file of each host by its client's label, as the template of the role has it."""
+    form = "install_code={install_code}\napi_key={api_key}\n"
+    return {client["label"]: form.format(**client) for client in clients}

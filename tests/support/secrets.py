@@ -1,0 +1,127 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Finds secrets that must not be there: in output, in the arguments of processes, in files that others can read."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.hosts import Host
+
+_LARGEST = 1 << 20
+_PAUSE = 0.02
+
+
+def plain_secrets(service: Any) -> list[str]:
+    """All tokens, keys and codes of an emulator, or of what stands in for one."""
+    keys = [str(client[field]) for client in service.clients() for field in ("api_key", "install_code")]
+    return [*service.tokens.values(), *keys]
+
+
+def secrets_of(service: Emulator, *others: str) -> list[str]:
+    """The same, and what base64 makes of each at any position in a text."""
+    plain = [*plain_secrets(service), *others]
+    return [*plain, *(encoded for secret in plain for encoded in _encoded(secret))]
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    for offset in range(3):
+        # The first and last digits depend on what stands beside the secret.
+        yield base64.b64encode(b"\0" * offset + secret.encode()).decode()[4:-4]
+
+
+def found_in(text: str, secrets: Sequence[str]) -> list[str]:
+    """The secrets that a text holds."""
+    return [secret for secret in secrets if secret in text]
+
+
+class Watch:
+    """Findings of a watch. ``problems`` names the file or process of each secret, and how others could have read it."""
+
+    def __init__(self, service: Emulator, directories: Sequence[Path], strangers: Sequence[int]) -> None:
+        self.problems: set[str] = set()
+        self.rounds = 0
+        self.keys_seen = 0
+        self._service = service
+        self._directories = directories
+        self._strangers = strangers
+
+    def scan(self) -> None:
+        """One round over all processes and directories."""
+        known = [secret.encode() for secret in plain_secrets(self._service)]
+        for process in Path("/proc").glob("[0-9]*"):
+            self._scan_process(process, known)
+        for top in self._directories:
+            self._scan_files(top, known)
+        self.rounds += 1
+
+    def _scan_process(self, process: Path, secrets: Sequence[bytes]) -> None:
+        with contextlib.suppress(OSError):
+            arguments = (process / "cmdline").read_bytes()
+            if any(secret in arguments for secret in secrets):
+                self.problems.add(f"on a command line: {arguments[:200]!r}")
+            if process.stat().st_uid in self._strangers:
+                environment = (process / "environ").read_bytes()
+                if any(secret in environment for secret in secrets):
+                    self.problems.add(f"in the environment of a process of another user: {arguments[:200]!r}")
+
+    def _scan_files(self, top: Path, secrets: Sequence[bytes]) -> None:
+        for directory, _dummy, names in os.walk(top):
+            for name in names:
+                path = Path(directory, name)
+                with contextlib.suppress(OSError):
+                    status = path.lstat()
+                    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                        continue
+                    content = path.read_bytes()
+                    if not any(secret in content for secret in secrets):
+                        continue
+                    self.keys_seen += 1
+                    if status.st_mode & 0o077 and _can_be_reached(path.parent, top):
+                        self.problems.add(f"in a file that others can read: {path} {status.st_mode:o}")
+
+
+def _can_be_reached(directory: Path, top: Path) -> bool:
+    """Whether others can enter a directory and all above it, up to the directory that is watched."""
+    while directory != top:
+        if not directory.stat().st_mode & 0o011:
+            return False
+        directory = directory.parent
+    return True
+
+
+@contextlib.contextmanager
+def watching(
+    service: Emulator, hosts: Sequence[Host], directories: Sequence[Path], strangers: Sequence[int]
+) -> Iterator[Watch]:
+    """Watch processes, directories of the controller and of the hosts while the block runs."""
+    roots = [Path(f"/proc/{host.first_process}/root") for host in hosts]
+    own = [root / name for root in roots for name in ("etc/monitor", "tmp", "var/tmp", "root", "home", "opt/agent")]
+    watch = Watch(service, [*directories, *own], strangers)
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.is_set():
+            begun = time.monotonic()
+            watch.scan()
+            # Twice as long for what is watched: it shares the processors with us.
+            time.sleep(max(_PAUSE, 2 * (time.monotonic() - begun)))
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        ended.set()
+        thread.join()

@@ -1,0 +1,343 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Servers of plain sockets that keep every byte they receive: a service, proxies, outages, endless responses."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+Reply = tuple[int, Mapping[str, str], bytes]
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What came over a connection, as it came. ``target`` is what stands behind the method."""
+
+    method: str
+    target: str
+    head: bytes
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """The value of a header, None without it."""
+        for line in self.head.decode("latin-1").split("\r\n")[1:]:
+            found, _colon, value = line.partition(":")
+            if found.strip().lower() == name.lower():
+                return value.strip()
+        return None
+
+
+class Listener:
+    """Listens at a port of its own until :meth:`stop`. ``received`` is all that was sent to it, with TLS decrypted.
+
+    ``respond`` makes the reply to a request; None ends the connection.
+    """
+
+    def __init__(
+        self,
+        respond: Callable[[Request], Reply | None],
+        *,
+        address: str = "127.0.0.1",
+        tls: tuple[str, str] | None = None,
+    ) -> None:
+        self.address = address
+        self.connections = 0
+        self.requests: list[Request] = []
+        self.received = b""
+        self._reply_to = respond
+        self._lock = threading.Lock()
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None
+        if self._tls and tls:
+            self._tls.load_cert_chain(*tls)
+        self._listener = socket.create_server((address, 0), backlog=64)
+        self.port = int(self._listener.getsockname()[1])
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """End the thread. Closing alone would leave it waiting for a connection."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def forget(self) -> None:
+        """Forget what came."""
+        with self._lock:
+            self.connections, self.requests, self.received = 0, [], b""
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                plain = self._listener.accept()[0]
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(plain,), daemon=True).start()
+
+    def _serve(self, plain: socket.socket) -> None:
+        # A client that refuses the certificate closes the connection.
+        with contextlib.suppress(OSError), plain:
+            plain.settimeout(60)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.serve(plain)
+
+    def serve(self, plain: socket.socket) -> None:
+        """Respond to all requests of a connection."""
+        connection = self.secured(plain)
+        while (request := self.read(connection)) and self.converse(connection, request):
+            pass
+
+    def secured(self, plain: socket.socket) -> socket.socket:
+        """The connection, over TLS if the server has a certificate."""
+        return self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
+
+    def converse(self, connection: socket.socket, request: Request) -> bool:
+        """Respond to a request; whether another may follow on this connection."""
+        reply = self._reply_to(request)
+        if reply is None:
+            return False
+        status, headers, body = reply
+        lines = [f"HTTP/1.1 {status} Reply", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        connection.sendall("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + body)
+        return True
+
+    def keep(self, data: bytes) -> None:
+        """Add to what was received."""
+        with self._lock:
+            self.received += data
+
+    def read(self, connection: socket.socket) -> Request | None:
+        """The next request, None if there is none."""
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += self._more(connection)
+            # The end of the connection, or a handshake of TLS.
+            if not data or data.startswith(b"\x16"):
+                return None
+        head, _empty, body = data.partition(b"\r\n\r\n")
+        method, target, *_version = head.split(b"\r\n")[0].decode("latin-1").split(" ")
+        request = Request(method, target, head, body)
+        for _part in range(1000):
+            if len(request.body) >= int(request.header("Content-Length") or 0):
+                break
+            request = dataclasses.replace(request, body=request.body + self._more(connection))
+        with self._lock:
+            self.requests.append(request)
+        return request
+
+    def _more(self, connection: socket.socket) -> bytes:
+        data = connection.recv(65536)
+        self.keep(data)
+        return data
+
+
+class Endless(Listener):
+    """Sends a beginning, then a piece again and again, every ``pause`` seconds, until the client disconnects.
+
+    Without a piece, the beginning is a whole response.
+    """
+
+    def __init__(self, beginning: bytes, piece: bytes, *, pause: float, **options: Any) -> None:
+        super().__init__(lambda dummy: None, **options)
+        self._beginning, self._piece, self._pause = beginning, piece, pause
+
+    def converse(self, connection: socket.socket, request: Request) -> bool:
+        connection.sendall(self._beginning)
+        while self._piece:
+            connection.sendall(self._piece)
+            time.sleep(self._pause)
+        return True
+
+
+class Proxy(Listener):
+    """A proxy, for tunnels and for plain HTTP, that finds every host at one given address.
+
+    With a ``pause``, in seconds, it passes responses on byte by byte.
+    """
+
+    def __init__(self, upstream: tuple[str, int], *, pause: float = 0, **options: Any) -> None:
+        super().__init__(lambda dummy: None, **options)
+        self.upstream = upstream
+        self._pause = pause
+
+    def converse(self, connection: socket.socket, request: Request) -> bool:
+        with socket.create_connection(self.upstream, timeout=60) as there:
+            if request.method == "CONNECT":
+                connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                path = "/" + request.target.split("/", 3)[3]
+                there.sendall(request.head.replace(request.target.encode(), path.encode(), 1) + b"\r\n\r\n")
+                there.sendall(request.body)
+            self._pass_on(connection, there)
+        return False
+
+    def _pass_on(self, client: socket.socket, service: socket.socket) -> None:
+        """Pass data on until one side ends. In one thread: two must not use a connection of OpenSSL at a time."""
+        while True:
+            buffered = isinstance(client, ssl.SSLSocket) and client.pending()
+            readable = [client] if buffered else select.select([client, service], [], [], 60)[0]
+            if not readable:
+                return
+            for source, target in ((client, service), (service, client)):
+                if source in readable:
+                    slowly = self._pause if source is service else 0
+                    data = source.recv(1 if slowly else 65536)
+                    if not data:
+                        return
+                    if source is client:
+                        self.keep(data)
+                    target.sendall(data)
+                    time.sleep(slowly)
+
+
+class Outage(Listener):
+    """Passes ``after`` requests on, each over its own connection, then is closed for ``seconds``, or for ever.
+
+    Has what the helpers need of an emulator. A caller is refused for certain only if it sends one request at a time.
+    """
+
+    def __init__(self, service: Any, *, after: int, seconds: float | None) -> None:
+        self.tokens = service.tokens
+        target = urlsplit(service.base_url)
+        self._service = (target.hostname, target.port)
+        self._left, self._seconds = after, seconds
+        self._stopped, self._closed = threading.Event(), threading.Event()
+        # Not the address that connections start from, so that none of them takes the port while nothing listens there.
+        super().__init__(lambda dummy: None, address="127.0.0.9")
+        self.base_url = f"http://{self.address}:{self.port}{target.path}"
+        if not after:
+            self._closed.wait()
+
+    def __enter__(self) -> Outage:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self._stopped.set()
+        with contextlib.suppress(OSError):
+            self.stop()
+        self.thread.join()
+
+    @property
+    def came(self) -> bool:
+        """Whether the address was ever closed."""
+        return self._closed.is_set()
+
+    def _accept(self) -> None:
+        if not self._left:
+            self._close()
+        while not self._stopped.is_set():
+            if self._closed.is_set() and self._left == 0:
+                if self._seconds is None or self._stopped.wait(self._seconds):
+                    return
+                self._left = -1
+                self._listener = socket.create_server((self.address, self.port))
+            with contextlib.suppress(OSError):
+                self._serve(self._listener.accept()[0])
+
+    def _close(self) -> None:
+        self._listener.close()
+        self._closed.set()
+
+    def converse(self, connection: socket.socket, request: Request) -> bool:
+        head = re.sub(rb"(?i)\r\nconnection: [^\r]*", b"", request.head) + b"\r\nConnection: close\r\n\r\n"
+        with socket.create_connection(self._service) as further:
+            further.sendall(head + request.body)
+            response = b"".join(iter(lambda: further.recv(65536), b""))
+        self._left -= self._left > 0
+        if self._left == 0:
+            # Before the response: the next request must not find it open.
+            self._close()
+        connection.sendall(response)
+        return False
+
+
+def as_json(value: Any, status: int = 200, **headers: str) -> Reply:
+    """A reply that holds a value as JSON; bytes are sent as they are."""
+    body = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return status, {"Content-Type": "application/json", **headers}, body
+
+
+class Account:
+    """The service as far as one client goes, for a :class:`Listener`. Has what the helpers need of an emulator.
+
+    ``overrides`` gives other replies, by method and the last segment of the path that is not a number.
+    """
+
+    TOKEN = "tok-0123456789abcdef-SECRET"
+    CLIENT: Mapping[str, Any] = {
+        "id": 1,
+        "label": "web1",
+        "api_key": "AAAA0000-1111-2222-3333444455556666",
+        "install_code": "BBBB0000-1111-2222-3333444455556666",
+        "apps": {"apache": False, "mysql": True, "nginx": False},
+        "created": "2026-01-02T03:04:05",
+        "updated": "2026-01-02T03:04:05",
+    }
+    TIER: Mapping[str, Any] = {
+        "id": "monitor-3",
+        "label": "Monitor 3",
+        "clients_included": 3,
+        "price": {"hourly": 0.015, "monthly": 10.0},
+    }
+    REGION: Mapping[str, Any] = {
+        "id": "us-west",
+        "label": "Portland, OR, USA",
+        "country": "us",
+        "capabilities": ["Instances", "Backups"],
+        "resolvers": {"ipv4": "192.0.2.1", "ipv6": "2001:db8::1"},
+        "status": "ok",
+    }
+    AVAILABILITY: Mapping[str, Any] = {"available": True, "plan": "g1-gpu-1", "region": "us-west"}
+
+    def __init__(self) -> None:
+        self.tokens = {"read_write": self.TOKEN}
+        self.base_url = ""
+        self.there = [dict(self.CLIENT)]
+        self.overrides: dict[tuple[str, str], Reply] = {}
+
+    def clients(self) -> list[dict[str, Any]]:
+        """The account's clients, with their keys."""
+        return self.there
+
+    def respond(self, request: Request) -> Reply:
+        """The response of the service."""
+        path = request.target.split("?")[0].rstrip("/").split("/")
+        segments = [word for word in path if not word.isdigit()]
+        one = path[-1] != segments[-1]
+        override = self.overrides.get((request.method, "client" if one else segments[-1]))
+        if override is not None:
+            return override
+        value = self._value(request, segments[-1], one)
+        return as_json({"errors": [{"reason": "Not found"}]}, 404) if value is None else as_json(value)
+
+    def _value(self, request: Request, word: str, one: bool) -> Any:
+        if request.method in ("POST", "PUT"):
+            given = json.loads(request.body)
+            if word == "plan":
+                return self.TIER if given["monitor_subscription"] else {}
+            return {**self.CLIENT, "id": 1 if one else 2, "label": given["label"]}
+        if request.method == "DELETE":
+            return {}
+        if word == "clients":
+            return self.there[0] if one else page(self.there)
+        lists = {"subscriptions": [self.TIER], "regions": [self.REGION], "availability": [self.AVAILABILITY]}
+        single = {"plan": {}, "monitor-3": self.TIER, "us-west": self.REGION}
+        return page(lists[word]) if word in lists and not one else single.get(word)
+
+
+def page(items: list[Any]) -> dict[str, Any]:
+    """A whole list as one page of it."""
+    return {"data": items, "page": 1, "pages": 1, "results": len(items)}

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check mode, run and second run of one playbook, and what holds of the three in every situation."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Controller, Run, texts
+
+# All that a run could change: names, kinds, permissions, owners and times of change.
+_SNAPSHOT = f"find /etc/monitor {CONFIG} -exec stat -c '%n %f %u %g %s %y %z' {{}} + 2>/dev/null | sort"
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+    """The three runs."""
+
+    check: Run
+    run: Run
+    again: Run
+
+
+def converge(
+    controller: Controller,
+    playbook: str = ROLLOUT,
+    *options: str,
+    changes: Collection[str],
+    codes: tuple[int, int, int] = (0, 0, 0),
+    environment: dict[str, str] | None = None,
+) -> Steps:
+    """Check mode predicts the changes and writes nothing; the run makes them; the next run changes nothing."""
+    settings = environment or {}
+    before = snapshots(controller), controller.service.clients()
+    check = controller.run(playbook, "--check", "--diff", *options, **settings)
+    assert (snapshots(controller), controller.service.clients()) == before, "check mode wrote something"
+    assert check.writes() == []
+
+    run = controller.run(playbook, *options, **settings)
+    assert [check.code, run.code] == list(codes[:2]), check.output + run.output
+    assert (check.changed_hosts(), run.changed_hosts()) == (set(changes), set(changes)), check.output + run.output
+    assert check.statuses(REGISTER) == run.statuses(REGISTER), "one task reports other messages in check mode"
+
+    settled = snapshots(controller)
+    again = controller.run(playbook, *options, **settings)
+    assert again.code == codes[2], again.output
+    assert {event.status for event in again.events} & {"changed"} == set(), again.output
+    assert again.writes() == []
+    assert snapshots(controller) == settled
+    return Steps(check, run, again)
+
+
+def refuse(controller: Controller, playbook: str = ROLLOUT, *options: str) -> list[str]:
+    """Check mode and run fail with the same messages, before any call and any change; returns the messages."""
+    before = snapshots(controller), controller.service.clients()
+    messages = []
+    for more in (["--check", "--diff"], []):
+        run = controller.run(playbook, *more, *options)
+        assert run.code == 2, run.output
+        assert run.calls() == []
+        messages.append(sorted(set(run.failures().values())))
+    assert (snapshots(controller), controller.service.clients()) == before
+    assert messages[0] == messages[1]
+    return messages[1]
+
+
+def snapshots(controller: Controller) -> dict[str, str]:
+    """What there is on each host."""
+    return {name: host.run(_SNAPSHOT) for name, host in controller.hosts.items()}
+
+
+def configured(controller: Controller) -> set[str]:
+    """The hosts that carry the key of the client with their label, readable by their owner alone."""
+    keys = {client["label"]: client["api_key"] for client in controller.service.clients()}
+    return {
+        name
+        for name, host in controller.hosts.items()
+        if client_label(name) in keys
+        and f"api_key={keys[client_label(name)]}" in (host.read() or "")
+        and host.facts() == "regular file 600 root root"
+    }
+
+
+def text_of(controller: Controller, host: str) -> str:
+    """The file that the role writes for a host by default; its client has to be there."""
+    return texts(controller.service.clients())[client_label(host)]
+
+
+def labels(controller: Controller) -> list[str]:
+    """The labels of the account."""
+    return sorted(str(client["label"]) for client in controller.service.clients())
+
+
+def diffs(run: Run) -> dict[str, tuple[str | None, str | None]]:
+    """By host, from the diff: whose key it carries (None: no file) and whose it is going to carry."""
+    shown = {host: event.result["diff"] for host, event in run.of(CONFIGURE).items() if "diff" in event.result}
+    return {host: (diff["before"].get("key_of"), diff["after"].get("key_of")) for host, diff in shown.items()}
+
+
+_ROLE = """
+- hosts: all
+  gather_facts: {facts}
+  {play}
+  tasks:
+    - {before}
+    - ansible.builtin.import_role:
+        name: monitor.cloud.monitor_agent
+      {role}
+"""
+
+
+def role_play(
+    controller: Controller, *, play: str = "", role: str = "", before: str = "meta: noop", facts: bool = False
+) -> str:
+    """A playbook with the role: keywords of the play, of the role, a task before it, facts gathered or not."""
+    return controller.play(_ROLE.format(play=play, role=role, before=before, facts=str(facts).lower()))

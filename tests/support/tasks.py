@@ -1,0 +1,109 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Tasks as a playbook has them, run against the emulator without Ansible's own machinery around them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Protocol
+
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
+from ansible_collections.monitor.cloud.plugins.module_utils._service.options import connect
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+
+Result = dict[str, Any]
+Entry = dict[str, Any]
+
+
+class Module(Protocol):
+    """A module that calls the API."""
+
+    OPTIONS: dict[str, Any]
+
+    def run(self, params: Any, api: Any, check_mode: bool) -> Result:
+        """Do the task."""
+
+
+def parameters(emulator: Emulator, module: Module, token: str | None = "read_write", **options: Any) -> Result:
+    """All options of the module with their defaults, but for those given. `token` is the name of one."""
+    specification = {**CONNECTION_OPTIONS, **module.OPTIONS}
+    values = {name: copy.deepcopy(option.get("default")) for name, option in specification.items()}
+    values.update(base_url=emulator.base_url, api_token=emulator.tokens[token] if token else None)
+    unknown = set(options) - set(values)
+    assert not unknown, f"no option of the module: {unknown}"
+    return {**values, **options}
+
+
+def go(
+    emulator: Emulator, module: Module, *, check_mode: bool = False, token: str | None = "read_write", **options: Any
+) -> Result:
+    """Run a task as a process of its own would: a new connection, nothing remembered."""
+    values = parameters(emulator, module, token, **options)
+    api = connect(values)
+    result = module.run(values, api, check_mode)
+    return {**result, "api_usage": api.usage}
+
+
+def writes(emulator: Emulator) -> list[Entry]:
+    """The requests of the log that could change something."""
+    return [entry for entry in emulator.requests() if entry["method"] != "GET"]
+
+
+def sent(emulator: Emulator) -> list[tuple[str, str]]:
+    """Method and path, behind the version, of each request in the log."""
+    return [(entry["method"], entry["path"].removeprefix("/v4")) for entry in emulator.requests()]
+
+
+def labels(emulator: Emulator) -> list[str]:
+    """The labels of the account, sorted."""
+    return sorted(client["label"] for client in emulator.clients())
+
+
+def _aligned(predicted: Any, real: Any) -> tuple[Any, Any]:
+    """Both without what only the service knows about a client."""
+    if not isinstance(predicted, dict) or not isinstance(real, dict):
+        return predicted, real
+    if "key_fingerprint" in predicted and predicted["id"] is None:
+        # Of a client that is still to be created, no more than its label is known.
+        return predicted["label"], real["label"]
+    ignored = ("updated",) if "key_fingerprint" in predicted else ()
+    forecast, done = (
+        {name: value for name, value in whole.items() if name not in ignored} for whole in (predicted, real)
+    )
+    for name in forecast.keys() & done.keys():
+        forecast[name], done[name] = _aligned(forecast[name], done[name])
+    return forecast, done
+
+
+def assert_predicted(predicted: Result, real: Result) -> None:
+    """Check mode predicted what the run then did: `changed`, the objects, the diff."""
+    forecast, done = _aligned({**predicted, "api_usage": None}, {**real, "api_usage": None})
+    owners = forecast.pop("key_owners", {}), done.pop("key_owners", {})
+    assert forecast == done
+    new = owners[1].items() - owners[0].items()
+    assert owners[0].items() <= owners[1].items()
+    assert {label for dummy, label in new} == set(real.get("created", []))
+
+
+def run_all_forms(emulator: Emulator, module: Module, *, changes: bool = True, **options: Any) -> Result:
+    """Check mode, the run, and the run again: one story. Returns the result of the run."""
+    before = emulator.clients()
+    emulator.clear_log()
+    predicted = go(emulator, module, check_mode=True, **options)
+    assert writes(emulator) == []
+    assert emulator.clients() == before
+    real = go(emulator, module, **options)
+    assert real["changed"] is changes
+    assert bool(writes(emulator)) is changes
+    assert_predicted(predicted, real)
+    after = emulator.clients()
+    emulator.clear_log()
+    again = go(emulator, module, **options)
+    assert again["changed"] is False
+    assert writes(emulator) == []
+    assert emulator.clients() == after
+    if "diff" in again:
+        assert again["diff"]["before"] == again["diff"]["after"]
+    return real
