@@ -15,41 +15,41 @@ from xml.etree import ElementTree
 
 import jsonschema
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import STATES, Look, Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit_steps import Step, inventory_options, steps
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_data import as_json, as_junit
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_html import page
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_table import WIDTH, table
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, inventory_options
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step, steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH, table
+from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
-from ansible_collections.monitor.cloud.tests.unit.audits import TIERS, account, look, report, unreachable
 
 SCHEMA = json.loads((CHECKOUT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
 NASTY = '<script>alert("1")</script> & \u2028 {{ style }} \x0b\udc80'
 
 
-def every_state(*more: Look) -> Report:
+def every_state(*more: Inspection) -> Report:
     """A host in each state, and an orphan."""
     seen = [
         unreachable("gone"),
-        look("clone", "other", owner_label="web"),
-        look("renamed", "other", owner_label="old"),
-        look("stranger", "unknown", key_fingerprint="?"),
-        look("web"),
-        look("new", "no_file"),
-        look("empty", "no_key"),
-        Look("closed", "closed", {"msg": "no sudo"}),
-        look("edited", differs=["content"]),
-        look("open", differs=["mode"]),
-        look("fine"),
+        inspected("clone", "other", owner_label="web"),
+        inspected("renamed", "other", owner_label="old"),
+        inspected("stranger", "unknown", key_fingerprint="?"),
+        inspected("web"),
+        inspected("new", "no_file"),
+        inspected("empty", "no_key"),
+        Inspection("closed", "closed", {"msg": "no sudo"}),
+        inspected("edited", differs=["content"]),
+        inspected("open", differs=["mode"]),
+        inspected("fine"),
         *more,
     ]
     hosts = {one.host for one in seen}
     return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
 
 
-def made(of: Report, *sources: str) -> tuple[str, list[Step]]:
+def made(of: Report, *sources: str, **invocation: Any) -> tuple[str, list[Step]]:
     """The table and the steps."""
-    todo = steps(of, inventory_options(sources or ["inventory"]))
+    todo = steps(of, Invocation(inventory_options(sources or ["inventory"]), **invocation))
     return table(of, todo), todo
 
 
@@ -79,7 +79,7 @@ def test_all_forms_agree() -> None:
     assert set(expected.values()) == set(STATES)
     text, todo = made(of)
     reader = Rows()
-    reader.feed(page(of, todo))
+    reader.feed(as_html(of, todo))
     assert reader.states == expected
     assert {host["host"]: host["state"] for host in json.loads(as_json(of))["hosts"]} == expected
     cases = ElementTree.fromstring(as_junit(of)).iter("testcase")
@@ -88,10 +88,10 @@ def test_all_forms_agree() -> None:
     assert {host: state for host, state in columns if state in STATES} == expected
 
 
-def test_the_document_is_as_its_schema_says() -> None:
+def test_the_document_matches_its_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     validator = jsonschema.Draft202012Validator(SCHEMA)
-    for of in (every_state(), report([], account([])), report([look("web")], account([], plan={}, tiers=TIERS))):
+    for of in (every_state(), report([], account([])), report([inspected("web")], account([], plan={}, tiers=TIERS))):
         document = json.loads(as_json(of))
         validator.validate(document)
         # Everything that is there is described.
@@ -112,26 +112,26 @@ def test_junit_counts_are_right() -> None:
 
 def test_the_table_fits() -> None:
     hosts = [f"a-host-with-a-very-long-name-{number}.{'part.' * 10}example.com" for number in range(60)]
-    of = report([look(host, "no_file") for host in hosts], account([f"orphan-{number}" for number in range(50)]))
+    of = report([inspected(host, "no_file") for host in hosts], account([f"orphan-{number}" for number in range(50)]))
     for source in ("inventory", "/a/" + "long/" * 30 + "path", "h1,h2," * 200):
         text, _todo = made(of, source, source)
         assert max(map(len, text.splitlines())) <= WIDTH
     assert all(host[:28] in text for host in hosts)
-    # What is said still has room beside it.
+    # The findings still have room beside them.
     assert "There is no configuration." in text
 
 
-def test_a_large_fleet_in_order_is_counted_not_listed() -> None:
+def test_hosts_without_drift_are_counted_in_a_large_fleet() -> None:
     names = [f"web-{number}" for number in range(2000)]
-    of = report([look(name, differs=["mode"] if name == "web-7" else []) for name in names], account(names))
+    of = report([inspected(name, differs=["mode"] if name == "web-7" else []) for name in names], account(names))
     text, _todo = made(of)
     assert "web-7 " in text and "web-8" not in text
     assert "Hosts: 2000 (1 wrong_permissions, 1999 ok)." in text
 
 
-def test_nothing_of_a_host_is_taken_for_markup() -> None:
-    of = every_state(Look(NASTY, NASTY, {"msg": NASTY}))
-    text = page(of, made(of)[1])
+def test_text_of_hosts_is_not_taken_for_markup() -> None:
+    of = every_state(Inspection(NASTY, NASTY, {"msg": NASTY}))
+    text = as_html(of, made(of)[1])
     reader = Rows()
     reader.feed(text)
     assert [tag for tag, _attributes in reader.tags].count("script") == 1
@@ -141,8 +141,8 @@ def test_nothing_of_a_host_is_taken_for_markup() -> None:
     assert "\\u2028" in as_json(of)
 
 
-def test_the_page_asks_for_nothing_from_elsewhere() -> None:
-    text = page(every_state(), made(every_state())[1])
+def test_the_page_requests_no_external_resource() -> None:
+    text = as_html(every_state(), made(every_state())[1])
     reader = Rows()
     reader.feed(text)
     assert not [attributes for _tag, attributes in reader.tags if {"src", "href", "style", "onclick"} & set(attributes)]
@@ -173,29 +173,78 @@ def test_each_finding_has_a_step_and_its_command() -> None:
     }
 
 
-def test_a_host_without_a_client_that_carries_anothers_key_is_no_renamed_one() -> None:
-    of = report([look("new", "other", owner_label="web")], account(["web"]), ["web"])
+def test_adopt_is_proposed_for_a_renamed_host_whatever_the_orphan_pattern() -> None:
+    of = report([inspected("new", "other", owner_label="old")], account(["old", "theirs"]), [], "nothing")
+    assert [(step.kind, step.names) for step in made(of)[1]] == [("renamed", ("new",))]
+
+
+def test_a_host_without_a_client_that_carries_anothers_key_is_not_renamed() -> None:
+    of = report([inspected("new", "other", owner_label="web")], account(["web"]), ["web"])
     assert [step.kind for step in made(of)[1]] == ["foreign_key"]
 
 
-def test_commands_stay_short_enough_to_paste() -> None:
+def _arguments(text: str, title: str) -> list[str]:
+    """The command under a title of the table, as a shell reads it."""
+    command = text[text.index(title) :]
+    command = command[command.index("\n    ansible") :].partition("\n\n")[0]
+    return shlex.split(command.replace("\\\n", ""))
+
+
+def test_a_long_list_is_exact_and_printed_in_full() -> None:
     names = [f"web-{number:04}" for number in range(500)]
-    orphans = [f"old-{number}" for number in range(30)]
-    of = report([look(name, "no_file") for name in names], account([*names, *orphans]))
-    commands = {step.kind: step.command for step in made(of)[1]}
-    assert shlex.join(commands["not_configured"]) == "ansible-playbook -i inventory monitor.cloud.rollout"
-    assert json.loads(commands["orphans"][-1]) == {"prune_pattern": ".*", "prune_limit": 30}
+    orphans = [f"old-{number}" for number in range(300)]
+    of = report([inspected(name, "no_file") for name in names], account([*names, *orphans, "theirs"]), [], "old-.*")
+    text, todo = made(of)
+    commands = {step.kind: step.command for step in todo}
+    assert _arguments(text, "Not configured") == list(commands["not_configured"])
+    assert commands["not_configured"][-1] == f"target={','.join(names)}"
+    assert _arguments(text, "Clients without a host (300)") == list(commands["orphans"])
+    variables = json.loads(commands["orphans"][-1])
+    assert (variables["prune_limit"], sorted(variables["prune_pattern"].split("|"))) == (300, sorted(orphans))
+    assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_a_label_is_no_pattern() -> None:
-    of = report([], account(["a.b", "a b", "(x"]))
+def test_a_long_list_goes_to_a_file_beside_the_reports() -> None:
+    names = [f"web-{number:04}" for number in range(500)]
+    of = report([inspected(name, "no_file") for name in names], account(names))
+    step = made(of, lists="reports/audit")[1][0]
+    assert step.shell.endswith("monitor.cloud.rollout --limit @reports/audit.not_configured.hosts")
+    assert step.hosts_file == ("reports/audit.not_configured.hosts", "".join(f"{name}\n" for name in names))
+    # If such a path would be read as several.
+    step = made(of, lists="a, b/audit")[1][0]
+    assert (step.hosts_file, step.command[-1]) == (None, f"target={','.join(names)}")
+
+
+def test_labels_are_escaped_in_the_prune_pattern() -> None:
+    of = report([], account(["a.b", "a b", "(x", "{{ x }}", "é\U0001f600\udc80"]))
     pattern = json.loads(made(of)[1][0].command[-1])["prune_pattern"]
-    assert all(re.fullmatch(pattern, label) for label in ("a.b", "a b", "(x"))
+    assert all(re.fullmatch(pattern, label) for label in of.orphans)
     assert not re.fullmatch(pattern, "aXb")
+    assert pattern.isascii() and "{" not in pattern
 
 
-def test_clones_under_masked_keys_are_not_told_who_is_right() -> None:
-    seen = [look(host, "unverifiable", key_fingerprint="same") for host in ("web", "db")]
+def test_commands_repeat_the_options_of_the_run() -> None:
+    of = every_state()
+    run: dict[str, Any] = {
+        "options": ["--become"],
+        "extra_vars": ["@vars.yml", {"target": "all", "x": "1", "monitor_agent_audit_html": "a.html", "y": "a b"}],
+        "withheld": ["my_token"],
+        "service": {"base_url": "https://monitor.example.com/v4", "api_token": "SECRET"},
+    }
+    todo = {step.kind: step for step in made(of, **run)[1]}
+    start = "ansible-playbook -i inventory --become monitor.cloud"
+    extra = '-e @vars.yml -e x=1 -e \'{"y": "a b"}\''
+    assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
+    assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.ping {extra}"
+    assert "-e monitor_agent_audit_html=a.html" in todo["unverifiable"].shell
+    assert json.loads(todo["plan"].command[-1]) == {"min_clients": 13, "base_url": "https://monitor.example.com/v4"}
+    assert "MONITOR_API_TOKEN" in todo["plan"].text
+    assert todo["outdated"].text.endswith("because they can be secret: my_token.")
+    assert "SECRET" not in str(todo)
+
+
+def test_clones_under_masked_keys_are_to_be_audited_again() -> None:
+    seen = [inspected(host, "unverifiable", key_fingerprint="same") for host in ("web", "db")]
     todo = made(report(seen, account(["web", "db"], masked=["web", "db"])))[1]
     assert [(step.kind, step.names) for step in todo] == [("clones", ("db", "web"))]
     assert "monitor.cloud.audit" in todo[0].shell

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._labels import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
     check_label,
     check_labels,
     client_label,
     labels_of_hosts,
 )
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
 _HOSTS = st.text(max_size=70) | st.from_regex(r"[a-z0-9.-]{1,60}", fullmatch=True)
@@ -74,8 +74,8 @@ def test_length_is_all_that_is_checked(label: str) -> None:
 
 
 @pytest.mark.parametrize("label", [None, 123, True, ["web1"]])
-def test_what_is_no_text_is_no_label(label: Any) -> None:
-    with pytest.raises(InputError, match="is no text"):
+def test_a_value_that_is_not_text_is_not_a_valid_label(label: Any) -> None:
+    with pytest.raises(InputError, match="is not text"):
         check_label(label)
 
 

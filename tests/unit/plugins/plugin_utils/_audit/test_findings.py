@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import STATES, Look, audit, natural
-from ansible_collections.monitor.cloud.tests.unit.audits import (
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, audit, natural
+from ansible_collections.monitor.cloud.tests.support.audits import (
     TIERS,
     account,
     details,
-    look,
+    inspected,
     of,
     report,
     states,
@@ -27,39 +27,39 @@ from ansible_collections.monitor.cloud.tests.unit.audits import (
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (look("web"), "ok"),
-        (look("web", differs=["mode"]), "wrong_permissions"),
-        (look("web", differs=["owner"]), "wrong_permissions"),
-        (look("web", differs=["group"]), "wrong_permissions"),
-        (look("web", differs=["content"]), "outdated"),
-        (look("web", differs=["type"]), "outdated"),
-        (look("web", differs=["content", "mode"]), "outdated wrong_permissions"),
-        (look("web", "no_file", differs=["content"]), "not_configured"),
-        (look("web", "no_key", differs=["content", "mode"]), "not_configured wrong_permissions"),
-        (look("web", "other", owner_label="db", differs=["content"]), "foreign_key"),
-        (look("web", "unknown", key_fingerprint="?", differs=["content"]), "unknown_key"),
-        (look("web", "unverifiable"), "unverifiable"),
+        (inspected("web"), "ok"),
+        (inspected("web", differs=["mode"]), "wrong_permissions"),
+        (inspected("web", differs=["owner"]), "wrong_permissions"),
+        (inspected("web", differs=["group"]), "wrong_permissions"),
+        (inspected("web", differs=["content"]), "outdated"),
+        (inspected("web", differs=["type"]), "outdated"),
+        (inspected("web", differs=["content", "mode"]), "outdated wrong_permissions"),
+        (inspected("web", "no_file", differs=["content"]), "not_configured"),
+        (inspected("web", "no_key", differs=["content", "mode"]), "not_configured wrong_permissions"),
+        (inspected("web", "other", owner_label="db", differs=["content"]), "foreign_key"),
+        (inspected("web", "unknown", key_fingerprint="?", differs=["content"]), "unknown_key"),
+        (inspected("web", "unverifiable"), "unverifiable"),
         (unreachable("web"), "unreachable"),
-        (Look("web", "web", None), "unreachable"),
-        (Look("web", "web", {"msg": "no sudo password"}), "unverifiable"),
-        (look("web", msg="its directory takes no new files", differs=["mode"]), "wrong_permissions"),
+        (Inspection("web", "web", None), "unreachable"),
+        (Inspection("web", "web", {"msg": "no sudo password"}), "unverifiable"),
+        (inspected("web", msg="its directory is read-only", differs=["mode"]), "wrong_permissions"),
     ],
 )
 @pytest.mark.parametrize("registered", [True, False])
-def test_the_states_of_a_host(seen: Look, expected: str, registered: bool) -> None:
-    wanted = set(expected.split()) if registered else {*expected.split(), "not_registered"} - {"ok"}
+def test_the_states_of_a_host(seen: Inspection, expected: str, registered: bool) -> None:
+    applying = set(expected.split()) if registered else {*expected.split(), "not_registered"} - {"ok"}
     found = states(report([seen], account(["web", "db"] if registered else ["db"])))["web"]
-    assert found == tuple(state for state in STATES if state in wanted)
+    assert found == tuple(state for state in STATES if state in applying)
 
 
 def test_hosts_that_share_a_key_are_named_whoever_owns_it() -> None:
     seen = [
-        look("web-1"),
-        look("web-2", "other", owner_label="web-1"),
-        look("web-10", "other", owner_label="web-1"),
-        look("app-1", "unknown", key_fingerprint="?"),
-        look("app-2", "unknown", key_fingerprint="?"),
-        look("ok"),
+        inspected("web-1"),
+        inspected("web-2", "other", owner_label="web-1"),
+        inspected("web-10", "other", owner_label="web-1"),
+        inspected("app-1", "unknown", key_fingerprint="?"),
+        inspected("app-2", "unknown", key_fingerprint="?"),
+        inspected("ok"),
         unreachable("gone"),
     ]
     made = report(seen, account(["web-1", "web-2", "app-1", "app-2", "ok", "gone"]))
@@ -79,49 +79,49 @@ def test_hosts_that_share_a_key_are_named_whoever_owns_it() -> None:
 
 
 def test_the_owner_of_a_foreign_key_is_named_with_its_host_if_it_has_one() -> None:
-    seen = [look("web", "other", owner_label="db"), look("app", "other", owner_label="old")]
-    said = details(report(seen, account(["web", "app", "db", "old"]), ["db"]))
-    assert said["web"] == "Carries the key of 'db', the client of host db."
-    assert said["app"] == "Carries the key of 'old', which no host of the inventory has."
+    seen = [inspected("web", "other", owner_label="db"), inspected("app", "other", owner_label="old")]
+    found = details(report(seen, account(["web", "app", "db", "old"]), ["db"]))
+    assert found["web"] == "Carries the key of 'db', the client of host db."
+    assert found["app"] == "Carries the key of 'old', which no host of the inventory has."
 
 
-def test_masked_keys_are_no_reason_to_call_a_key_unknown() -> None:
-    seen = [look("web", "unknown", key_fingerprint="?"), look("db", "unverifiable", key_fingerprint="!")]
+def test_a_key_is_unverifiable_if_keys_are_masked() -> None:
+    seen = [inspected("web", "unknown", key_fingerprint="?"), inspected("db", "unverifiable", key_fingerprint="!")]
     made = report(seen, account(["web", "db"], masked=["db"]))
     assert states(made) == {"web": ("unverifiable",), "db": ("unverifiable",)}
     assert "1 are masked" in details(made)["web"]
     assert "read-write access" in details(made)["db"]
 
 
-def test_a_file_that_can_not_be_read_is_told_from_masked_keys() -> None:
-    made = report([look("web", "unverifiable")], account(["web"]))
+def test_an_unreadable_file_is_reported_apart_from_masked_keys() -> None:
+    made = report([inspected("web", "unverifiable")], account(["web"]))
     assert details(made)["web"] == "The configuration can't be read as this user."
 
 
-def test_clones_are_seen_though_all_keys_are_masked() -> None:
-    seen = [look(host, "unverifiable", key_fingerprint="same") for host in ("web", "db")]
+def test_clones_are_reported_though_all_keys_are_masked() -> None:
+    seen = [inspected(host, "unverifiable", key_fingerprint="same") for host in ("web", "db")]
     made = report(seen, account(["web", "db"], masked=["web", "db"]))
     assert states(made) == dict.fromkeys(("web", "db"), ("shared_key", "unverifiable"))
 
 
 def test_orphans_are_judged_against_the_whole_inventory() -> None:
     known = account(["web", "db", "old-10", "old-9", "else"])
-    assert report([look("web")], known, ["db"]).orphans == ("else", "old-9", "old-10")
-    assert report([look("web")], known, ["db"], "old-.*").orphans == ("old-9", "old-10")
-    assert report([look("web")], known, ["db"], "old").orphans == ()
+    assert report([inspected("web")], known, ["db"]).orphans == ("else", "old-9", "old-10")
+    assert report([inspected("web")], known, ["db"], "old-.*").orphans == ("old-9", "old-10")
+    assert report([inspected("web")], known, ["db"], "old").orphans == ()
     with pytest.raises(InputError, match="orphan_pattern"):
-        report([look("web")], known, [], "(")
+        report([inspected("web")], known, [], "(")
 
 
 def test_a_label_of_its_own_is_that_of_the_host() -> None:
-    seen = [Look("web.example.com", "web", {"label": "web", "key_owner": "own", "differs": []})]
+    seen = [Inspection("web.example.com", "web", {"label": "web", "key_owner": "own", "differs": []})]
     made = audit(seen, account(["web"]), {"web.example.com": "web"}, generated_at="")
     assert states(made) == {"web.example.com": ("ok",)}
     assert made.orphans == ()
 
 
-def test_the_worst_come_first_then_in_natural_order() -> None:
-    seen = [look("b"), look("a10"), look("a9"), look("z", "no_file"), unreachable("y")]
+def test_the_worst_states_come_first_then_names_in_natural_order() -> None:
+    seen = [inspected("b"), inspected("a10"), inspected("a9"), inspected("z", "no_file"), unreachable("y")]
     made = report(seen, account(["a9", "a10", "b", "y", "z"]))
     assert [finding.host for finding in made.hosts] == ["y", "z", "a9", "a10", "b"]
     assert list(made.counts.items()) == [("unreachable", 1), ("not_configured", 1), ("ok", 3)]
@@ -135,14 +135,14 @@ def test_names_sort_as_people_count() -> None:
 @pytest.mark.parametrize(
     ("seen", "labels", "drift"),
     [
-        ([look("web")], ["web"], False),
+        ([inspected("web")], ["web"], False),
         ([], [], False),
-        ([look("web", differs=["mode"])], ["web"], True),
+        ([inspected("web", differs=["mode"])], ["web"], True),
         ([unreachable("web")], ["web"], True),
-        ([look("web")], ["web", "old"], True),
+        ([inspected("web")], ["web", "old"], True),
     ],
 )
-def test_drift(seen: list[Look], labels: list[str], drift: bool) -> None:
+def test_drift(seen: list[Inspection], labels: list[str], drift: bool) -> None:
     assert report(seen, account(labels)).drift is drift
 
 
@@ -160,7 +160,7 @@ def test_drift(seen: list[Look], labels: list[str], drift: bool) -> None:
 def test_the_plan_and_the_next_tier(plan: Any, labels: int, hosts: int, expected: dict[str, Any]) -> None:
     names = [f"host-{number}" for number in range(hosts)]
     known = account(names[:labels], plan=plan, tiers=TIERS, plan_problem="no grant" if plan is None else None)
-    found = report([look(name) for name in names], known).account
+    found = report([inspected(name) for name in names], known).account
     tier = found["next_tier"]
     shown = {**found, "next_tier": tier and tier["id"]}
     assert {name: shown[name] for name in expected} == expected
@@ -169,7 +169,7 @@ def test_the_plan_and_the_next_tier(plan: Any, labels: int, hosts: int, expected
 
 def test_a_reason_is_one_line_of_bounded_length() -> None:
     assert details(report([unreachable("web")], account(["web"])))["web"] == "Could not be reached: no route"
-    long = Look("web", "web", {"msg": "\x1b[31m" + "x" * 5000})
-    said = details(report([long], account(["web"])))["web"]
-    assert len(said) < 400
-    assert said.isprintable()
+    long = Inspection("web", "web", {"msg": "\x1b[31m" + "x" * 5000})
+    found = details(report([long], account(["web"])))["web"]
+    assert len(found) < 400
+    assert found.isprintable()

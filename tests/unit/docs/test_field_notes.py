@@ -17,12 +17,12 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
 
-_TESTS = Path(__file__).resolve().parents[1]
+_TESTS = Path(__file__).resolve().parents[2]
 _SERVICES = "contract/client/test_services.py"
-_CREATES = "contract/client/test_trouble_of_creates.py"
+_CREATES = "contract/client/test_faults_of_creates.py"
 _HARD = "contract/client/test_hard_cases.py"
-_REST = "contract/client/test_trouble_of_the_rest.py"
-_RIVALS = "contract/client/test_masks_and_rivals.py"
+_REST = "contract/client/test_faults_of_other_calls.py"
+_CONCURRENT = "contract/client/test_masks_and_concurrent_writers.py"
 _WIRE = "contract/client/test_wire.py"
 
 # What the API client and the modules have to do with.
@@ -30,11 +30,11 @@ FIELD_NOTES: dict[str, tuple[str, ...]] = {
     "product word": (f"{_SERVICES}::test_another_product_word",),
     "client update": (f"{_SERVICES}::test_a_service_that_renames_by_put_is_asked_once",),
     "`api_key`, `install_code`": (
-        f"{_RIVALS}::test_masks_are_seen_as_such_everywhere",
-        f"{_RIVALS}::test_access_differs_from_client_to_client",
+        f"{_CONCURRENT}::test_masks_are_detected_by_every_module",
+        f"{_CONCURRENT}::test_access_differs_from_client_to_client",
         "fleet/test_keys.py::test_masked_keys_are_never_written",
     ),
-    "`label`": (f"{_SERVICES}::test_a_label_that_the_service_refuses_is_told_in_its_words",),
+    "`label`": (f"{_SERVICES}::test_a_refused_label_fails_with_the_reason_of_the_service",),
     "`label` on create": (f"{_SERVICES}::test_a_label_is_always_sent",),
     "`apps`": (f"{_SERVICES}::test_apps_are_booleans",),
     "unknown fields": (f"{_SERVICES}::test_unknown_fields_are_passed_on",),
@@ -48,17 +48,17 @@ FIELD_NOTES: dict[str, tuple[str, ...]] = {
     "a list that changes while it is read": (f"{_SERVICES}::test_a_list_that_changes_while_it_is_read",),
     "errors": (
         f"{_SERVICES}::test_errors_without_a_field",
-        f"{_WIRE}::test_a_login_page_in_place_of_an_answer",
+        f"{_WIRE}::test_a_login_page_instead_of_a_response",
         f"{_REST}::test_a_read_that_never_gets_through",
     ),
     "statuses": (
-        f"{_WIRE}::test_a_wrong_token_is_called_that",
+        f"{_WIRE}::test_a_wrong_token_is_named_as_the_cause",
         f"{_WIRE}::test_a_missing_scope_is_named",
         f"{_WIRE}::test_a_client_that_is_gone_when_it_is_deleted",
-        f"{_HARD}::test_a_rename_that_is_answered_with_nothing",
-        f"{_HARD}::test_a_switch_of_the_plan_that_is_answered_with_nothing",
-        f"{_HARD}::test_a_create_that_is_answered_with_nothing",
-        f"{_REST}::test_a_read_that_meets_trouble",
+        f"{_HARD}::test_a_rename_with_an_empty_response",
+        f"{_HARD}::test_a_switch_of_the_plan_with_an_empty_response",
+        f"{_HARD}::test_a_create_with_an_empty_response",
+        f"{_REST}::test_a_read_with_each_fault_is_retried",
     ),
     "rate limit": (
         f"{_REST}::test_rate_limit_in_seconds_is_obeyed_once_for_all_workers",
@@ -66,26 +66,39 @@ FIELD_NOTES: dict[str, tuple[str, ...]] = {
         f"{_REST}::test_rate_limits_of_the_service_slow_a_fleet_down_but_lose_nothing",
     ),
     "duplicate label": (
-        f"{_RIVALS}::test_two_runs_at_once_make_one_client_for_each_label",
-        f"{_RIVALS}::test_somebody_faster_between_read_and_create",
+        f"{_CONCURRENT}::test_two_runs_at_once_make_one_client_for_each_label",
+        f"{_CONCURRENT}::test_another_controller_creates_between_read_and_create",
     ),
     "too many clients for the plan": (
         "contract/client/test_bad_input.py::test_more_labels_than_the_paid_plan_includes",
-        f"{_SERVICES}::test_capacity_of_the_free_plan_is_told_in_the_services_words",
+        f"{_SERVICES}::test_a_full_free_plan_fails_with_the_reason_of_the_service",
     ),
     "plan view without the grant": (f"{_SERVICES}::test_the_capacity_check_is_left_to_the_service_without_the_grant",),
-    "lost answers": (f"{_CREATES}::test_a_create_that_meets_trouble",),
+    "lost answers": (f"{_CREATES}::test_a_create_with_each_fault_is_retried",),
+    "scopes of the token": (f"{_WIRE}::test_a_missing_scope_with_401_is_not_called_a_bad_token",),
+    "grant for a create": (f"{_WIRE}::test_a_missing_grant_for_a_create_is_named",),
+    "gateway": (
+        f"{_REST}::test_a_read_with_each_fault_is_retried",
+        f"{_REST}::test_maintenance_ends_the_task_at_once",
+        f"{_CREATES}::test_a_create_with_each_fault_is_retried",
+        "faults/test_unbounded_responses.py::test_early_hints_come_before_the_response",
+    ),
+    "`Retry-After`": (
+        f"{_REST}::test_invalid_values_of_retry_after_are_ignored",
+        f"{_REST}::test_a_pause_of_two_minutes_is_within_the_default_budget",
+    ),
+    "filters": ("emulator/tests/test_settings_of_refusals.py::test_filters_are_ignored",),
     "key format": (f"{_SERVICES}::test_keys_are_opaque",),
 }
 # What hosts have to do with: tests/fleet.
 FIELD_NOTES_OF_HOSTS: dict[str, tuple[str, ...]] = {
     "agents": (
         "fleet/test_agent.py::test_installer_gets_the_code_once",
-        "fleet/test_agent.py::test_service_is_restarted_where_something_changed",
+        "fleet/test_agent.py::test_service_is_restarted_on_hosts_that_changed",
         "fleet/test_files.py::test_template_of_the_user_and_the_bare_key",
     ),
     "cloned machines": (
-        "fleet/test_keys.py::test_cloned_hosts_are_told_and_mended",
+        "fleet/test_keys.py::test_cloned_hosts_are_reported_and_fixed",
         "fleet/test_audit.py::test_every_state_at_once",
     ),
 }
@@ -102,10 +115,10 @@ def test_the_row_has_its_tests(row: str) -> None:
         assert name in functions, f"{row}: {reference} is not there"
 
 
-def test_whatever_the_emulator_plays_is_in_the_table() -> None:
+def test_each_setting_of_the_emulator_is_in_the_table() -> None:
     rows = {setting.metadata["row"] for setting in dataclasses.fields(Settings)}
     assert rows - set(_ALL) == {"(the emulator itself)"}
 
 
-def test_all_rows_are_there() -> None:
-    assert len(_ALL) == 23
+def test_the_table_has_all_rows() -> None:
+    assert len(_ALL) == 28

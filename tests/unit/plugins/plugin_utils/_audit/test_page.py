@@ -16,10 +16,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import Look, Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit_steps import steps
-from ansible_collections.monitor.cloud.plugins.plugin_utils._report_html import page as page_of
-from ansible_collections.monitor.cloud.tests.unit.audits import TIERS, account, look, report, unreachable
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Inspection, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
+from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 
 CHROMIUM = shutil.which("chromium")
 OPTIONS = [
@@ -53,13 +54,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
-    """Opens the page of a report; fails where the page asks for anything or complains."""
+    """Opens the page of a report; fails if the page requests a resource or logs an error."""
     troubles: list[str] = []
     contexts = []
 
     def opener(made: Report, width: int = 1200, **options: Any) -> Page:
         path = tmp_path / "audit.html"
-        path.write_text(page_of(made, steps(made, ["-i", "inventory"])), encoding="utf-8")
+        path.write_text(as_html(made, steps(made, Invocation(["-i", "inventory"]))), encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 800}, **options)
         contexts.append(context)
         page = context.new_page()
@@ -77,15 +78,15 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
 
 def small() -> Report:
     """A fleet that has something of everything."""
-    hosts: list[Look] = [
+    hosts: list[Inspection] = [
         unreachable("gone"),
-        look("clone", "other", owner_label="web-1"),
-        look("web-1"),
-        look("web-2"),
-        look("web-10", differs=["mode"]),
-        look("db", "no_file"),
-        look("edited", differs=["content"]),
-        look("masked", "unverifiable"),
+        inspected("clone", "other", owner_label="web-1"),
+        inspected("web-1"),
+        inspected("web-2"),
+        inspected("web-10", differs=["mode"]),
+        inspected("db", "no_file"),
+        inspected("edited", differs=["content"]),
+        inspected("masked", "unverifiable"),
     ]
     labels = [*(host.host for host in hosts if host.host != "db"), "retired"]
     return report(hosts, account(labels, plan=TIERS[0], tiers=TIERS))
@@ -93,7 +94,7 @@ def small() -> Report:
 
 def large() -> Report:
     """Two thousand hosts, every seventh with something."""
-    hosts = [look(f"web-{number}", differs=["mode"] if number % 7 == 0 else []) for number in range(1995)]
+    hosts = [inspected(f"web-{number}", differs=["mode"] if number % 7 == 0 else []) for number in range(1995)]
     hosts += [unreachable(f"db-{number}") for number in range(5)]
     return report(hosts, account([host.host for host in hosts], plan={}, tiers=TIERS))
 
@@ -118,7 +119,7 @@ def test_the_worst_come_first_and_each_column_sorts(opened: Opener) -> None:
     assert shown(page) == order
 
 
-def test_words_and_states_filter(opened: Opener) -> None:
+def test_the_search_text_and_states_filter(opened: Opener) -> None:
     page = opened(small())
     page.get_by_label("Filter").fill("WEB key")
     assert shown(page) == ["clone", "web-1"]
@@ -176,7 +177,7 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     assert [(violation["id"], violation["impact"]) for violation in violations] == []
 
 
-def test_without_scripts_it_still_says_all(opened: Opener) -> None:
+def test_without_scripts_the_page_is_complete(opened: Opener) -> None:
     page = opened(small(), java_script_enabled=False)
     assert page.locator("tbody tr").count() == 8
     assert not page.get_by_label("Filter").is_visible()

@@ -13,7 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import Views, fingerprint, looks_masked, masked_ids
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import (
+    Views,
+    fingerprint,
+    looks_masked,
+    masked_ids,
+)
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 
@@ -91,9 +96,9 @@ def test_the_last_of_an_id_counts() -> None:
     assert Views([old], [new]).key_owners() == {fingerprint(old["api_key"]): "www1"}
 
 
-def test_clients_that_are_foreseen_have_no_key() -> None:
-    foreseen = [{"id": None, "label": "new1"}, {"id": None, "label": "new2"}]
-    views = Views([_client(1)], foreseen)
-    assert views.show(foreseen[0]) == {"id": None, "label": "new1", "key_fingerprint": None, "keys_masked": False}
-    assert views.fingerprints([{}, *foreseen]) == {"new1": None, "new2": None}
+def test_predicted_clients_have_no_key() -> None:
+    predicted = [{"id": None, "label": "new1"}, {"id": None, "label": "new2"}]
+    views = Views([_client(1)], predicted)
+    assert views.show(predicted[0]) == {"id": None, "label": "new1", "key_fingerprint": None, "keys_masked": False}
+    assert views.fingerprints([{}, *predicted]) == {"new1": "new", "new2": "new"}
     assert list(views.key_owners().values()) == ["web1"]

@@ -12,20 +12,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._plan import check_plan_fits, plan_change, plan_facts
-from ansible_collections.monitor.cloud.plugins.module_utils._reconcile import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
     Change,
     Fleet,
     by_label,
     check_capacity,
     create,
+    delete,
     keep,
-    quoted,
     reconcile_fleet,
     rename,
     renamed_client,
 )
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
+    check_plan_fits,
+    plan_change,
+    plan_facts,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 _LABEL = st.sampled_from([f"web{number}" for number in range(8)] + [f"db{number:02}" for number in range(4)])
 _LABELS = st.lists(_LABEL, unique=True)
@@ -38,7 +43,7 @@ def _clients(labels: list[str]) -> list[dict[str, Any]]:
 
 def _after(current: list[dict[str, Any]], changes: list[Change]) -> list[dict[str, Any]]:
     """The account when all has been done, new clients with ids of their own; labels stay unique on the way."""
-    account = by_label(current)
+    account = {client["label"]: client for client in current}
     for change in changes:
         if change.action in ("rename", "delete"):
             assert account.pop(change.before["label"]) == change.before
@@ -50,24 +55,24 @@ def _after(current: list[dict[str, Any]], changes: list[Change]) -> list[dict[st
 
 @given(_LABELS, _LABELS, _RENAMES, st.booleans(), st.sampled_from([None, "web.*", ".*"]))
 def test_laws_of_a_fleet(
-    there: list[str], wanted: list[str], renames: dict[str, str], present: bool, pattern: str | None
+    there: list[str], desired: list[str], renames: dict[str, str], present: bool, pattern: str | None
 ) -> None:
     current = _clients(there)
-    fleet = Fleet(wanted, present, renames, pattern, prune_limit=100)
+    fleet = Fleet(desired, present, renames, pattern, prune_limit=100)
     try:
         changes = reconcile_fleet(current, fleet)
     except InputError:
         return
-    after = by_label(_after(current, changes))
+    after = {client["label"]: client for client in _after(current, changes)}
     if present:
-        assert set(wanted) <= set(after)
+        assert set(desired) <= set(after)
     else:
-        assert not set(wanted) & set(after)
+        assert not set(desired) & set(after)
     assert not set(renames) & set(after)
     for old, new in renames.items():
         if old in there:
-            assert after[new]["id"] == by_label(current)[old]["id"]
-    untouched = set(there) - set(wanted) - set(renames)
+            assert after[new]["id"] == by_label(current)[old][0]["id"]
+    untouched = set(there) - set(desired) - set(renames)
     gone = untouched - set(after)
     if pattern is None:
         assert not gone
@@ -89,7 +94,7 @@ def test_prune_never_goes_over_its_limit(there: list[str], limit: int) -> None:
         assert deleted == surplus
 
 
-def test_renames_come_first_and_deletes_last() -> None:
+def test_changes_are_listed_as_renames_labels_and_surplus() -> None:
     fleet = Fleet(["new1", "web2"], renames={"web1": "www1"}, prune_pattern="old.*")
     changes = reconcile_fleet(_clients(["old1", "web1", "web2"]), fleet)
     assert [(change.action, change.label) for change in changes] == [
@@ -100,12 +105,14 @@ def test_renames_come_first_and_deletes_last() -> None:
     ]
 
 
-@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 200))
-def test_capacity_is_exact(existing: int, new: int, included: int) -> None:
-    changes = [create(f"web{number}") for number in range(new)] + [keep({"label": "web", "id": 1})]
+@given(st.integers(1, 200), st.integers(0, 200), st.integers(0, 200), st.booleans())
+def test_capacity_is_exact(existing: int, new: int, included: int, one_goes: bool) -> None:
+    old = {"label": "web", "id": 1}
+    changes = [create(f"web{number}") for number in range(new)] + [delete(old) if one_goes else keep(old)]
     plan = {"id": "monitor-x", "clients_included": included}
-    if existing + new > included:
-        with pytest.raises(InputError, match=f"needs {existing + new}, includes {included}"):
+    needed = existing + new - one_goes
+    if needed > included:
+        with pytest.raises(InputError, match=f"needs {needed}, includes {included}"):
             check_capacity(changes, existing, plan)
     else:
         check_capacity(changes, existing, plan)
@@ -120,8 +127,8 @@ def test_a_client_keeps_its_own_label() -> None:
 
 
 def test_long_lists_are_cut_short() -> None:
-    assert quoted(["a", "b"]) == "'a', 'b'"
-    assert quoted([str(number) for number in range(25)]).endswith("'19' and 5 more")
+    assert listed(["a", "b"]) == "'a', 'b'"
+    assert listed([str(number) for number in range(25)]).endswith("'19' and 5 more")
 
 
 _TIERS: list[dict[str, Any]] = [
@@ -130,20 +137,20 @@ _TIERS: list[dict[str, Any]] = [
 
 
 @given(st.sampled_from([{}, *_TIERS]), st.integers(1, 100))
-def test_the_plan_goes_up_to_the_smallest_that_fits_and_never_down(plan: dict[str, Any], wanted: int) -> None:
-    change = plan_change(plan, _TIERS, None, wanted)
+def test_the_plan_goes_up_to_the_smallest_that_fits_and_never_down(plan: dict[str, Any], desired: int) -> None:
+    change = plan_change(plan, _TIERS, None, desired)
     included = change.after["clients_included"]
-    assert included >= wanted
+    assert included >= desired
     assert included >= plan.get("clients_included", 0)
-    assert change.changed is (plan.get("clients_included", 0) < wanted)
+    assert change.changed is (plan.get("clients_included", 0) < desired)
     if change.changed:
-        assert not [tier for tier in _TIERS if wanted <= tier["clients_included"] < included]
+        assert not [tier for tier in _TIERS if desired <= tier["clients_included"] < included]
 
 
 @given(st.sampled_from([{}, *_TIERS]), st.sampled_from(["free", *(str(tier["id"]) for tier in _TIERS)]))
-def test_a_tier_by_name(plan: dict[str, Any], wanted: str) -> None:
-    change = plan_change(plan, _TIERS, wanted, None)
-    assert plan_facts(change.after)["subscription"] == wanted == change.label
+def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
+    change = plan_change(plan, _TIERS, desired, None)
+    assert plan_facts(change.after)["subscription"] == desired == change.label
     assert change.changed is (change.before != change.after)
 
 

@@ -14,7 +14,7 @@ SECURITY = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")
 FAULTS = (CHECKOUT / "docs" / "faults.md").read_text(encoding="utf-8")
 
 
-def test_each_promise_names_tests_that_are_there() -> None:
+def test_each_promise_names_existing_tests() -> None:
     promised = SECURITY.split("## What is promised")[1].split("## What is not promised")[0]
     for promise in re.split(r"\n(?=\*\*)", promised)[1:]:
         named = re.findall(r"`(tests/[\w/]+(?:\.py)?)`", promise)
@@ -29,4 +29,4 @@ def test_each_part_of_the_faults_has_its_rows() -> None:
     }
     rows = re.findall(r"^\| ([a-z ]+) \|", FAULTS.split("## The figures")[1], re.MULTILINE)
     for part in there:
-        assert rows.count(part) == 2, f"{part}: one row with figures, one that says what it does"
+        assert rows.count(part) == 2, f"{part}: one row with figures, one with a description"

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The action agent_config, run in this process with the local connection."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.action import ActionBase
+from ansible.template import Templar, trust_as_template
+
+from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
+
+_ROOT = str(Path(remote_file.__file__).parents[2])
+_ACTION = ActionModule.act.__code__.co_filename
+_KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
+_CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "C" * 36}
+_VARIABLES = {
+    "inventory_hostname": "web1",
+    "registered": {"clients": {"web1": _CLIENT}, "failures": {}, "key_owners": {}},
+}
+
+
+def _execute(_action: ActionBase, command: str, in_data: bytes | None = None) -> dict[str, Any]:
+    done = subprocess.run(["/bin/sh", "-c", command], input=in_data or b"", capture_output=True, check=False)
+    return {"rc": done.returncode, "stdout": done.stdout.decode(), "stderr": done.stderr.decode()}
+
+
+@pytest.fixture
+def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
+    """The action with a host that is this machine."""
+    monkeypatch.setattr(ActionBase, "_low_level_execute_command", _execute)
+    arguments = {
+        "path": str(tmp_path / "agent.conf"),
+        "content": trust_as_template("api_key={{ client.api_key }}\n"),
+        "registration": "registered",
+    }
+    names = ("name", "become_method", "connection", "delegate_to", "notify", "register", "until", "retries")
+    unset = dict.fromkeys(names)
+    task = types.SimpleNamespace(
+        vars={}, **unset, action="agent_config", args=arguments, async_val=0, check_mode=False, diff=False
+    )
+    shell = types.SimpleNamespace(tmpdir="/tmp")
+    connection = types.SimpleNamespace(_shell=shell, become=None, has_pipelining=True)
+    loader: Any = DataLoader()
+    given: tuple[Any, ...] = (task, connection, None, loader, Templar(loader=loader, variables=_VARIABLES), None)
+    return ActionModule(*given)
+
+
+class _Calls:
+    """What the action's file calls from ``act`` to ``write_command``: distinct functions of other files, by file.
+
+    Properties are not counted, nor what those functions call in turn.
+    """
+
+    def __init__(self) -> None:
+        self.functions: set[tuple[str, str]] = set()
+        self._recording = False
+
+    def __call__(self, frame: types.FrameType, event: str, _arg: Any) -> None:
+        code, caller = frame.f_code, _ours(frame.f_back)
+        if event != "call" or not code.co_filename.startswith(_ROOT) or code.co_name[0] == "<":
+            return
+        self._recording |= code.co_name == "act"
+        owner = type(frame.f_locals.get("self"))
+        is_property = isinstance(inspect.getattr_static(owner, code.co_name, None), property)
+        if self._recording and caller == _ACTION != code.co_filename and not is_property:
+            self.functions.add((code.co_filename.removeprefix(_ROOT), code.co_name))
+        self._recording &= code.co_name != "write_command"
+
+
+def _ours(frame: types.FrameType | None) -> str | None:
+    """The file of the nearest frame that is of the collection."""
+    while frame and not frame.f_code.co_filename.startswith(_ROOT):
+        frame = frame.f_back
+    return frame.f_code.co_filename if frame else None
+
+
+def test_few_functions_lead_to_the_write_command(action: ActionModule, tmp_path: Path) -> None:
+    calls = _Calls()
+    sys.setprofile(calls)
+    try:
+        result = action.run(task_vars=dict(_VARIABLES))
+    finally:
+        sys.setprofile(None)
+    assert (result["changed"], result["key_owner"]) == (True, "no_file"), result
+    assert (tmp_path / "agent.conf").read_text() == f"api_key={_KEY}\n"
+    steps = sorted(calls.functions)
+    assert len(steps) <= 12, steps
+    assert len({file for file, _function in steps}) <= 5, steps
+
+
+def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path) -> None:
+    path = tmp_path / "agent.conf"
+    path.mkdir()
+    action._task.retries = 1
+    assert "is a directory" in action.run(task_vars=dict(_VARIABLES))["msg"]
+    path.rmdir()
+    assert action.run(task_vars=dict(_VARIABLES))["changed"] is True
+    assert path.read_text() == f"api_key={_KEY}\n"
