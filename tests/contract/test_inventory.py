@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 
 COMMAND = Path(sys.executable).parent / "ansible-inventory"
 GROUPED: dict[str, Any] = {
@@ -33,21 +34,21 @@ GROUPED: dict[str, Any] = {
 class Inventory:
     """An inventory file in a directory of its own, and what ansible-inventory makes of it."""
 
-    def __init__(self, place: Path, emulator: Emulator) -> None:
-        self.place = place
+    def __init__(self, directory: Path, emulator: Emulator) -> None:
+        self.directory = directory
         self.emulator = emulator
         self.token = "read_write"
-        (place / "ansible.cfg").write_text("[inventory]\nany_unparsed_is_failed = true\n", encoding="utf-8")
+        (directory / "ansible.cfg").write_text("[inventory]\nany_unparsed_is_failed = true\n", encoding="utf-8")
 
     def run(self, *arguments: str, name: str = "account.monitor_clients.yml", **options: Any) -> tuple[int, str]:
         """Exit code and output."""
-        path = self.place / name
+        path = self.directory / name
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("ANSIBLE_", "MONITOR_"))}
-        environment = {**inherited, "ANSIBLE_CONFIG": str(self.place / "ansible.cfg")}
+        environment = {**inherited, "ANSIBLE_CONFIG": str(self.directory / "ansible.cfg")}
         done = subprocess.run(
             [str(COMMAND), "-i", str(path), *arguments],
-            cwd=self.place,
+            cwd=self.directory,
             env={**environment, **self.emulator.environment(self.token)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -71,7 +72,7 @@ def inventory(tmp_path: Path, emulator: Emulator) -> Inventory:
 
 
 def plain(value: Any) -> Any:
-    """A value as it was before ansible-inventory marked it as not to be rendered."""
+    """A value as it was before ansible-inventory tagged it as not to be rendered."""
     return value["__ansible_unsafe"] if isinstance(value, dict) and "__ansible_unsafe" in value else value
 
 
@@ -85,8 +86,7 @@ def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> N
     assert len(web["monitor_key_fingerprint"]) == 12
     code, output = inventory.run("--list", "-vvvv")
     assert code == 0
-    values = [str(client[field]) for client in inventory.emulator.clients() for field in ("api_key", "install_code")]
-    assert not [value for value in [*values, *inventory.emulator.tokens.values()] if value in output]
+    assert found_in(output, plain_secrets(inventory.emulator)) == []
 
 
 def test_groups_and_names_are_composed(inventory: Inventory) -> None:
@@ -116,7 +116,7 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     cached: dict[str, Any] = {
         "cache": True,
         "cache_plugin": "ansible.builtin.jsonfile",
-        "cache_connection": str(inventory.place / "c"),
+        "cache_connection": str(inventory.directory / "c"),
     }
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 3
     inventory.emulator.seed(labels=["new-1"])
@@ -127,19 +127,18 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     inventory.token = "read_write"
     assert inventory.run("--list", "--flush-cache", **cached)[0] == 0
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
-    text = "".join(path.read_text(encoding="utf-8") for path in (inventory.place / "c").iterdir())
-    values = [str(client[field]) for client in inventory.emulator.clients() for field in ("api_key", "install_code")]
+    text = "".join(path.read_text(encoding="utf-8") for path in (inventory.directory / "c").iterdir())
     assert "web-1" in text
-    assert not [value for value in [*values, *inventory.emulator.tokens.values()] if value in text]
+    assert found_in(text, plain_secrets(inventory.emulator)) == []
 
 
 def test_the_token_may_be_a_template_and_a_wrong_one_is_named(inventory: Inventory) -> None:
-    (inventory.place / "token").write_text(inventory.emulator.tokens["read_only"], encoding="utf-8")
-    template = "{{ lookup('ansible.builtin.file', '" + str(inventory.place / "token") + "') }}"
+    (inventory.directory / "token").write_text(inventory.emulator.tokens["read_only"], encoding="utf-8")
+    template = "{{ lookup('ansible.builtin.file', '" + str(inventory.directory / "token") + "') }}"
     assert len(inventory.listed(api_token=template)["_meta"]["hostvars"]) == 3
     code, output = inventory.run("--list", api_token="wrong")
     assert code != 0
-    assert "the service answered 401" in output
+    assert "the service returned 401" in output
 
 
 @pytest.mark.parametrize("name", ["hosts.yml", "monitor_clients.yml", "a.monitor_clients.json"])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -23,8 +23,8 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, go, labels, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, go, labels, writes
 
 _PRIVATE = (monitor_client, monitor_clients, monitor_client_info, monitor_plan, monitor_plan_info)
 _NEEDED: dict[Any, dict[str, Any]] = {
@@ -60,29 +60,29 @@ def _failure(capsys: pytest.CaptureFixture[str], module: Any, **arguments: Any) 
     ("base_url", "message"),
     [
         ("http://api.example.com/v4", "would send the token unencrypted. Use https, or set allow_http: true"),
-        ("https://user:secret@api.example.com/v4", "base_url must carry no credentials"),
-        ("https://api.example.com/v4?token=secret", "base_url must carry no credentials, query or fragment"),
-        ("https://api.example.com/v4#top", "base_url must carry no credentials, query or fragment"),
+        ("https://user:secret@api.example.com/v4", "base_url must not contain credentials"),
+        ("https://api.example.com/v4?token=secret", "base_url must not contain credentials, query or fragment"),
+        ("https://api.example.com/v4#top", "base_url must not contain credentials, query or fragment"),
         ("api.example.com/v4", "base_url must be a URL such as https://api.example.com/v4"),
         ("ftp://api.example.com/v4", "base_url must be a URL"),
         ("https:///v4", "base_url must be a URL"),
         ("https://api.example.com:port/v4", "base_url must be a URL"),
         ("http://[::1/v4", "base_url must be a URL"),
-        ("", "base_url must be a URL"),
+        ("", "base_url is required"),
     ],
 )
 def test_unusable_base_url(emulator: Emulator, base_url: str, message: str) -> None:
-    said = _refusal(emulator, monitor_client, label="web1", base_url=base_url)
-    assert message in said
-    assert "secret" not in said
+    error = _refusal(emulator, monitor_client, label="web1", base_url=base_url)
+    assert message in error
+    assert "secret" not in error
     assert emulator.requests() == []
 
 
 @pytest.mark.parametrize("module", _PRIVATE)
 def test_missing_token(emulator: Emulator, module: Any) -> None:
-    said = _refusal(emulator, module, token=None, **_NEEDED.get(module, {}))
-    assert "api_token is required" in said
-    assert "MONITOR_API_TOKEN" in said
+    error = _refusal(emulator, module, token=None, **_NEEDED.get(module, {}))
+    assert "api_token is required" in error
+    assert "MONITOR_API_TOKEN" in error
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []
 
 
@@ -104,8 +104,8 @@ def test_unknown_id_to_change(emulator: Emulator) -> None:
 
 
 def test_a_label_listed_twice(emulator: Emulator) -> None:
-    said = _refusal(emulator, monitor_clients, labels=["web1", "web2", "web1"])
-    assert said == "The label 'web1' is listed twice. Labels are unique: give each host its own."
+    error = _refusal(emulator, monitor_clients, labels=["web1", "web2", "web1"])
+    assert error == "The label 'web1' is listed twice. Labels are unique: give each host its own."
 
 
 @pytest.mark.parametrize(
@@ -116,18 +116,23 @@ def test_a_label_listed_twice(emulator: Emulator) -> None:
         ({"renames": {"web1": "web2"}}, "'web1' can't be renamed to 'web2': there are clients of both labels"),
         ({"renames": {"web7": "web8"}}, "'web7' can't be renamed to 'web8': there is no client of either label"),
         ({"renames": {"web1": "web8", "web2": "web8"}}, "renames gives two clients the same new label"),
-        ({"labels": ["web1"], "renames": {"web1": "web9"}}, "'web1' can't be both renamed and wanted"),
-        ({"state": "absent", "renames": {"web1": "web9"}}, "renames and prune go with state: present only"),
-        ({"state": "absent", "prune": True, "prune_pattern": "web.*"}, "go with state: present only"),
+        ({"labels": ["web1"], "renames": {"web1": "web9"}}, "'web1' is both in renames and in labels"),
+        ({"state": "absent", "renames": {"web1": "web9"}}, "renames and prune need state: present"),
+        ({"state": "absent", "prune": True, "prune_pattern": "web.*"}, "need state: present"),
         ({"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 1}, "prune would delete 2 cli"),
-        ({"labels": ["web1"], "prune": True, "prune_pattern": "web["}, "prune_pattern 'web[' is no regular expression"),
-        ({"prune": True, "prune_pattern": "web.*"}, "labels is empty, so that prune would remove every client"),
-        ({"renames": {"web1": 123}}, "The label 123 is no text. Put it in quotes."),
-        ({"renames": {"web1": None}}, "The label None is no text."),
+        (
+            {"labels": ["web1"], "prune": True, "prune_pattern": "web["},
+            "prune_pattern 'web[' is not a valid regular expression",
+        ),
+        ({"prune": True, "prune_pattern": "web.*"}, "labels is empty, so prune would delete every client"),
+        ({"renames": {"web1": 123}}, "The label 123 is not text. Put it in quotes."),
+        ({"renames": {"web1": None}}, "The label None is not text."),
         ({"labels": ["web1"], "concurrency": 0}, "concurrency must be at least 1"),
     ],
 )
-def test_wishes_of_a_fleet_that_contradict(emulator: Emulator, options: dict[str, Any], message: str) -> None:
+def test_contradictory_options_of_a_fleet_are_refused(
+    emulator: Emulator, options: dict[str, Any], message: str
+) -> None:
     emulator.seed(labels=["web1", "web2", "web3"])
     assert message in _refusal(emulator, monitor_clients, **{"labels": [], **options})
     assert labels(emulator) == ["web1", "web2", "web3"]
@@ -135,18 +140,18 @@ def test_wishes_of_a_fleet_that_contradict(emulator: Emulator, options: dict[str
 
 def test_prune_over_the_limit_names_the_clients(emulator: Emulator) -> None:
     emulator.seed(count=30)
-    said = _refusal(emulator, monitor_clients, labels=["web1"], prune=True, prune_pattern="seed-.*")
-    assert "prune would delete 30 clients, more than prune_limit (10); nothing was done" in said
-    assert said.count("'seed-") == 20
-    assert "and 10 more" in said
+    error = _refusal(emulator, monitor_clients, labels=["web1"], prune=True, prune_pattern="seed-.*")
+    assert "prune would delete 30 clients, more than prune_limit (10); nothing was done" in error
+    assert error.count("'seed-") == 20
+    assert "and 10 more" in error
 
 
 def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
     emulator.set_plan("monitor-100")
     emulator.seed(20)
-    said = _refusal(emulator, monitor_clients, labels=[f"web{number:03}" for number in range(100)])
-    assert "needs 120, includes 100" in said
-    assert "Nothing was created" in said
+    error = _refusal(emulator, monitor_clients, labels=[f"web{number:03}" for number in range(100)])
+    assert "needs 120, includes 100" in error
+    assert "Nothing was changed" in error
     assert len(labels(emulator)) == 20
     emulator.seed(80, prefix="more-")
     assert "needs 101, includes 100" in _refusal(emulator, monitor_client, label="web1")
@@ -160,7 +165,7 @@ def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
         ({"page_size": 0}, "page_size must be at least 1, not 0"),
         ({"timeout": 0.0}, "timeout must be more than 0 seconds"),
         ({"retry_timeout": -1.0}, "retry_timeout at least 0"),
-        ({"label_pattern": "*web"}, "label_pattern '*web' is no regular expression"),
+        ({"label_pattern": "*web"}, "label_pattern '*web' is not a valid regular expression"),
     ],
 )
 def test_connection_options(emulator: Emulator, options: dict[str, Any], message: str) -> None:
@@ -173,7 +178,7 @@ def test_connection_options(emulator: Emulator, options: dict[str, Any], message
 def test_ids_that_would_change_the_path(emulator: Emulator, module: Module, option: str, value: str) -> None:
     assert (
         _refusal(emulator, module, **{option: value})
-        == f"id {value!r} names nothing: give one as the service lists them."
+        == f"id {value!r} is not valid: give an id as the service lists it."
     )
     assert emulator.requests() == []
 
@@ -192,10 +197,15 @@ def test_ids_that_would_change_the_path(emulator: Emulator, module: Module, opti
         (monitor_client, {}, "one of the following is required: label, id"),
         (monitor_client_info, {"id": 1, "label": "web1"}, "parameters are mutually exclusive"),
         (region_info, {"status": "down"}, "value of status must be one of: ok, outage"),
-        (monitor_client, {"label": "web1", "base_url": None}, "missing required arguments: base_url"),
+        (
+            monitor_client,
+            {"label": "web1", "base_url": None},
+            "base_url is required: set the option base_url, the role's "
+            "variable monitor_agent_base_url, or the environment variable MONITOR_BASE_URL.",
+        ),
     ],
 )
-def test_what_the_options_themselves_refuse(
+def test_options_refuse_invalid_values(
     emulator: Emulator, capsys: pytest.CaptureFixture[str], module: Any, arguments: dict[str, Any], message: str
 ) -> None:
     connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}

@@ -6,23 +6,19 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
-import shutil
 import socket
-import ssl
-import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils import _http
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, Result, go
+from ansible_collections.monitor.cloud.tests.support.certificates import loopback
+from ansible_collections.monitor.cloud.tests.support.servers import Listener, Request
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, Result, go
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 # What is sent before the connection ends.
@@ -38,115 +34,71 @@ _BROKEN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repeats come soon, so that many cases take little time."""
-    monkeypatch.setattr(_http, "_FIRST_BACKOFF", 0.02)
+pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A certificate for loopback, and its key."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate")
-    folder: Path = tmp_path_factory.mktemp("tls")
-    made = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-    files = (str(folder / "cert.pem"), str(folder / "key.pem"))
-    subprocess.run(["openssl", *made.split(), "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
-    return files
+    return loopback(tmp_path_factory.mktemp("tls"))
 
 
 def _read(service: Any, module: Module = monitor_client_info, **options: Any) -> Result:
     return go(service, module, timeout=5.0, retry_timeout=5.0, **options)
 
 
-def _request(connection: socket.socket) -> str:
-    """A whole request: a connection that is closed with something unread is reset, and its answer lost."""
-    request = connection.recv(65536).decode("latin-1")
-    if request.startswith("POST"):
-        while not request.endswith("}"):
-            request += connection.recv(65536).decode("latin-1")
-    return request
+class Service(Listener):
+    """Responds to one request on each connection, and breaks one of them: by these bytes or, None, in the handshake.
 
-
-class Service:
-    """Answers one request on each connection, but for one that it breaks: by these bytes, or, None, in the handshake.
-
-    Has what the helpers need of an emulator. ``log`` has the method of each request; ``done`` tells whether the broken
-    one is carried out all the same.
+    ``log`` has the method of each request; with ``done``, the broken one is carried out all the same.
     """
 
-    def __init__(self, first: bytes | None, *, files: tuple[str, str] | None, broken: int, done: bool) -> None:
+    def __init__(
+        self, first: bytes | None, *, files: tuple[str, str] | None = None, broken: int = 0, done: bool = False
+    ):
         self.log: list[str] = []
         self.tokens = {"read_write": "0123456789abcdef"}
         self._first, self._broken, self._done = first, broken, done
         self._clients: list[dict[str, Any]] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if files else None
-        if self._tls and files:
-            self._tls.load_cert_chain(*files)
-        self.base_url = f"{'https' if files else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}/v4"
-        threading.Thread(target=self._serve, daemon=True).start()
+        super().__init__(lambda _request: None, tls=files)
+        self.base_url = f"{'https' if files else 'http'}://127.0.0.1:{self.port}/v4"
 
-    def stop(self) -> None:
-        """End the thread. Closing alone would leave it waiting for a connection."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                plain = self._listener.accept()[0]
-            except OSError:
-                return
-            # A client that does not like the certificate goes away.
-            with contextlib.suppress(OSError):
-                self._serve_one(plain)
-
-    def _serve_one(self, plain: socket.socket) -> None:
+    def serve(self, plain: socket.socket) -> None:
         breaks = len(self.log) == self._broken
         if breaks and self._first is None:
             self.log.append("handshake")
             plain.recv(65536)
-            plain.close()
             return
-        connection = self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
-        request = _request(connection)
-        self.log.append(request.split(" ", 1)[0])
-        answer = self._answer(request) if self._done or not breaks else b""
-        connection.sendall(self._first if breaks and self._first is not None else answer)
+        connection = self.secured(plain)
+        request = self.read(connection)
+        if request is None:
+            connection.sendall(_HEAD)
+            return
+        self.log.append(request.method)
+        response = self._respond(request) if self._done or not breaks else b""
+        connection.sendall(self._first if breaks and self._first is not None else response)
         # Without the farewell of TLS.
         socket.socket(fileno=connection.detach()).close()
 
-    def _answer(self, request: str) -> bytes:
-        answer: Any = {"data": self._clients, "page": 1, "pages": 1, "results": len(self._clients)}
-        if request.startswith("POST"):
-            answer = {"id": len(self._clients) + 1, "label": "web1"}
-            self._clients.append(answer)
-        elif "/plan" in request:
-            answer = {}
-        body = json.dumps(answer).encode()
+    def _respond(self, request: Request) -> bytes:
+        value: Any = {"data": self._clients, "page": 1, "pages": 1, "results": len(self._clients)}
+        if request.method == "POST":
+            value = {"id": len(self._clients) + 1, "label": "web1"}
+            self._clients.append(value)
+        elif "/plan" in request.target:
+            value = {}
+        body = json.dumps(value).encode()
         return _HEAD + f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Any]]:
+def serve(opened: Callable[..., Any]) -> Callable[..., Any]:
     """Starts a service that breaks one connection."""
-    services = []
-
-    def start(
-        first: bytes | None, *, files: tuple[str, str] | None = None, broken: int = 0, done: bool = False
-    ) -> Service:
-        services.append(Service(first, files=files, broken=broken, done=done))
-        return services[-1]
-
-    yield start
-    for service in services:
-        service.stop()
+    return functools.partial(opened, Service)
 
 
 @pytest.mark.parametrize("name", _BROKEN)
-def test_a_read_is_repeated(serve: Callable[..., Any], name: str) -> None:
+def test_a_read_is_retried(serve: Callable[..., Any], name: str) -> None:
     service = serve(_BROKEN[name])
     result = _read(service)
     assert result["clients"] == []
@@ -155,7 +107,7 @@ def test_a_read_is_repeated(serve: Callable[..., Any], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [None, *_BROKEN])
-def test_a_read_over_tls_is_repeated(serve: Callable[..., Any], certificate: tuple[str, str], name: str | None) -> None:
+def test_a_read_over_tls_is_retried(serve: Callable[..., Any], certificate: tuple[str, str], name: str | None) -> None:
     service = serve(_BROKEN[name] if name else None, files=certificate)
     assert _read(service, ca_path=certificate[0])["clients"] == []
     assert len(service.log) == 2
@@ -164,7 +116,7 @@ def test_a_read_over_tls_is_repeated(serve: Callable[..., Any], certificate: tup
 @pytest.mark.parametrize("secure", [False, True])
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("name", _BROKEN)
-def test_a_create_is_looked_for_before_it_is_sent_again(
+def test_a_create_is_searched_in_the_list_before_it_is_retried(
     serve: Callable[..., Any], certificate: tuple[str, str], name: str, done: bool, secure: bool
 ) -> None:
     service = serve(_BROKEN[name], files=certificate if secure else None, broken=2, done=done)
@@ -174,7 +126,7 @@ def test_a_create_is_looked_for_before_it_is_sent_again(
     assert service.log == ["GET", "GET", "POST", "GET", *([] if done else ["POST"])]
 
 
-def test_settings_that_are_wrong_are_told_at_once(serve: Callable[..., Any], certificate: tuple[str, str]) -> None:
+def test_invalid_settings_fail_at_once(serve: Callable[..., Any], certificate: tuple[str, str]) -> None:
     service = serve(_HEAD)
     with pytest.raises(ApiError, match="no secure connection: SSLError: .*Check base_url; for a private") as failed:
         go(service, monitor_client_info, base_url=service.base_url.replace("http:", "https:"), retry_timeout=30.0)

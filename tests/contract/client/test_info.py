@@ -16,8 +16,8 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, sent, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import go, sent, writes
 
 Regions = Callable[..., list[str]]
 
@@ -45,7 +45,7 @@ def test_clients_are_found_by_each_option(found: Callable[..., list[str]]) -> No
     assert found(token="read_only") == ["web1", "web2", "db1"]
 
 
-def test_what_is_not_there_is_an_empty_list(found: Callable[..., list[str]]) -> None:
+def test_a_filter_that_matches_nothing_returns_an_empty_list(found: Callable[..., list[str]]) -> None:
     assert found(id=99) == []
     assert found(label="web3") == []
 
@@ -121,3 +121,21 @@ def test_one_region_shows_all_that_the_whole_list_shows(emulator: Emulator) -> N
         assert len(one[0]["availability"]) > 1
         assert sent(emulator)[:2] == [("GET", "/regions/us-west"), ("GET", "/regions/us-west/availability")]
         assert len(sent(emulator)) == 1 + paths
+
+
+@pytest.mark.parametrize("form", ["array", "record"])
+@pytest.mark.parametrize(("region", "records"), [("{0}", 1), ("{1}", 0)])
+def test_a_region_with_few_or_no_availability_records_costs_no_extra_requests(
+    emulator: Emulator, form: str, region: str, records: int
+) -> None:
+    ids = [each["id"] for each in go(emulator, region_info, token=None)["regions"]]
+    emulator.configure(region_availability=form, availability_records=1)
+    emulator.clear_log()
+    region_id = region.format(*ids)
+    (found,) = go(emulator, region_info, token=None, id=region_id, include_availability=True)["regions"]
+    assert len(found["availability"]) == records
+    # A single record may be the first of several: only then the list of all is read.
+    assert len(sent(emulator)) == (3 if (form, records) == ("record", 1) else 2)
+    emulator.clear_log()
+    assert go(emulator, region_info, token=None, id=ids[1], compute_type="unheard-of")["regions"] == []
+    assert len(sent(emulator)) == 2

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, labels, run_all_forms, sent, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import go, labels, run_all_forms, sent, writes
 
 
 def test_label_creates_finds_and_absent_undoes(emulator: Emulator) -> None:
     emulator.seed(labels=["other"])
     result = run_all_forms(emulator, monitor_client, label="web1")
     assert result["client"]["label"] == "web1"
-    assert result["diff"] == {"before": {}, "after": {"web1": None}}
+    assert result["diff"] == {"before": {}, "after": {"web1": "new"}}
     removed = run_all_forms(emulator, monitor_client, label="web1", state="absent")
     assert removed["client"] == result["client"]
     assert removed["diff"] == {"before": {"web1": result["client"]["key_fingerprint"]}, "after": {}}

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_clients
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, labels, run_all_forms, sent
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import go, labels, run_all_forms, sent, writes
 
 
 def _lists(result: dict[str, object]) -> dict[str, object]:
@@ -25,7 +28,7 @@ def test_labels_are_created_and_absent_undoes(emulator: Emulator) -> None:
     assert all(client["label"] == label for label, client in result["clients"].items())
     assert result["account_labels"] == ["other", "web1", "web2", "web3"]
     assert sorted(result["key_owners"].values()) == result["account_labels"]
-    assert result["diff"] == {"before": {}, "after": {"web1": None, "web3": None}}
+    assert result["diff"] == {"before": {}, "after": {"web1": "new", "web3": "new"}}
     undone = run_all_forms(emulator, monitor_clients, labels=["web1", "web3"], state="absent")
     assert _lists(undone) == {"deleted": ["web1", "web3"]}
     assert undone["clients"] == {}
@@ -65,7 +68,7 @@ def test_a_rename_that_is_done_already(emulator: Emulator) -> None:
     assert list(result["clients"]) == ["www1"]
 
 
-def test_a_rename_of_what_is_nowhere_creates_the_wanted_label(emulator: Emulator) -> None:
+def test_a_rename_of_a_missing_client_creates_the_new_label(emulator: Emulator) -> None:
     result = run_all_forms(emulator, monitor_clients, labels=["www1"], renames={"web1": "www1"})
     assert _lists(result) == {"created": ["www1"]}
 
@@ -119,11 +122,32 @@ def test_check_capacity_reads_the_plan_only_for_creates(emulator: Emulator) -> N
     assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
 
 
-def test_renames_free_no_place_in_the_plan_but_a_full_plan_is_no_error(emulator: Emulator) -> None:
+def test_a_rename_in_a_full_plan_succeeds(emulator: Emulator) -> None:
     emulator.set_plan("monitor-3")
     emulator.seed(labels=["web1", "web2"])
     run_all_forms(emulator, monitor_clients, labels=["web3", "www1"], renames={"web1": "www1"})
     assert labels(emulator) == ["web2", "web3", "www1"]
+
+
+def test_a_prune_makes_room_in_a_full_plan(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["old1", "old2", "web1"])
+    options: dict[str, Any] = {"labels": ["web1", "web2", "web3"], "prune": True, "prune_pattern": "old.*"}
+    result = run_all_forms(emulator, monitor_clients, **options)
+    assert _lists(result) == {"created": ["web2", "web3"], "deleted": ["old1", "old2"], "unchanged": ["web1"]}
+    undo: dict[str, Any] = {"labels": ["old1", "old2", "web1"], "prune": True, "prune_pattern": "web.*"}
+    run_all_forms(emulator, monitor_clients, **undo, check_capacity=False)
+    assert labels(emulator) == ["old1", "old2", "web1"]
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_a_prune_that_makes_too_little_room_is_refused_before_it_deletes(emulator: Emulator, check_mode: bool) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["old1", "web1", "web2"])
+    options: dict[str, Any] = {"labels": ["web1", "web2", "web3", "web4"], "prune": True, "prune_pattern": "old.*"}
+    with pytest.raises(InputError, match="is too small: needs 4, includes 3 clients"):
+        go(emulator, monitor_clients, check_mode=check_mode, **options)
+    assert writes(emulator) == []
 
 
 def test_concurrency_of_one_uses_one_connection(emulator: Emulator) -> None:

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_plan, monitor_plan_info
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, run_all_forms, sent, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import go, run_all_forms, sent, writes
 
 
 def test_subscription_up_and_back_to_free(emulator: Emulator) -> None:
     result = run_all_forms(emulator, monitor_plan, subscription="monitor-10")
     assert result["plan"]["id"] == "monitor-10"
     assert result["previous"] == {}
-    assert result["diff"]["before"] == {"subscription": "free", "clients_included": None, "price": None}
+    assert result["diff"]["before"] == {"subscription": "free"}
     assert result["diff"]["after"] == {
         "subscription": "monitor-10",
         "clients_included": 10,
@@ -31,9 +31,9 @@ def test_subscription_up_and_back_to_free(emulator: Emulator) -> None:
     assert undone["previous"] == result["plan"]
 
 
-@pytest.mark.parametrize(("wanted", "tier"), [(1, 3), (3, 3), (4, 10), (41, 100), (100, 100)])
-def test_min_clients_takes_the_smallest_tier(emulator: Emulator, wanted: int, tier: int) -> None:
-    result = run_all_forms(emulator, monitor_plan, min_clients=wanted)
+@pytest.mark.parametrize(("desired", "tier"), [(1, 3), (3, 3), (4, 10), (41, 100), (100, 100)])
+def test_min_clients_takes_the_smallest_tier(emulator: Emulator, desired: int, tier: int) -> None:
+    result = run_all_forms(emulator, monitor_plan, min_clients=desired)
     assert result["plan"]["clients_included"] == tier
 
 
@@ -98,10 +98,10 @@ def test_more_clients_than_any_tier_includes(emulator: Emulator) -> None:
     assert writes(emulator) == []
 
 
-@pytest.mark.parametrize("wanted", [0, -1])
-def test_min_clients_below_one(emulator: Emulator, wanted: int) -> None:
-    with pytest.raises(InputError, match=f"min_clients must be at least 1, not {wanted}"):
-        go(emulator, monitor_plan, min_clients=wanted)
+@pytest.mark.parametrize("desired", [0, -1])
+def test_min_clients_below_one(emulator: Emulator, desired: int) -> None:
+    with pytest.raises(InputError, match=f"min_clients must be at least 1, not {desired}"):
+        go(emulator, monitor_plan, min_clients=desired)
     assert writes(emulator) == []
 
 
@@ -109,9 +109,9 @@ def test_without_the_grant_the_error_names_it(emulator: Emulator) -> None:
     with pytest.raises(ApiError) as refused:
         go(emulator, monitor_plan, token="no_plan", subscription="monitor-3")
     assert "account_access, monitor_subscription, add_monitor" in str(refused.value)
-    emulator.set_token("looks", scopes=["monitor:read_write"], grants={"add_monitor": True})
+    emulator.set_token("reader", scopes=["monitor:read_write"], grants={"add_monitor": True})
     with pytest.raises(ApiError) as refused:
-        go(emulator, monitor_plan, token="looks", subscription="monitor-3")
+        go(emulator, monitor_plan, token="reader", subscription="monitor-3")
     assert "the scope monitor:read_write and the grant monitor_subscription" in str(refused.value)
 
 

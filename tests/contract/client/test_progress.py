@@ -39,16 +39,16 @@ PLAY = """
 INTERRUPTED = 99
 
 
-def start(place: Path, service: Emulator, count: int) -> subprocess.Popen[str]:
-    """Start to register so many labels."""
-    (place / "play.yml").write_text(PLAY, encoding="utf-8")
+def start(directory: Path, service: Emulator, count: int) -> subprocess.Popen[str]:
+    """Start to register `count` labels."""
+    (directory / "play.yml").write_text(PLAY, encoding="utf-8")
     labels = json.dumps({"labels": [f"label-{number:04}" for number in range(count)]})
-    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(place / "play.yml"), "-e", labels]
-    settings = {**own_settings(place), "ANSIBLE_HOME": str(place / "home"), "ANSIBLE_NOCOLOR": "1"}
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(directory / "play.yml"), "-e", labels]
+    settings = {**own_settings(directory), "ANSIBLE_HOME": str(directory / "home"), "ANSIBLE_NOCOLOR": "1"}
     pipe = subprocess.PIPE
     environment = {**settings, **service.environment()}
     return subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, cwd=place
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, cwd=directory
     )
 
 
@@ -69,25 +69,25 @@ def wait_for_clients(service: Emulator, count: int) -> None:
         time.sleep(0.02)
 
 
-def test_how_far_it_is_and_that_it_waits_is_shown_beside_the_result(tmp_path: Path, emulator: Emulator) -> None:
+def test_progress_and_waiting_are_printed_on_stderr(tmp_path: Path, emulator: Emulator) -> None:
     limit_creates(emulator, 30, 9)
-    shown, said = (process := start(tmp_path, emulator, 50)).communicate(timeout=60)
-    assert process.returncode == 0, shown + said
-    assert re.search(r"^monitor_clients: 30 of 50 clients done, waiting \d s for the rate limit$", said, re.MULTILINE)
-    assert "clients done" not in shown
+    stdout, stderr = (process := start(tmp_path, emulator, 50)).communicate(timeout=60)
+    assert process.returncode == 0, stdout + stderr
+    assert re.search(r"^monitor_clients: 30 of 50 clients done, waiting \d s for the rate limit$", stderr, re.MULTILINE)
+    assert "clients done" not in stdout
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert len(result["created"]) == 50
     assert "progress" not in json.dumps(result).lower()
 
 
-def test_nothing_is_shown_of_a_short_run(tmp_path: Path, emulator: Emulator) -> None:
-    shown, said = (process := start(tmp_path, emulator, 10)).communicate(timeout=60)
-    assert process.returncode == 0, shown + said
-    assert "monitor_clients:" not in shown + said
+def test_a_short_run_prints_no_progress(tmp_path: Path, emulator: Emulator) -> None:
+    stdout, stderr = (process := start(tmp_path, emulator, 10)).communicate(timeout=60)
+    assert process.returncode == 0, stdout + stderr
+    assert "monitor_clients:" not in stdout + stderr
 
 
 @pytest.mark.parametrize("waiting", [True, False], ids=["waiting", "creating"])
-def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
+def test_an_interrupted_module_reports_progress_and_the_next_run_continues(
     tmp_path: Path, emulator: Emulator, waiting: bool
 ) -> None:
     if waiting:
@@ -98,21 +98,21 @@ def test_interrupted_it_says_what_was_done_and_the_next_run_goes_on(
     wait_for_clients(emulator, 30)
     # As a terminal does it: workers and modules are in sessions of their own.
     process.send_signal(signal.SIGINT)
-    shown, said = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED, shown + said
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, stdout + stderr
     done = len(emulator.clients())
     assert 30 <= done < (50 if waiting else 100)
-    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in said
+    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in stderr
     assert list((tmp_path / "home" / "tmp").iterdir()) == []
 
-    # Nobody goes on in secret, neither now nor once the service would take more.
+    # No process continues, neither now nor once the service would accept more.
     time.sleep(13 if waiting else 1)
     assert len(emulator.clients()) == done
     emulator.configure(rate_limit=False, latency_ms=0)
     emulator.clear_log()
     process = start(tmp_path, emulator, 100)
-    shown, said = process.communicate(timeout=60)
-    assert process.returncode == 0, shown + said
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stdout + stderr
     assert len(emulator.requests("create_client")) == 100 - done
     assert len(emulator.clients()) == 100
 
@@ -129,13 +129,13 @@ def test_a_module_that_no_signal_reaches_stops_too(tmp_path: Path, emulator: Emu
         assert len(emulator.clients()) == 30
     finally:
         os.kill(worker, signal.SIGCONT)
-    shown, said = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED, shown + said
-    assert "monitor_clients: interrupted, 30 of 100 clients done. Run again to do the rest." in said
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, stdout + stderr
+    assert "monitor_clients: interrupted, 30 of 100 clients done. Run again to do the rest." in stderr
 
 
-def test_a_module_that_is_ended_ends_what_it_began(tmp_path: Path, emulator: Emulator) -> None:
-    """A second signal, as Ansible sends it where the first one was not heard, breaks nothing off."""
+def test_a_terminated_module_completes_its_started_requests(tmp_path: Path, emulator: Emulator) -> None:
+    """A second signal, as Ansible sends it if the first one had no effect, does not abort a request."""
     emulator.configure(latency_ms=1500)
     process = start(tmp_path, emulator, 100)
     wait_for_clients(emulator, 1)
@@ -145,7 +145,7 @@ def test_a_module_that_is_ended_ends_what_it_began(tmp_path: Path, emulator: Emu
         time.sleep(0.1)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(worker, signal.SIGTERM)
-    shown, said = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED, shown + said
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, stdout + stderr
     done = len(emulator.clients())
-    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in said
+    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in stderr

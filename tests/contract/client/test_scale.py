@@ -11,8 +11,8 @@ from collections import Counter
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_clients
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import go, writes
 
 _LABELS = [f"web-{number:04}" for number in range(1000)]
 

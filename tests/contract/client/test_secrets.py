@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets stay where they belong: no token, key or install code in messages, results or counts."""
+"""Secrets are not shown: no token, key or install code in messages, results or counts."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
     monitor_clients,
     monitor_plan_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import Module, go
-from ansible_collections.monitor.cloud.tests.contract.client.test_trouble_of_creates import FAULTS, TIMEOUTS
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.network_faults import FAULTS, TIMEOUTS
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, go
 
 _KINDS = [name for name in FAULTS if not name.startswith("429 in")]
 
 
 def _assert_no_secret(emulator: Emulator, shown: Any) -> None:
     text = shown if isinstance(shown, str) else json.dumps(shown, default=str)
-    secrets = [*emulator.tokens.values()]
-    secrets += [client[name] for client in emulator.clients() for name in ("api_key", "install_code")]
+    secrets = plain_secrets(emulator)
     assert len(secrets) > 3
-    assert [secret for secret in secrets if secret in text] == []
+    assert found_in(text, secrets) == []
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_messages_of_failures_have_no_secret(emulator: Emulator, name: str, oper
 
 
 @pytest.mark.parametrize("kind", ["html", "text", "status"])
-def test_an_answer_that_echoes_the_token_is_redacted(emulator: Emulator, kind: str) -> None:
+def test_a_response_that_echoes_the_token_is_redacted(emulator: Emulator, kind: str) -> None:
     token = emulator.tokens["read_write"]
-    said = f"Bearer {token} is not welcome"
-    body: Any = {"errors": [{"field": "token", "reason": said}]} if kind == "status" else said
-    emulator.fault(kind=kind, status=400, body=body, operation="list_clients")
+    reason = f"Bearer {token} is not welcome"
+    body: Any = {"errors": [{"field": "token", "reason": reason}]} if kind == "status" else reason
+    emulator.fault(kind=kind, status=403, body=body, operation="list_clients")
     with pytest.raises(MonitorError) as failed:
         go(emulator, monitor_client, label="web1")
     assert "Bearer <token> is not welcome" in str(failed.value)
@@ -87,19 +87,19 @@ def test_an_answer_that_echoes_the_token_is_redacted(emulator: Emulator, kind: s
 def test_half_a_token_at_the_end_of_an_excerpt_is_redacted(emulator: Emulator) -> None:
     token = emulator.tokens["read_write"]
     for start in range(40, 130, 15):
-        emulator.fault(kind="html", status=400, body="." * start + token + "." * 200, operation="list_clients")
+        emulator.fault(kind="html", status=403, body="." * start + token + "." * 200, operation="list_clients")
         with pytest.raises(MonitorError) as failed:
             go(emulator, monitor_client, label="web1")
         assert token[:12] not in str(failed.value)
 
 
-def test_the_field_of_an_error_is_cleaned_as_its_reason_is(emulator: Emulator) -> None:
+def test_field_and_reason_of_an_error_are_redacted(emulator: Emulator) -> None:
     token = emulator.tokens["read_write"]
     body = {"errors": [{"field": f"of {token}\n", "reason": "a\nb"}]}
     emulator.fault(kind="status", status=400, body=body, operation="list_clients")
     with pytest.raises(MonitorError) as failed:
         go(emulator, monitor_client, label="web1")
-    assert "the service answered 400: of <token>: a b (GET" in str(failed.value)
+    assert "the service returned 400: of <token>: a b (GET" in str(failed.value)
 
 
 def test_a_redirect_that_echoes_the_token_is_redacted(emulator: Emulator) -> None:
@@ -109,7 +109,7 @@ def test_a_redirect_that_echoes_the_token_is_redacted(emulator: Emulator) -> Non
     assert "https://sso.example.com/<token>/login" in str(failed.value)
 
 
-def test_an_answer_cut_short_shows_no_key(emulator: Emulator) -> None:
+def test_a_truncated_response_shows_no_key(emulator: Emulator) -> None:
     emulator.seed(labels=["web1"])
     whole = {"data": emulator.clients(), "page": 1, "pages": 1, "results": 1}
     cut = json.dumps(whole)[:-20]
@@ -117,7 +117,7 @@ def test_an_answer_cut_short_shows_no_key(emulator: Emulator) -> None:
     with pytest.raises(MonitorError) as failed:
         go(emulator, monitor_client, label="web1", retry_timeout=0.1)
     _assert_no_secret(emulator, str(failed.value))
-    assert "the answer was cut short" in str(failed.value)
+    assert "the response was cut short" in str(failed.value)
 
 
 def test_details_of_a_failed_task_have_no_secret(emulator: Emulator) -> None:
@@ -140,7 +140,7 @@ def _printed(emulator: Emulator, capsys: pytest.CaptureFixture[str], module: Any
     return output
 
 
-def test_the_whole_output_of_a_module(emulator: Emulator, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_output_of_a_module_has_no_secret(emulator: Emulator, capsys: pytest.CaptureFixture[str]) -> None:
     """Not even among the arguments that core adds; `api_usage` is there whether the task fails or not."""
     emulator.seed(labels=["web1"])
     output = _printed(emulator, capsys, monitor_clients, labels=["web1", "web2"])
@@ -148,7 +148,7 @@ def test_the_whole_output_of_a_module(emulator: Emulator, capsys: pytest.Capture
     assert output["changed"] is True
     assert set(output["api_usage"]) == {"requests", "retries", "waited"}
     assert "diff" not in output
-    emulator.fault(kind="status", status=400, operation="list_clients")
+    emulator.fault(kind="status", status=403, operation="list_clients")
     failed = _printed(emulator, capsys, monitor_clients, labels=["web1"], include_keys=True)
     _assert_no_secret(emulator, failed)
     assert failed["failed"] is True

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -20,7 +20,8 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import (
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import (
     Module,
     Result,
     go,
@@ -29,7 +30,6 @@ from ansible_collections.monitor.cloud.tests.contract.client.tasks import (
     sent,
     writes,
 )
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 
 def _story(emulator: Emulator, **options: Any) -> None:
@@ -62,7 +62,7 @@ def _story(emulator: Emulator, **options: Any) -> None:
     ],
     ids=str,
 )
-def test_the_whole_story(emulator: Emulator, settings: dict[str, Any]) -> None:
+def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
     emulator.configure(**settings)
     _story(emulator)
 
@@ -116,6 +116,33 @@ def test_page_size_falls_back_once(emulator: Emulator, status: int) -> None:
     assert queries == ["", "page=2", "page=3", "page_size=100", "page_size=500"]
 
 
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize("error", [{"reason": "Must be 25-100"}, {"field": None, "reason": "Bad"}], ids=str)
+def test_a_refusal_that_names_no_field_may_be_about_page_size(
+    emulator: Emulator, status: int, error: dict[str, Any]
+) -> None:
+    """Once per process: without a page_size, the next refusal is about something else."""
+    refusal = {"kind": "status", "status": status, "body": {"errors": [error]}, "operation": "list_clients"}
+    emulator.seed(150)
+    emulator.fault(**refusal)
+    assert len(go(emulator, monitor_client_info)["clients"]) == 150
+    assert [entry["query"] for entry in emulator.requests()] == ["page_size=500", "", "page=2"]
+    emulator.fault(**refusal, times=-1)
+    emulator.clear_log()
+    with pytest.raises(ApiError, match=error["reason"]):
+        go(emulator, monitor_client_info)
+    with pytest.raises(ApiError, match=error["reason"]):
+        go(emulator, monitor_client_info, page_size=30)
+    assert [entry["query"] for entry in emulator.requests()] == ["page_size=500", "", "page_size=30"]
+
+
+def test_a_refusal_that_names_another_field_is_not_about_page_size(emulator: Emulator) -> None:
+    body = {"errors": [{"field": "page", "reason": "Bad"}]}
+    emulator.fault(kind="status", status=400, body=body, operation="list_clients")
+    with pytest.raises(ApiError, match="page: Bad"):
+        go(emulator, monitor_client_info)
+
+
 def test_page_size_of_the_task_is_used_or_refused(emulator: Emulator) -> None:
     emulator.seed(60)
     assert len(go(emulator, monitor_client_info, page_size=30)["clients"]) == 60
@@ -146,19 +173,19 @@ def test_a_list_that_gets_shorter_while_it_is_read(emulator: Emulator, past_end:
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 @pytest.mark.parametrize("writer", ["creates", "deletes", "both"])
 def test_a_list_that_changes_while_it_is_read(emulator: Emulator, writer: str, order: str) -> None:
-    """Field note "a list that changes while it is read": nobody is there twice, and no label is created again."""
+    """Field note "a list that changes while it is read": no client is listed twice, and no label is created again."""
     emulator.seed(100)
-    wanted = [f"web{number:02}" for number in range(60)]
-    emulator.seed(labels=wanted[:50])
+    desired = [f"web{number:02}" for number in range(60)]
+    emulator.seed(labels=desired[:50])
     emulator.configure(other_writer=writer, list_order=order)
-    result = go(emulator, monitor_clients, labels=wanted, page_size=25)
+    result = go(emulator, monitor_clients, labels=desired, page_size=25)
     assert result["failures"] == {}
-    assert result["created"] == wanted[50:]
-    assert list(result["clients"]) == wanted
+    assert result["created"] == desired[50:]
+    assert list(result["clients"]) == desired
     assert len({client["id"] for client in result["clients"].values()}) == 60
     real = {client["label"]: client["id"] for client in emulator.clients()}
     assert {label: client["id"] for label, client in result["clients"].items()} == {
-        label: real[label] for label in wanted
+        label: real[label] for label in desired
     }
     assert len(result["account_labels"]) == len(set(result["account_labels"]))
 
@@ -172,7 +199,7 @@ def test_a_list_that_changed_is_read_once_more(emulator: Emulator) -> None:
     assert [client["label"] for client in result["clients"]] == kept
 
 
-def test_nobody_is_listed_twice(emulator: Emulator) -> None:
+def test_a_client_on_two_pages_is_listed_once(emulator: Emulator) -> None:
     emulator.seed(60)
     emulator.configure(other_writer="creates", list_order="newest", other_writer_prefix="new-")
     clients = go(emulator, monitor_client_info, page_size=25)["clients"]
@@ -180,7 +207,7 @@ def test_nobody_is_listed_twice(emulator: Emulator) -> None:
 
 
 def test_apps_are_booleans(emulator: Emulator) -> None:
-    """Field note "apps": 0 and 1 in the answer to a create."""
+    """Field note "apps": 0 and 1 in the response to a create."""
     emulator.configure(apps_as_integers=True, extra_fields=True)
     apps = go(emulator, monitor_client, label="web1")["client"]["apps"]
     assert all(isinstance(value, bool) for value in apps.values())
@@ -209,12 +236,15 @@ def test_a_service_that_does_not_switch_to_free(emulator: Emulator, plan_null: s
     emulator.set_plan("monitor-10")
     with pytest.raises(ApiError) as failed:
         go(emulator, monitor_plan, subscription="free")
-    words = {"unchanged": "the service confirmed 'monitor-10' instead", "refused": "monitor_subscription must be one"}
+    messages = {
+        "unchanged": "the service confirmed 'monitor-10' instead",
+        "refused": "monitor_subscription must be one",
+    }
     assert str(failed.value).startswith("Could not switch the plan to free: ")
-    assert words[plan_null] in str(failed.value)
+    assert messages[plan_null] in str(failed.value)
 
 
-def test_a_label_that_the_service_refuses_is_told_in_its_words(emulator: Emulator) -> None:
+def test_a_refused_label_fails_with_the_reason_of_the_service(emulator: Emulator) -> None:
     """Field note "label": only the length is checked here."""
     emulator.configure(strict_labels=True)
     with pytest.raises(TaskFailure) as failed:
@@ -234,7 +264,7 @@ def test_errors_without_a_field(emulator: Emulator, error_field: str) -> None:
     assert "None" not in str(failed.value)
 
 
-def test_capacity_of_the_free_plan_is_told_in_the_services_words(emulator: Emulator) -> None:
+def test_a_full_free_plan_fails_with_the_reason_of_the_service(emulator: Emulator) -> None:
     """Field note "too many clients for the plan"."""
     emulator.configure(free_limit=2)
     result: Result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], allow_failures=True)

@@ -2,19 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What goes over the wire and what does not: tokens, redirects, headers, the environment's settings; odd answers."""
+"""What is sent and what is not: tokens, redirects, headers, the environment's settings; invalid responses."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._version import VERSION
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.options import VERSION
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -24,8 +23,8 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import go, writes
 
 
 def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
@@ -46,17 +45,6 @@ def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
     assert {entry["token"] for entry in log} == {"read_write", None}
 
 
-def test_a_netrc_entry_is_not_used(emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    netrc = tmp_path / "netrc"
-    netrc.write_text("machine 127.0.0.1 login someone password else\nmachine localhost login someone password else\n")
-    netrc.chmod(0o600)
-    monkeypatch.setenv("NETRC", str(netrc))
-    go(emulator, monitor_client, label="web1")
-    go(emulator, region_info)
-    assert [entry["token"] for entry in emulator.requests("list_clients")] == ["read_write"]
-    assert [entry["authorization"] for entry in emulator.requests("list_regions")] == [False]
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_not_followed_but_named(emulator: Emulator, status: int) -> None:
     target = emulator.base_url.replace("/v4", "/_emulator/requests")
@@ -65,19 +53,11 @@ def test_redirects_are_not_followed_but_named(emulator: Emulator, status: int) -
     with pytest.raises(ApiError) as failed:
         go(emulator, monitor_client, label="web1")
     expected = (
-        f"Could not list the clients: the service answered {status}, a redirect to '{target}', which is not followed "
-        "(GET /monitor/clients). Set base_url to the address that is meant."
+        f"Could not list the clients: the service returned {status}, a redirect to '{target}', which is not followed "
+        "(GET /monitor/clients). Set base_url to the right address."
     )
     assert str(failed.value) == expected
     assert len(emulator.requests()) == 1
-
-
-def test_a_redirected_create_is_a_failure(emulator: Emulator) -> None:
-    location = {"Location": "https://elsewhere.example.com/"}
-    emulator.fault(kind="status", status=307, headers=location, operation="create_client")
-    with pytest.raises(ApiError, match="a redirect to 'https://elsewhere.example.com/', which is not followed"):
-        go(emulator, monitor_client, label="web1", retry_timeout=0.0)
-    assert emulator.clients() == []
 
 
 def test_the_user_agent_names_the_collection_and_core(emulator: Emulator) -> None:
@@ -92,20 +72,20 @@ def test_one_connection_serves_a_task(emulator: Emulator) -> None:
     assert len({entry["connection"] for entry in emulator.requests()}) == 1
 
 
-def test_a_login_page_in_place_of_an_answer(emulator: Emulator) -> None:
+def test_a_login_page_instead_of_a_response(emulator: Emulator) -> None:
     """Field note "errors": 200 with a page of HTML."""
     emulator.configure(login_page=True)
     with pytest.raises(ApiError) as failed:
         go(emulator, monitor_client, label="web1")
-    expected = "Could not list the clients: the answer is not JSON but text/html, starting with"
+    expected = "Could not list the clients: the response is not JSON but text/html, starting with"
     assert str(failed.value).startswith(expected)
     assert "Log in" in str(failed.value)
-    assert str(failed.value).endswith("Check that base_url leads to the service: something else has answered.")
+    assert str(failed.value).endswith("Check that base_url leads to the service: something else has responded.")
     assert writes(emulator) == []
 
 
 @pytest.mark.parametrize("options", [{"brand": "watchtower"}, {"base_url": "/v5"}, {"base_url": ""}], ids=str)
-def test_a_wrong_address_is_called_that(emulator: Emulator, options: dict[str, Any]) -> None:
+def test_a_wrong_address_is_named_as_the_cause(emulator: Emulator, options: dict[str, Any]) -> None:
     if "base_url" in options:
         options = {"base_url": emulator.base_url.replace("/v4", options["base_url"])}
     with pytest.raises(ApiError) as failed:
@@ -115,33 +95,33 @@ def test_a_wrong_address_is_called_that(emulator: Emulator, options: dict[str, A
 
 
 @pytest.mark.parametrize(
-    "body", [[], "text", 7, {}, {"data": {}}, {"data": [1]}, {"data": [{"id": 1}]}, {"data": [{}]}]
+    "body", [[], "text", 7, {}, {"data": {}}, {"data": [1]}, {"data": [{"label": "web1"}]}, {"data": [{}]}]
 )
 def test_json_of_another_shape(emulator: Emulator, body: object) -> None:
     emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1)
-    with pytest.raises(ApiError, match="the answer is not of the documented shape: .*Check that base_url leads to the"):
+    with pytest.raises(ApiError, match="the response is not of the documented shape: .*Check that base_url leads to"):
         go(emulator, monitor_client, label="web1")
     assert writes(emulator) == []
 
 
 @pytest.mark.parametrize("page", [{"pages": "2"}, {"results": "many"}])
-def test_counts_that_are_none(emulator: Emulator, page: dict[str, object]) -> None:
+def test_invalid_counts_in_a_response_are_refused(emulator: Emulator, page: dict[str, object]) -> None:
     body = {"data": [], "page": 1, "pages": 1, "results": 0, **page}
     emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1)
     with pytest.raises(ApiError, match="pages or results is not a number"):
         go(emulator, monitor_client, label="web1")
 
 
-def test_a_wrong_token_is_called_that(emulator: Emulator) -> None:
+def test_a_wrong_token_is_named_as_the_cause(emulator: Emulator) -> None:
     """Field note "statuses": 401."""
-    for status, words in (
+    for status, reason in (
         (401, "The token is missing, wrong or expired: check api_token"),
         (403, "The token needs the"),
     ):
         emulator.configure(unauthenticated_status=status)
         with pytest.raises(ApiError) as failed:
             go(emulator, monitor_client, label="web1", api_token="wrong-token-0123456789")
-        assert words in str(failed.value)
+        assert reason in str(failed.value)
         assert "wrong-token" not in str(failed.value)
 
 
@@ -149,11 +129,50 @@ def test_a_missing_scope_is_named(emulator: Emulator) -> None:
     """Field note "statuses": 403."""
     with pytest.raises(ApiError) as failed:
         go(emulator, monitor_client, token="read_only", label="web1", retry_timeout=1.0)
-    assert str(failed.value).startswith("Could not create client 'web1': the service answered 403: ")
-    assert str(failed.value).endswith("The token needs the scope monitor:read_write.")
+    assert str(failed.value).startswith("Could not create client 'web1': the service returned 403: ")
+    assert str(failed.value).endswith(
+        "The token needs the scope monitor:read_write and the grant add_monitor. It has the scopes monitor:read_only. "
+        "The service accepts monitor:read_write."
+    )
     emulator.set_token("nothing", scopes=[])
-    with pytest.raises(ApiError, match=r"The token needs the scope monitor:read_only\.$"):
+    with pytest.raises(ApiError, match=r"The token needs the scope monitor:read_only\. The service accepts"):
         go(emulator, monitor_client, token="nothing", label="web1")
+
+
+@pytest.mark.parametrize("brand", ["monitor", "watchtower"])
+@pytest.mark.parametrize("headers", [True, False])
+def test_a_missing_scope_with_401_is_not_called_a_bad_token(emulator: Emulator, headers: bool, brand: str) -> None:
+    """Field notes "statuses", "scopes of the token"."""
+    emulator.configure(missing_scope="unauthorized", scope_headers=headers, brand=brand)
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client, token="read_only", label="web1", brand=brand)
+    message = str(failed.value)
+    assert "the service returned 401: Your OAuth token is not authorized to use this endpoint." in message
+    assert f"The token needs the scope {brand}:read_write and the grant add_{brand}." in message
+    assert "check api_token" not in message
+    assert (f"It has the scopes {brand}:read_only. The service accepts {brand}:read_write." in message) is headers
+    assert (brand == "monitor") is ("monitor:" in message)
+
+
+def test_a_missing_grant_for_a_create_is_named(emulator: Emulator) -> None:
+    """Field note "grant for a create"."""
+    emulator.configure(grant_for_create=True)
+    with pytest.raises(ApiError, match="needs the scope monitor:read_write and the grant add_monitor"):
+        go(emulator, monitor_client, token="no_plan", label="web1")
+    assert go(emulator, monitor_client, label="web1")["changed"] is True
+
+
+def test_scopes_in_headers_are_printable_and_bounded(emulator: Emulator) -> None:
+    token = emulator.tokens["read_write"]
+    headers = {"X-OAuth-Scopes": f"a\x9b31m {token} " + "x" * 5000}
+    emulator.fault(kind="status", status=403, headers=headers, operation="list_clients")
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client, label="web1")
+    message = str(failed.value)
+    assert "It has the scopes a" in message
+    assert token not in message
+    assert message.isprintable()
+    assert len(message) < 1000
 
 
 def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
@@ -164,11 +183,13 @@ def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
     assert result["deleted"] == ["web1", "web2"]
 
 
-def test_no_proxy_for_loopback_is_the_environments_to_say(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_for_loopback_depends_on_the_environment_alone(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    with pytest.raises(ApiError, match="the proxy gave no connection: .*Check the proxy settings"):
+    with pytest.raises(ApiError, match="no connection through the proxy: .*Check the proxy settings"):
         go(emulator, monitor_plan_info, retry_timeout=0.0)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     assert go(emulator, monitor_plan_info)["free"] is True

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import Result, go, labels, writes
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, go, labels, writes
 
 _SECRETS = {"api_key", "install_code"}
-_LOOKS_LIKE_A_KEY = "AAAAAAAA-BBBB-CCCC-DDDDEEEEFFFF0000"
+_MASK_IN_KEY_FORM = "AAAAAAAA-BBBB-CCCC-DDDDEEEEFFFF0000"
 
 
 def _assert_masked(client: Result) -> None:
@@ -33,13 +33,13 @@ def _assert_masked(client: Result) -> None:
         {"mask_text": "***"},
         {"mask_text": ""},
         {"mask_text": "*" * 35},
-        {"mask_text": _LOOKS_LIKE_A_KEY},
+        {"mask_text": _MASK_IN_KEY_FORM},
         {"mask_kind": "missing"},
         {"mask_kind": "cut_short"},
     ],
     ids=str,
 )
-def test_masks_are_seen_as_such_everywhere(emulator: Emulator, mask: dict[str, Any]) -> None:
+def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, Any]) -> None:
     """Field note "api_key, install_code"."""
     emulator.seed(labels=["web1", "web2"])
     emulator.configure(**mask)
@@ -63,8 +63,8 @@ def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
     assert result["clients"]["web3"]["api_key"] == real["web3"]
 
 
-@pytest.mark.parametrize("mask_text", ["[REDACTED]", _LOOKS_LIKE_A_KEY])
-def test_keys_masked_in_the_answer_to_a_create(emulator: Emulator, mask_text: str) -> None:
+@pytest.mark.parametrize("mask_text", ["[REDACTED]", _MASK_IN_KEY_FORM])
+def test_keys_masked_in_the_response_to_a_create(emulator: Emulator, mask_text: str) -> None:
     emulator.configure(mask_labels=["web1", "web2"], mask_text=mask_text)
     result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], include_keys=True)
     for label in ("web1", "web2"):
@@ -73,24 +73,24 @@ def test_keys_masked_in_the_answer_to_a_create(emulator: Emulator, mask_text: st
 
 
 def test_two_runs_at_once_make_one_client_for_each_label(emulator: Emulator) -> None:
-    """Field note "duplicate label": somebody else was faster; that client is adopted."""
-    wanted = [f"web{number:02}" for number in range(60)]
+    """Field note "duplicate label": another controller was faster; its client is adopted."""
+    desired = [f"web{number:02}" for number in range(60)]
     emulator.configure(latency_ms=2)
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda dummy: go(emulator, monitor_clients, labels=wanted), range(4)))
-    assert labels(emulator) == wanted
+        results = list(pool.map(lambda dummy: go(emulator, monitor_clients, labels=desired), range(4)))
+    assert labels(emulator) == desired
     created = [label for result in results for label in result["created"]]
-    assert sorted(created) == wanted
+    assert sorted(created) == desired
     real = {client["label"]: client["id"] for client in emulator.clients()}
     for result in results:
-        assert sorted(result["created"] + result["unchanged"]) == wanted
+        assert sorted(result["created"] + result["unchanged"]) == desired
         assert result["changed"] is bool(result["created"])
         assert {label: client["id"] for label, client in result["clients"].items()} == real
-        assert result["account_labels"] == wanted
+        assert result["account_labels"] == desired
 
 
 @pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
-def test_somebody_faster_between_read_and_create(emulator: Emulator, settings: dict[str, Any]) -> None:
+def test_another_controller_creates_between_read_and_create(emulator: Emulator, settings: dict[str, Any]) -> None:
     """The list does not show the clients yet when it is read, then their creates are refused."""
     emulator.configure(**settings)
     emulator.seed(labels=["web1", "web2"])
@@ -106,19 +106,19 @@ def test_somebody_faster_between_read_and_create(emulator: Emulator, settings: d
 
 
 def test_two_runs_that_delete_at_once(emulator: Emulator) -> None:
-    wanted = [seeded["label"] for seeded in emulator.seed(40)]
-    options: dict[str, Any] = {"labels": wanted, "state": "absent"}
+    desired = [seeded["label"] for seeded in emulator.seed(40)]
+    options: dict[str, Any] = {"labels": desired, "state": "absent"}
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda dummy: go(emulator, monitor_clients, **options), range(2)))
     assert all(result["failures"] == {} for result in results)
     assert labels(emulator) == []
 
 
-def test_a_label_that_another_took_before_the_rename(emulator: Emulator) -> None:
+def test_a_label_that_another_client_got_before_the_rename(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2"])
     only_first = {"data": emulator.clients()[:1], "page": 1, "pages": 1, "results": 1}
     emulator.fault(kind="status", status=200, body=only_first, operation="list_clients")
-    with pytest.raises(TaskFailure, match="Could not rename client 1 to 'web2': the service answered 400: label: "):
+    with pytest.raises(TaskFailure, match="Could not rename client 1 to 'web2': the service returned 400: label: "):
         go(emulator, monitor_clients, labels=[], renames={"web1": "web2"})
     assert labels(emulator) == ["web1", "web2"]
 
@@ -126,17 +126,17 @@ def test_a_label_that_another_took_before_the_rename(emulator: Emulator) -> None
 def test_one_labels_failure_does_not_stop_the_others(emulator: Emulator) -> None:
     body = {"errors": [{"field": "label", "reason": "Not this one."}]}
     emulator.fault(kind="status", status=400, body=body, operation="create_client", match={"label": "web2"}, times=-1)
-    wanted = ["web1", "web2", "web3", "web4"]
+    desired = ["web1", "web2", "web3", "web4"]
     with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=wanted)
+        go(emulator, monitor_clients, labels=desired)
     assert failed.value.details["created"] == ["web1", "web3", "web4"]
     expected = (
-        "1 label was not done. Could not create client 'web2': the service answered 400: label: Not this one. "
+        "1 label failed. Could not create client 'web2': the service returned 400: label: Not this one. "
         "(POST /monitor/clients). Of the others: created 3, renamed 0, deleted 0, unchanged 0. "
         "Run again to do the rest."
     )
     assert str(failed.value) == expected
-    result = go(emulator, monitor_clients, labels=wanted, allow_failures=True)
+    result = go(emulator, monitor_clients, labels=desired, allow_failures=True)
     assert list(result["failures"]) == ["web2"]
     assert result["changed"] is False
     assert sorted(result["clients"]) == ["web1", "web3", "web4"]

@@ -10,43 +10,23 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils import _http
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service import http
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go, labels
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.network_faults import CASES, FAULTS, TIMEOUTS
+from ansible_collections.monitor.cloud.tests.support.tasks import go, labels
 
-FAULTS: dict[str, dict[str, Any]] = {
-    "drop": {"kind": "drop"},
-    "lost answer": {"kind": "lost_answer"},
-    "truncated": {"kind": "truncate"},
-    "html": {"kind": "html"},
-    "html with 400": {"kind": "html", "status": 400},
-    "html with 200, done": {"kind": "html", "status": 200, "done": True},
-    "text": {"kind": "text", "status": 503},
-    "slow": {"kind": "slow", "seconds": 0.5},
-    "504 though done": {"kind": "status", "status": 504, "done": True},
-    "html though done": {"kind": "html", "done": True},
-    "429 in a second": {"kind": "status", "status": 429, "headers": {"Retry-After": "1"}},
-    **{str(status): {"kind": "status", "status": status} for status in (408, 429, 500, 502, 503, 504)},
-}
-# How often it happens; to wait for seconds once is enough.
-CASES = [(name, times) for name in FAULTS for times in (1, 3) if (name, times) != ("429 in a second", 3)]
-# Short only where that is the point: on a busy machine, others must not run into it.
-TIMEOUTS = {name: 0.3 if name == "slow" else 10.0 for name in FAULTS}
-_WANTED = ["web1", "web2", "web3"]
+_DESIRED = ["web1", "web2", "web3"]
 
 
-@pytest.fixture(autouse=True)
-def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repeats come soon, so that many cases take little time."""
-    monkeypatch.setattr(_http, "_FIRST_BACKOFF", 0.02)
+pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def _register(emulator: Emulator, **options: Any) -> dict[str, Any]:
     """The result of the task, whether it failed or not."""
     try:
-        return go(emulator, monitor_clients, labels=_WANTED, **options)
+        return go(emulator, monitor_clients, labels=_DESIRED, **options)
     except TaskFailure as failure:
         return {**failure.details, "msg": str(failure)}
 
@@ -58,14 +38,14 @@ def _assert_never_sent_blindly(emulator: Emulator, label: str) -> None:
         if entry["operation"] == "list_clients":
             sure = True
         elif entry["operation"] == "create_client" and entry["label"] == label:
-            assert sure, "sent again without a look at the list"
+            assert sure, "sent again without a read of the list"
             sure = entry["status"] == 429
 
 
 def _assert_put_off(emulator: Emulator, result: dict[str, Any]) -> None:
     """Who is asked to wait too long would be so with every label: those that had not begun by then are left alone."""
     others = {label: reason for label, reason in result["failures"].items() if label != "web2"}
-    assert "Could not create client 'web2': the service answered" in result["failures"]["web2"]
+    assert "Could not create client 'web2': the service returned" in result["failures"]["web2"]
     assert sorted([*result["created"], *others]) == ["web1", "web3"]
     assert labels(emulator) == sorted(result["created"])
     assert all("(not tried)" in reason for reason in others.values())
@@ -74,28 +54,24 @@ def _assert_put_off(emulator: Emulator, result: dict[str, Any]) -> None:
 def _assert_converges(emulator: Emulator) -> None:
     emulator.clear_faults()
     emulator.settle()
-    missing = sorted(set(_WANTED) - set(labels(emulator)))
-    result = go(emulator, monitor_clients, labels=_WANTED)
+    missing = sorted(set(_DESIRED) - set(labels(emulator)))
+    result = go(emulator, monitor_clients, labels=_DESIRED)
     assert sorted(result["created"]) == missing
-    assert labels(emulator) == _WANTED
-    assert go(emulator, monitor_clients, labels=_WANTED)["changed"] is False
+    assert labels(emulator) == _DESIRED
+    assert go(emulator, monitor_clients, labels=_DESIRED)["changed"] is False
 
 
 @pytest.mark.parametrize(("name", "times"), CASES)
-def test_a_create_that_meets_trouble(emulator: Emulator, name: str, times: int) -> None:
+def test_a_create_with_each_fault_is_retried(emulator: Emulator, name: str, times: int) -> None:
     emulator.fault(**FAULTS[name], operation="create_client", match={"label": "web2"}, times=times)
     result = _register(emulator, timeout=TIMEOUTS[name], retry_timeout=8.0)
     _assert_never_sent_blindly(emulator, "web2")
-    if name == "html with 400":
-        assert list(result["failures"]) == ["web2"]
-        assert result["created"] == labels(emulator) == ["web1", "web3"]
-    else:
-        assert result["failures"] == {}
-        assert sorted(result["created"] + result["unchanged"]) == _WANTED
-        assert {"web1", "web3"} <= set(result["created"])
-        assert labels(emulator) == _WANTED
-        real = {client["label"]: client["id"] for client in emulator.clients()}
-        assert {label: client["id"] for label, client in result["clients"].items()} == real
+    assert result["failures"] == {}
+    assert sorted(result["created"] + result["unchanged"]) == _DESIRED
+    assert {"web1", "web3"} <= set(result["created"])
+    assert labels(emulator) == _DESIRED
+    real = {client["label"]: client["id"] for client in emulator.clients()}
+    assert {label: client["id"] for label, client in result["clients"].items()} == real
     assert result["changed"] is bool(result["created"])
     _assert_converges(emulator)
 
@@ -116,26 +92,26 @@ def test_a_create_that_never_gets_through(emulator: Emulator, name: str) -> None
         assert "Could not create client 'web2'" in result["failures"]["web2"]
         assert result["failures"]["web2"] in result["msg"]
         assert "web2" not in there or name == "slow"
-        if name not in ("html with 400", "429 in a second"):
-            assert "Repeated for retry_timeout (0.5 s) in vain: try again later." in result["msg"]
+        if name != "429 in a second":
+            assert "Gave up after retry_timeout (0.5 s): try again later." in result["msg"]
     else:
         assert "web2" in there
     _assert_converges(emulator)
 
 
-@pytest.mark.parametrize("name", ["drop", "lost answer", "truncated", "504", "429", "504 though done"])
-def test_all_creates_meet_trouble_once(emulator: Emulator, name: str) -> None:
-    for label in _WANTED:
+@pytest.mark.parametrize("name", ["drop", "lost response", "truncated", "504", "429", "504 though done"])
+def test_each_create_is_retried_after_one_fault(emulator: Emulator, name: str) -> None:
+    for label in _DESIRED:
         emulator.fault(**FAULTS[name], operation="create_client", match={"label": label})
     result = _register(emulator, timeout=TIMEOUTS[name], retry_timeout=8.0)
-    assert sorted(result["created"]) == _WANTED
-    assert labels(emulator) == _WANTED
-    # One more look at the list for all of them together, not one each.
+    assert sorted(result["created"]) == _DESIRED
+    assert labels(emulator) == _DESIRED
+    # One more read of the list for all of them together, not one each.
     assert len(emulator.requests("list_clients")) <= 3
 
 
-@pytest.mark.parametrize("name", ["drop", "lost answer", "truncated", "html", "504 though done", "500", "429"])
-def test_one_client_meets_trouble(emulator: Emulator, name: str) -> None:
+@pytest.mark.parametrize("name", ["drop", "lost response", "truncated", "html", "504 though done", "500", "429"])
+def test_a_single_create_is_retried_after_one_fault(emulator: Emulator, name: str) -> None:
     emulator.fault(**FAULTS[name], operation="create_client")
     result = go(emulator, monitor_client, label="web1", retry_timeout=8.0)
     assert result["changed"] is True
@@ -144,44 +120,44 @@ def test_one_client_meets_trouble(emulator: Emulator, name: str) -> None:
     assert go(emulator, monitor_client, label="web1")["changed"] is False
 
 
-def test_an_answer_of_another_shape_to_a_create_that_was_done(emulator: Emulator) -> None:
+def test_a_create_with_a_response_of_another_shape(emulator: Emulator) -> None:
     for label, body in (("web1", {}), ("web2", []), ("web3", {"id": 7})):
         fault = {"kind": "status", "status": 200, "body": body, "done": True}
         emulator.fault(**fault, operation="create_client", match={"label": label})
     result = _register(emulator, retry_timeout=8.0)
-    assert sorted(result["created"]) == _WANTED
+    assert sorted(result["created"]) == _DESIRED
     assert all(client["key_fingerprint"] for client in result["clients"].values())
 
 
-def test_one_cause_is_told_once(emulator: Emulator) -> None:
+def test_one_cause_is_reported_once(emulator: Emulator) -> None:
     emulator.fault(kind="status", status=403, operation="create_client", times=-1)
     message = str(_register(emulator, retry_timeout=0.0)["msg"])
-    assert message.startswith("3 labels were not done. Could not create client 'web1': the service answered 403: ")
+    assert message.startswith("3 labels failed. Could not create client 'web1': the service returned 403: ")
     assert message.count("403 Gateway Trouble") == 1
     assert "The same happened to 'web2', 'web3'." in message
     assert message.endswith("Of the others: created 0, renamed 0, deleted 0, unchanged 0. Run again to do the rest.")
     assert len(emulator.requests("create_client")) <= 3
     emulator.clear_faults()
     emulator.fault(kind="status", status=403, operation="create_client", match={"label": "web2"})
-    assert str(_register(emulator)["msg"]).startswith("1 label was not done. Could not create client 'web2'")
+    assert str(_register(emulator)["msg"]).startswith("1 label failed. Could not create client 'web2'")
 
 
 @pytest.mark.parametrize("status", [401, 403, 400, 503])
-def test_what_every_label_meets_is_not_tried_with_all_of_them(emulator: Emulator, status: int) -> None:
+def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: int) -> None:
     emulator.fault(kind="status", status=status, operation="create_client", times=-1)
-    wanted = [f"web{number:02}" for number in range(100)]
+    desired = [f"web{number:02}" for number in range(100)]
     with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=wanted, concurrency=4, retry_timeout=0.0)
+        go(emulator, monitor_clients, labels=desired, concurrency=4, retry_timeout=0.0)
     assert len(emulator.requests("create_client")) < 20
     reasons = failed.value.details["failures"]
-    assert list(reasons) == wanted
+    assert list(reasons) == desired
     assert sum("(not tried)" in reason for reason in reasons.values()) > 80
     assert "The same happened to 'web01', 'web02'" in str(failed.value)
     assert "and 79 more" in str(failed.value)
 
 
-def test_a_create_whose_fate_stays_unknown_says_so(emulator: Emulator) -> None:
-    emulator.fault(kind="lost_answer", operation="create_client", match={"label": "web2"})
+def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> None:
+    emulator.fault(kind="lost_response", operation="create_client", match={"label": "web2"})
     emulator.fault(kind="status", status=503, operation="list_clients", skip=1, times=-1)
     result = _register(emulator, retry_timeout=0.3)
     assert list(result["failures"]) == ["web2"]
@@ -190,9 +166,9 @@ def test_a_create_whose_fate_stays_unknown_says_so(emulator: Emulator) -> None:
     _assert_converges(emulator)
 
 
-def test_a_create_that_is_late_is_this_tasks_own(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list does not have it yet, and the next create is told that the label is taken."""
-    monkeypatch.setattr(_http, "_FIRST_BACKOFF", 4.0)
+def test_a_create_that_is_listed_late_counts_as_created(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list does not have it yet, and the next create gets the error that the label is taken."""
+    monkeypatch.setattr(http, "_FIRST_BACKOFF", 4.0)
     monkeypatch.setattr("random.uniform", lambda least, most: most)
     emulator.fault(operation="create_client", kind="slow", seconds=2.0)
     result = go(emulator, monitor_clients, labels=["web1"], timeout=1.0)
