@@ -10,19 +10,25 @@ import json
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.fleet.runs import Controller
-from ansible_collections.monitor.cloud.tests.fleet.steps import configured, converge, labels, refuse
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse
 
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 GONE = "Remove the clients of hosts that are gone"
 HANDLER = "Restart the monitoring agent"
-# ansible.builtin.service takes what systemctl says where systemd seems to run, and the init script where not.
+# ansible.builtin.service uses systemctl if systemd seems to run, and the init script if not.
 SERVICE = """cat > /etc/init.d/monitor-agent <<'END'
 #!/bin/sh
 [ "$1" = status ] && exit 0
 echo "$1" >> /opt/agent.log
 END
 chmod 755 /etc/init.d/monitor-agent; rm -f /opt/agent.log"""
+
+
+def steps(run: Run, name: str) -> dict[str, bool]:
+    """The hosts on which a step of the installation ran, and whether it changed them."""
+    found = {host: event.result.get(name) for host, event in run.of(CONFIGURE).items()}
+    return {host: step["changed"] for host, step in found.items() if step}
 
 
 def restarts(controller: Controller, host: str) -> str:
@@ -34,19 +40,20 @@ def test_installer_gets_the_code_once(controller: Controller) -> None:
     controller.group_vars["monitor_agent_install_creates"] = "/opt/agent"
     check = controller.run("monitor.cloud.rollout", "--check")
     assert check.code == 0, check.output
-    assert check.changed_hosts("Run the agent's installer") == set(controller.hosts)
+    assert steps(check, "installer") == dict.fromkeys(controller.hosts, True)
     assert controller.hosts["web-1"].facts("/opt/agent") == ""
     run = controller.run()
-    assert run.changed_hosts("Run the agent's installer") == set(controller.hosts), run.output
+    assert steps(run, "installer") == dict.fromkeys(controller.hosts, True), run.output
     codes = {client["label"]: client["install_code"] for client in controller.service.clients()}
     assert {name: host.read("/opt/agent/code") for name, host in controller.hosts.items()} == {
         name: f"{codes[name]}\n" for name in controller.hosts
     }
     again = controller.run()
-    assert again.changed_hosts("Run the agent's installer") == set()
+    assert steps(again, "installer") == dict.fromkeys(controller.hosts, False)
+    assert again.changed_hosts() == set()
 
 
-def test_a_failing_installer_says_why_and_shows_no_code(controller: Controller) -> None:
+def test_a_failing_installer_reports_the_reason_and_no_code(controller: Controller) -> None:
     controller.host_vars["db-1"] = {"monitor_agent_install_command": 'echo "no room for $MONITOR_INSTALL_CODE"; exit 3'}
     run = controller.run()
     assert set(run.failures()) == {"db-1"}
@@ -59,10 +66,10 @@ def test_packages_of_one_host_only(controller: Controller) -> None:
     for options in (["--check"], []):
         run = controller.run("monitor.cloud.rollout", *options)
         assert run.code == 0, run.output
-        assert run.statuses("Install the agent's packages") == {"db-2": "ok"}
+        assert steps(run, "packages") == {"db-2": False}
 
 
-def test_service_is_restarted_where_something_changed(controller: Controller) -> None:
+def test_service_is_restarted_on_hosts_that_changed(controller: Controller) -> None:
     controller.group_vars["monitor_agent_service"] = "monitor-agent"
     check = controller.run("monitor.cloud.rollout", "--check")
     assert check.code == 0, f"a service that is not there yet stops no check: {check.output}"
@@ -101,8 +108,8 @@ def test_retire_hosts(controller: Controller) -> None:
 def test_retire_hosts_within_a_limit_and_clients_of_hosts_that_are_gone(controller: Controller) -> None:
     controller.run()
     controller.service.seed(labels=["gone-1", "gone-2"])
-    wanted = ("-e", "target=all", "-e", '{"labels": ["gone-1"]}', "--limit", "web-1")
-    converge(controller, "monitor.cloud.retire", *wanted, changes={"web-1"})
+    arguments = ("-e", "target=all", "-e", '{"labels": ["gone-1"]}', "--limit", "web-1")
+    converge(controller, "monitor.cloud.retire", *arguments, changes={"web-1"})
     assert labels(controller) == ["db-1", "db-2", "gone-2", "web-2"]
     assert configured(controller) == {"web-2", "db-1", "db-2"}
 
@@ -127,16 +134,16 @@ def test_retire_clients_of_hosts_that_are_gone(controller: Controller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "expected"),
     [
-        ((), "Say what to retire"),
+        ((), "Choose what to retire"),
         (("target=all", "retire_limit=3"), "more than retire_limit (3)"),
         (("target=all", '{"labels": ["gone-1"]}', "retire_limit=4"), "retire 5 clients"),
     ],
     ids=["neither given", "over the limit", "both together over the limit"],
 )
-def test_retire_refuses(controller: Controller, options: tuple[str, ...], words: str) -> None:
+def test_retire_refuses_invalid_options(controller: Controller, options: tuple[str, ...], expected: str) -> None:
     controller.run()
-    (said,) = refuse(controller, "monitor.cloud.retire", *(part for option in options for part in ("-e", option)))
-    assert words in said
+    (message,) = refuse(controller, "monitor.cloud.retire", *(part for option in options for part in ("-e", option)))
+    assert expected in message
     assert configured(controller) == set(controller.hosts)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fleet of twelve hosts, each broken in a way of its own: what audit, adopt and prune make of it."""
+"""A fleet of twelve hosts, each broken in a way of its own: the results of audit, adopt and prune."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.fleet import hosts as fleet
-from ansible_collections.monitor.cloud.tests.fleet.runs import Controller, Run
+from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run
 
 STRANGE = "11111111-2222-3333-4444444444444444"
 EXPECTED = {
@@ -35,16 +35,15 @@ EXPECTED = {
 }
 UNREGISTERED = {"new-name", "strange-1", "fresh-1"}
 ORPHANS = ["old-name", "retired-1", "retired-2"]
-LOOK = "Look at the host"
-# Everything that a look could touch: names, permissions, owners and times of change.
+# Everything that an inspection could change: names, permissions, owners and times of change.
 SNAPSHOT = "find /etc/monitor -exec stat -c '%n %f %u %g %s %y %z' {} + 2>/dev/null | sort"
 
 
 @pytest.fixture(scope="module")
 def twelve(workshop: tuple[Path, Path]) -> Iterator[list[fleet.Host]]:
     """Eleven running hosts; the twelfth is only in the inventory."""
-    place, keys = workshop
-    started = fleet.start([name for name in EXPECTED if name != "gone-1"], place, keys, first_address=60)
+    directory, keys = workshop
+    started = fleet.start([name for name in EXPECTED if name != "gone-1"], directory, keys, first_address=60)
     yield started
     for host in started:
         host.stop()
@@ -77,12 +76,12 @@ def text_of(service: Emulator, label: str) -> str:
 
 
 def snapshots(controller: Controller) -> dict[str, str]:
-    """What there is on each host."""
+    """The files of each host, with their facts."""
     return {name: host.run(SNAPSHOT) for name, host in controller.hosts.items()}
 
 
 def secrets(service: Emulator) -> set[str]:
-    """Every key and code that there is."""
+    """Every key and code of the account and of the hosts."""
     found = {str(client[field]) for client in service.clients() for field in ("api_key", "install_code")}
     return {*found, STRANGE, STRANGE[::-1], *service.tokens.values()}
 
@@ -90,7 +89,7 @@ def secrets(service: Emulator) -> set[str]:
 def audit(controller: Controller, *options: str, **environment: str) -> tuple[Run, dict[str, list[str]]]:
     """Audit into files beside the inventory; the states by host."""
     files = {kind: f"-e monitor_agent_audit_{kind}=audit.{kind}".split() for kind in ("json", "junit", "html")}
-    written = controller.place / "audit.json"
+    written = controller.directory / "audit.json"
     written.unlink(missing_ok=True)
     run = controller.run(
         "monitor.cloud.audit", *(part for pair in files.values() for part in pair), *options, **environment
@@ -105,7 +104,7 @@ def test_every_state_at_once(broken: Controller) -> None:
     assert run.code == 0, run.output
     assert states == EXPECTED
 
-    document = json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))
+    document = json.loads((broken.directory / "audit.json").read_text(encoding="utf-8"))
     found = {host["host"]: host for host in document["hosts"]}
     assert document["orphans"] == ORPHANS
     assert {name: found[name]["owner_label"] for name in ("clone-1", "new-name", "strange-1", "ok-1")} == {
@@ -133,9 +132,9 @@ def test_every_state_at_once(broken: Controller) -> None:
 def test_all_forms_agree_and_hold_no_key(broken: Controller) -> None:
     run, states = audit(broken, "-vvv")
     first = {name: found[0] for name, found in states.items()}
-    cases = ElementTree.parse(broken.place / "audit.junit").iter("testcase")
+    cases = ElementTree.parse(broken.directory / "audit.junit").iter("testcase")
     assert {case.get("name"): next((one.get("type") for one in case), "ok") for case in cases} == first
-    page = (broken.place / "audit.html").read_text(encoding="utf-8")
+    page = (broken.directory / "audit.html").read_text(encoding="utf-8")
     rows = re.findall(r'<tr data-state="(\w+)"><th scope="row">([^<]+)', page)
     assert {name: state for state, name in rows} == first
     table = run.output[run.output.index("\nHOST ") :]
@@ -145,7 +144,9 @@ def test_all_forms_agree_and_hold_no_key(broken: Controller) -> None:
     everything = (
         run.output
         + str(run.events)
-        + "".join((broken.place / f"audit.{kind}").read_text(encoding="utf-8") for kind in ("json", "junit", "html"))
+        + "".join(
+            (broken.directory / f"audit.{kind}").read_text(encoding="utf-8") for kind in ("json", "junit", "html")
+        )
     )
     assert not {secret for secret in secrets(broken.service) if secret in everything}
 
@@ -161,8 +162,8 @@ def test_a_token_that_may_only_read(broken: Controller) -> None:
     token = broken.service.tokens["read_only"]
     run, states = audit(broken, "--check", MONITOR_API_TOKEN=token)
     assert run.code == 0, run.output
-    hidden = {name: states[name] for name in ("ok-1", "edited-1", "clone-1", "cloned-1", "strange-1", "open-1")}
-    assert hidden == {
+    masked = {name: states[name] for name in ("ok-1", "edited-1", "clone-1", "cloned-1", "strange-1", "open-1")}
+    assert masked == {
         "ok-1": ["unverifiable"],
         "edited-1": ["unverifiable"],
         "clone-1": ["shared_key", "unverifiable"],
@@ -179,7 +180,7 @@ def test_without_the_grant_for_the_plan(broken: Controller) -> None:
     run, states = audit(broken, MONITOR_API_TOKEN=token)
     assert run.code == 0, run.output
     assert states == EXPECTED
-    account = json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))["account"]
+    account = json.loads((broken.directory / "audit.json").read_text(encoding="utf-8"))["account"]
     assert account["plan"] is None and "account_access" in account["problem"]
 
 
@@ -189,7 +190,7 @@ def test_some_hosts_only_and_drift_is_a_failure(broken: Controller) -> None:
     assert run.code == 2
     assert states == {"clone-1": ["foreign_key"], "ok-1": ["ok"]}
     # Hosts that the limit leaves out are not gone.
-    assert json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))["orphans"] == ORPHANS
+    assert json.loads((broken.directory / "audit.json").read_text(encoding="utf-8"))["orphans"] == ORPHANS
     assert "1 foreign_key, 3 clients without a host" in "".join(run.failures().values())
 
     mine = "-e", "monitor_agent_audit_orphan_pattern=web.*"
@@ -206,7 +207,7 @@ def test_other_strategies_are_refused(broken: Controller, strategy: str) -> None
     )
     run = broken.run(play)
     assert run.code == 2
-    assert f"which the strategy '{strategy}' does not do" in run.output
+    assert f"and the strategy '{strategy}' does not ensure that" in run.output
     assert run.calls() == []
 
 
@@ -218,7 +219,7 @@ def test_in_batches(broken: Controller) -> None:
     )
     run = broken.run(play)
     assert run.code == 2
-    hosts = json.loads((broken.place / "audit.json").read_text(encoding="utf-8"))["hosts"]
+    hosts = json.loads((broken.directory / "audit.json").read_text(encoding="utf-8"))["hosts"]
     assert {host["host"]: host["states"] for host in hosts} == EXPECTED
     assert run.output.count("\nHOST ") == 1
 
@@ -250,13 +251,13 @@ def test_prune(broken: Controller) -> None:
 
     there = labels()
     refusals = {
-        ("-e", "prune_pattern=retired.*", "--limit", "ok-1"): "Run this without --limit",
+        ("-e", "prune_pattern=retired.*", "--limit", "ok-1"): "Run it without --limit",
         (): "-e prune_pattern=",
         ("-e", "prune_pattern=retired.*", "-e", "prune_limit=1"): "more than prune_limit (1)",
     }
-    for options, words in refusals.items():
+    for options, message in refusals.items():
         run = broken.run("monitor.cloud.prune", *options)
-        assert run.code == 2 and words in run.output, run.output
+        assert run.code == 2 and message in run.output, run.output
         assert run.writes() == []
     check = broken.run("monitor.cloud.prune", "--check", "-e", "prune_pattern=retired.*")
     assert check.code == 0 and "2 clients without a host: retired-1, retired-2" in check.output, check.output
@@ -264,12 +265,12 @@ def test_prune(broken: Controller) -> None:
 
     run = broken.run("monitor.cloud.prune", "-e", "prune_pattern=retired.*")
     assert run.code == 0, run.output
-    # Nobody was registered on the way, and what does not match stays.
+    # No host was registered on the way, and clients that do not match stay.
     assert labels() == there - {"retired-1", "retired-2"}
     assert broken.run("monitor.cloud.prune", "-e", "prune_pattern=retired.*").writes() == []
 
 
-def test_the_steps_of_the_report_mend_the_fleet(broken: Controller) -> None:
+def test_the_steps_of_the_report_fix_the_fleet(broken: Controller) -> None:
     broken.service.set_plan("monitor-40")
     broken.hosts["closed-1"].run("rm -r /etc/monitor/agent.conf")
     assert broken.run("monitor.cloud.adopt").code == 0

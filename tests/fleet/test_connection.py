@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where address and token of the service come from, and which of the places counts."""
+"""The sources of address and token of the service, and their precedence."""
 
 from __future__ import annotations
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.fleet.runs import REGISTER, Controller
+from ansible_collections.monitor.cloud.tests.support.runs import REGISTER, Controller
 
 WRONG = {"base_url": "http://127.0.0.1:1/v4", "api_token": "not-a-token", "retry_timeout": 0}
 SOURCES = """
@@ -29,10 +29,10 @@ def environment(options: dict[str, object]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("counts", ["environment", "module_defaults", "variables"])
-def test_variables_count_before_module_defaults_before_the_environment(controller: Controller, counts: str) -> None:
-    # Each place that counts for less holds what does not work.
-    places = ["environment", "module_defaults", "variables"]
-    settings: dict[str, dict[str, object]] = dict.fromkeys(places[: places.index(counts)], WRONG)
+def test_variables_precede_module_defaults_and_the_environment(controller: Controller, counts: str) -> None:
+    # Each source of lower precedence holds values that fail.
+    sources = ["environment", "module_defaults", "variables"]
+    settings: dict[str, dict[str, object]] = dict.fromkeys(sources[: sources.index(counts)], WRONG)
     settings[counts] = dict(right(controller))
     book = controller.play(SOURCES.format(defaults=settings.get("module_defaults", {})))
     given = settings.get("variables", {})
@@ -56,22 +56,22 @@ def test_the_other_options_of_the_connection(controller: Controller) -> None:
     )
     run = controller.run(MONITOR_BRAND="wrong", MONITOR_TIMEOUT="0.001")
     assert run.code == 0, run.output
-    assert run.calls() == ["list_clients", *["create_client"] * 4], "without a look at the plan"
+    assert run.calls() == ["list_clients", *["create_client"] * 4], "without a read of the plan"
     assert all("/otherword/" in request["path"] for request in run.requests)
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "words"),
+    ("variable", "value", "expected"),
     [
         ("base_url", "http://example.com/v4", "https"),
         ("concurrency", 0, "concurrency"),
     ],
 )
 def test_a_wrong_option_is_refused_before_any_call(
-    controller: Controller, variable: str, value: object, words: str
+    controller: Controller, variable: str, value: object, expected: str
 ) -> None:
     controller.group_vars[f"monitor_agent_{variable}"] = value
     run = controller.run()
     assert run.code == 2
-    assert any(words in message for message in run.failures().values()), run.output
+    assert any(expected in message for message in run.failures().values()), run.output
     assert run.calls() == []

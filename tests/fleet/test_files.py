@@ -2,25 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may stand where the configuration belongs, and how it is to be owned and written."""
+"""What may be at the path of the configuration, and how the file is owned and written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from ansible_collections.monitor.cloud.tests.fleet.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
-from ansible_collections.monitor.cloud.tests.fleet.steps import converge, role_play, snapshots
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots
 
 RIGHT = "regular file 600 root root"
-
-
-@pytest.fixture
-def one(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
-    """A controller for a single host, web-1."""
-    return controllers(running[0])
 
 
 def host(controller: Controller) -> Host:
@@ -40,13 +32,13 @@ def assert_converges(controller: Controller, *, owner: str = "no_file") -> None:
     assert host(controller).run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
 
 
-def assert_refused(controller: Controller, words: str, prepare: str) -> None:
-    """Check mode and run fail alike, say why, and leave things as they are."""
+def assert_refused(controller: Controller, message: str, prepare: str) -> None:
+    """Check mode and run fail alike, report the reason, and change nothing."""
     host(controller).run(prepare)
     before = snapshots(controller)
     for options in (["--check"], []):
         run = controller.run("monitor.cloud.rollout", *options)
-        assert words in run.failures()["web-1"], run.output
+        assert message in run.failures()["web-1"], run.output
         assert snapshots(controller) == before
 
 
@@ -69,12 +61,12 @@ def test_new_file(one: Controller, prepare: str) -> None:
         assert host(one).read("/etc/monitor/elsewhere") == "old\n", "what the link pointed at is left alone"
 
 
-def test_directory_in_its_place_is_refused(one: Controller) -> None:
+def test_a_directory_at_the_path_is_refused(one: Controller) -> None:
     assert_refused(one, "is a directory", f"mkdir -p {CONFIG}")
 
 
-def test_device_in_its_place_is_refused(one: Controller) -> None:
-    assert_refused(one, "neither a file nor a link", f"mkdir -p /etc/monitor; mkfifo {CONFIG}")
+def test_a_device_at_the_path_is_refused(one: Controller) -> None:
+    assert_refused(one, "neither a regular file nor a symbolic link", f"mkdir -p /etc/monitor; mkfifo {CONFIG}")
 
 
 def test_read_only_file_system_is_refused(one: Controller) -> None:
@@ -88,7 +80,7 @@ def test_a_file_that_is_a_mount_is_written_in_place(one: Controller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "facts"),
+    ("owned", "facts"),
     [
         ({"owner": "daemon"}, "regular file 600 daemon root"),
         ({"owner": "1"}, "regular file 600 daemon root"),
@@ -97,8 +89,8 @@ def test_a_file_that_is_a_mount_is_written_in_place(one: Controller) -> None:
     ],
     ids=["by name", "by number", "all", "group by number"],
 )
-def test_owner_group_and_mode(one: Controller, wanted: dict[str, str], facts: str) -> None:
-    one.group_vars.update({f"monitor_agent_config_{name}": value for name, value in wanted.items()})
+def test_owner_group_and_mode(one: Controller, owned: dict[str, str], facts: str) -> None:
+    one.group_vars.update({f"monitor_agent_config_{name}": value for name, value in owned.items()})
     assert_converges(one)
     assert host(one).facts() == facts
     host(one).run(f"chown bin:bin {CONFIG}; chmod 666 {CONFIG}")
@@ -106,7 +98,7 @@ def test_owner_group_and_mode(one: Controller, wanted: dict[str, str], facts: st
     assert host(one).facts() == facts
 
 
-def test_an_owner_that_is_not_there(one: Controller) -> None:
+def test_an_unknown_owner_is_refused(one: Controller) -> None:
     one.group_vars["monitor_agent_config_owner"] = "nobody-of-that-name"
     run = one.run()
     assert "nobody-of-that-name" in run.failures()["web-1"]
@@ -139,8 +131,16 @@ def test_backup_and_content(one: Controller) -> None:
     assert host(one).read(kept) == "old\n"
 
 
+def test_a_file_that_is_a_mount_is_backed_up(one: Controller) -> None:
+    host(one).run(f"mkdir -p /etc/monitor; echo old > /tmp/inside; touch {CONFIG}; mount --bind /tmp/inside {CONFIG}")
+    converge(one, one.play(BACKUP), changes={"web-1"})
+    assert host(one).read() == f"key: {key(one)} of web-1"
+    kept = host(one).run("ls /etc/monitor/agent.conf.*~").strip()
+    assert host(one).read(kept) == "old\n"
+
+
 def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
-    templates = one.place / "templates"
+    templates = one.directory / "templates"
     templates.mkdir()
     (templates / "own.j2").write_text("[{{ label }}]\nkey = '{{ client.api_key | lower }}'\n{% include 'part.j2' %}\n")
     (templates / "part.j2").write_text("host = {{ inventory_hostname }}")
@@ -154,7 +154,7 @@ def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     assert steps.again.of(CONFIGURE)["web-1"].result["key_owner"] == "own"
 
 
-def test_a_template_that_is_not_there_or_fails(one: Controller) -> None:
+def test_a_template_that_is_missing_or_fails(one: Controller) -> None:
     one.group_vars["monitor_agent_config_template"] = "nowhere.j2"
     for options in (["--check"], []):
         run = one.run("monitor.cloud.rollout", *options)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._keys import fingerprint
-from ansible_collections.monitor.cloud.tests.fleet.hosts import Host
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller, Run
-from ansible_collections.monitor.cloud.tests.fleet.steps import converge, diffs, snapshots, text_of
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import fingerprint
+from ansible_collections.monitor.cloud.tests.support.hosts import Host
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.steps import converge, diffs, snapshots, text_of
 
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 
@@ -31,14 +31,14 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_cloned_hosts_are_told_and_mended(controller: Controller, form: str) -> None:
+def test_cloned_hosts_are_reported_and_fixed(controller: Controller, form: str) -> None:
     clients = {client["label"]: client for client in controller.service.seed(labels=["elsewhere", "web-1"])}
     controller.hosts["web-1"].write(text_of(controller, "web-1"))
     for name, carried in {"web-2": "web-1", "db-1": "elsewhere"}.items():
         code, key = clients[carried]["install_code"], clients[carried]["api_key"]
         controller.hosts[name].write(form.format(code=code, key=key))
     controller.hosts["db-2"].write(form.format(code=UNKNOWN[::-1], key=UNKNOWN))
-    # What a key that nobody knows looks like is told by the place where the template puts it.
+    # An unknown key is found by its position in the template.
     stranger = "unknown" if "api_key=" in form else "no_key"
 
     steps = converge(controller, changes={"web-2", "db-1", "db-2"})
@@ -65,8 +65,8 @@ def test_an_unknown_key_has_a_fingerprint(controller: Controller) -> None:
     for name in ("web-1", "web-2"):
         controller.hosts[name].write(f"install_code=x\napi_key={UNKNOWN}\n")
     run = controller.run("monitor.cloud.rollout", "--check")
-    marks = {name: run.of(CONFIGURE)[name].result["key_fingerprint"] for name in controller.hosts}
-    assert marks == {"web-1": fingerprint(UNKNOWN), "web-2": fingerprint(UNKNOWN), "db-1": None, "db-2": None}
+    fingerprints = {name: run.of(CONFIGURE)[name].result["key_fingerprint"] for name in controller.hosts}
+    assert fingerprints == {"web-1": fingerprint(UNKNOWN), "web-2": fingerprint(UNKNOWN), "db-1": None, "db-2": None}
 
 
 MASKS = {
@@ -75,7 +75,7 @@ MASKS = {
     "empty": {"mask_text": ""},
     "missing": {"mask_kind": "missing"},
     "cut short": {"mask_kind": "cut_short"},
-    "a constant that looks like a key": {"mask_text": "00000000-0000-0000-0000000000000000"},
+    "a constant in the form of a key": {"mask_text": "00000000-0000-0000-0000000000000000"},
 }
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Labels of hosts: derived, set, shared by two hosts, set where they can't be seen, refused by the service."""
+"""Labels of hosts: derived, set, shared by two hosts, set outside the inventory, refused by the service."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.fleet.hosts import Host
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
-from ansible_collections.monitor.cloud.tests.fleet.steps import ROLLOUT, configured, converge, labels, refuse, role_play
+from ansible_collections.monitor.cloud.tests.support.hosts import Host
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 
 def test_a_host_name_of_60_characters(controllers: Callable[..., Controller], running: list[Host]) -> None:
@@ -34,8 +34,8 @@ def test_colliding_labels_are_refused_before_any_call(
     controller: Controller, options: tuple[str, ...], batches: str
 ) -> None:
     controller.host_vars = {name: {"monitor_agent_label": "the-same"} for name in ("web-1", "db-2")}
-    (said,) = refuse(controller, role_play(controller, play=batches), *options)
-    assert "The hosts web-1 and db-2 have the same label 'the-same'" in said
+    (message,) = refuse(controller, role_play(controller, play=batches), *options)
+    assert "The hosts web-1 and db-2 have the same label 'the-same'" in message
 
 
 def test_a_label_from_the_inventory(controller: Controller) -> None:
@@ -45,16 +45,14 @@ def test_a_label_from_the_inventory(controller: Controller) -> None:
     assert steps.run.of(CONFIGURE)["web-1"].result["label"] == "front-door"
 
 
-HIDDEN = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
+INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
 
 
-@pytest.mark.parametrize(("play", "role"), [(HIDDEN, ""), ("", HIDDEN)], ids=["play", "role"])
-def test_a_label_that_the_other_hosts_can_not_see_is_refused_before_any_call(
-    controller: Controller, play: str, role: str
-) -> None:
-    (said,) = refuse(controller, role_play(controller, play=play, role=role))
-    assert "monitor_agent_label" in said
-    assert "in the inventory" in said
+@pytest.mark.parametrize(("play", "role"), [(INVISIBLE_LABEL, ""), ("", INVISIBLE_LABEL)], ids=["play", "role"])
+def test_a_label_outside_the_inventory_is_refused_before_any_call(controller: Controller, play: str, role: str) -> None:
+    (message,) = refuse(controller, role_play(controller, play=play, role=role))
+    assert "monitor_agent_label" in message
+    assert "in the inventory" in message
 
 
 def test_one_label_that_the_service_refuses(controller: Controller) -> None:

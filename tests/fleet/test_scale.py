@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -19,93 +19,53 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local, texts
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
 BIN = Path(sys.executable).parent
 HOSTS = [f"host-{number:02}" for number in range(16)]
-ROLLOUT = "monitor.cloud.rollout"
-
-
-@dataclasses.dataclass(frozen=True)
-class Fleet:
-    """Hosts that are a directory each, and the service that they are registered with."""
-
-    place: Path
-    service: Emulator
-
-    def path(self, host: str) -> Path:
-        return self.place / "hosts" / host / "agent.conf"
-
-    def inventory(self, path: Path) -> Path:
-        hosts = {host: {"monitor_agent_config_path": str(self.path(host))} for host in HOSTS}
-        common = {
-            "ansible_connection": "local",
-            "ansible_python_interpreter": sys.executable,
-            "monitor_agent_service": "",
-        }
-        path.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
-        return path
-
-    def environment(self) -> dict[str, str]:
-        own = {"ANSIBLE_HOME": str(self.place / "home"), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-        return {**own_settings(self.place), **own}
-
-    def check(self) -> None:
-        """Each host has one client, and carries its values."""
-        clients = {client["label"]: client for client in self.service.clients()}
-        assert sorted(clients) == HOSTS
-        assert len(self.service.clients()) == len(HOSTS)
-        for host in HOSTS:
-            wanted = f"install_code={clients[host]['install_code']}\napi_key={clients[host]['api_key']}\n"
-            assert self.path(host).read_text(encoding="utf-8") == wanted
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, emulator: Emulator) -> Fleet:
-    return Fleet(tmp_path, emulator)
+def fleet(tmp_path: Path, emulator: Emulator) -> Local:
+    return Local(tmp_path, emulator, *HOSTS)
 
 
-def run_at_once(fleet: Fleet, *options: Sequence[str]) -> None:
+def check(fleet: Local) -> None:
+    """Each host has one client, and carries its values."""
+    assert sorted(client["label"] for client in fleet.service.clients()) == HOSTS
+    assert fleet.files() == texts(fleet.service.clients())
+
+
+def run_at_once(fleet: Local, *options: Sequence[str]) -> None:
     """Roll out by several controllers, one for each list of options; all succeed."""
-    inventory = fleet.inventory(fleet.place / "inventory.yml")
-    controllers = [
-        subprocess.Popen(
-            [str(BIN / "ansible-playbook"), "-i", str(inventory), ROLLOUT, *own],
-            env={**fleet.environment(), **fleet.service.environment()},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for own in options
-    ]
-    for controller in controllers:
-        output = controller.communicate(timeout=100)[0]
-        assert controller.returncode == 0, output
+    for run in [fleet.start(ROLLOUT, *own) for own in options]:
+        assert (ended := fleet.finish(*run)).code == 0, ended.output
 
 
-def test_two_slices_of_an_inventory_at_once(fleet: Fleet) -> None:
+def test_two_slices_of_an_inventory_at_once(fleet: Local) -> None:
     # Slow enough that both are under way at the same time.
     fleet.service.configure(latency_ms=50)
     half = len(HOSTS) // 2
     run_at_once(fleet, ["--limit", f"all[0:{half - 1}]"], ["--limit", f"all[{half}:]"])
-    fleet.check()
+    check(fleet)
     calls = Counter(request["operation"] for request in fleet.service.requests())
     assert calls == {"list_clients": 2, "get_plan": 2, "create_client": len(HOSTS)}
 
 
-def test_two_controllers_with_the_same_hosts_at_once(fleet: Fleet) -> None:
+def test_two_controllers_with_the_same_hosts_at_once(fleet: Local) -> None:
     fleet.service.configure(latency_ms=50)
     run_at_once(fleet, [], [])
-    fleet.check()
+    check(fleet)
 
 
-def run_by_runner(fleet: Fleet, name: str) -> Path:
+def run_by_runner(fleet: Local, name: str) -> Path:
     """Roll out the way an automation mesh does, and return the artifacts: each part runs with files of its own."""
-    sender, worker = fleet.place / name, fleet.place / f"{name}-worker"
+    sender, worker = fleet.directory / name, fleet.directory / f"{name}-worker"
     for directory in (sender / "inventory", sender / "env", sender / "project", worker):
         directory.mkdir(parents=True)
-    fleet.inventory(sender / "inventory" / "hosts.yml")
+    shutil.copy(fleet.inventory(), sender / "inventory" / "hosts.yml")
     (sender / "env" / "envvars").write_text(yaml.safe_dump(fleet.service.environment()), encoding="utf-8")
     runner = str(BIN / "ansible-runner")
     parts = [
@@ -113,9 +73,10 @@ def run_by_runner(fleet: Fleet, name: str) -> Path:
         [runner, "worker", "--private-data-dir", str(worker)],
         [runner, "process", str(sender), "--ident", "run"],
     ]
-    data = b""
+    own = {"ANSIBLE_HOME": str(fleet.directory / "home"), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    environment, data = {**own_settings(fleet.directory), **own}, b""
     for part in parts:
-        done = subprocess.run(part, env=fleet.environment(), input=data, capture_output=True, timeout=100, check=False)
+        done = subprocess.run(part, env=environment, input=data, capture_output=True, timeout=100, check=False)
         assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")
         data = done.stdout
     return sender / "artifacts" / "run"
@@ -129,15 +90,15 @@ def changed(artifacts: Path) -> dict[str, int]:
     return {host: recap["changed"].get(host, 0) for host in recap["ok"]}
 
 
-def test_a_rollout_by_the_parts_of_ansible_runner(fleet: Fleet) -> None:
+def test_a_rollout_by_the_parts_of_ansible_runner(fleet: Local) -> None:
     first = run_by_runner(fleet, "first")
     assert (first / "status").read_text(encoding="utf-8") == "successful"
     assert {host for host, times in changed(first).items() if times} == set(HOSTS)
-    fleet.check()
+    check(fleet)
     # What an automation controller keeps of a job holds no keys.
     kept = "".join(path.read_text(encoding="utf-8") for path in first.rglob("*") if path.is_file())
-    secrets = [client[field] for client in fleet.service.clients() for field in ("api_key", "install_code")]
-    assert [secret for secret in secrets if secret in kept] == []
+    keys = set(plain_secrets(fleet.service)) - set(fleet.service.tokens.values())
+    assert found_in(kept, sorted(keys)) == []
 
     fleet.service.clear_log()
     again = run_by_runner(fleet, "again")

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +20,10 @@ import pytest
 import requests
 import urllib3
 
-from ansible_collections.monitor.cloud.tests.fleet.hosts import USER, Host
-from ansible_collections.monitor.cloud.tests.fleet.runs import Controller, Run
-from ansible_collections.monitor.cloud.tests.fleet.secrets import found_in, secrets_of, watching
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of, watching
 
 LOUD = ("-vvvvv", "--diff")
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
@@ -28,15 +31,15 @@ OPERATOR_ID = 4242
 
 
 def loud(controller: Controller, **settings: str) -> dict[str, str]:
-    """Settings for a run that logs too, and opens connections of its own: that says most of all."""
-    sockets = controller.place / "cp"
+    """Settings for a run that also logs, and opens its own connections: the most verbose form."""
+    sockets = controller.directory / "cp"
     sockets.mkdir(mode=0o700, exist_ok=True)
-    log = str(controller.place / "ansible.log")
+    log = str(controller.directory / "ansible.log")
     return {"ANSIBLE_LOG_PATH": log, "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets), **settings}
 
 
 def log_of(controller: Controller) -> str:
-    log = controller.place / "ansible.log"
+    log = controller.directory / "ansible.log"
     return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
@@ -64,8 +67,8 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
     )
     controller.service.seed(labels=["elsewhere"])
     settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
-    places = [controller.place / "ansible"]
-    with watching(controller.service, list(controller.hosts.values()), places, [OPERATOR_ID]) as watch:
+    directories = [controller.directory / "ansible"]
+    with watching(controller.service, list(controller.hosts.values()), directories, [OPERATOR_ID]) as watch:
         check = controller.run("monitor.cloud.rollout", "--check", *LOUD, **settings)
         first = controller.run("monitor.cloud.rollout", *LOUD, **settings)
         text = controller.hosts["web-1"].read() or ""
@@ -73,10 +76,10 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
         controller.hosts["web-2"].write(text)
         controller.hosts["db-1"].write(f"api_key={elsewhere['api_key']}\n", mode="0600")
         controller.hosts["db-2"].write(f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
-        mended = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+        repaired = controller.run("monitor.cloud.rollout", *LOUD, **settings)
         removed = controller.run("monitor.cloud.retire", "-e", "target=web-1", *LOUD, **settings)
-    assert [run.code for run in (check, first, mended, removed)] == [0, 0, 0, 0], mended.output[-3000:]
-    assert_silent(controller, check, first, mended, removed)
+    assert [run.code for run in (check, first, repaired, removed)] == [0, 0, 0, 0], repaired.output[-3000:]
+    assert_silent(controller, check, first, repaired, removed)
     assert log_of(controller)
     assert any(host.messages for host in controller.hosts.values()), "something was logged on the hosts"
     assert watch.problems == set()
@@ -93,13 +96,15 @@ def test_failing_runs_stay_readable(controller: Controller, pipelining: str) -> 
     controller.host_vars["db-1"] = {"monitor_agent_config_owner": "nobody-of-that-name"}
     controller.host_vars["db-2"] = {"monitor_agent_install_command": 'echo "$MONITOR_INSTALL_CODE" >&2; exit 1'}
     failed = controller.run("monitor.cloud.rollout", *LOUD, **settings)
-    words = {
+    expected = {
         "web-1": "is a directory",
         "web-2": "can't be written",
         "db-1": "nobody-of-that-name",
         "db-2": "<install_code>",
     }
-    assert {name: word in failed.failures().get(name, "") for name, word in words.items()} == dict.fromkeys(words, True)
+    assert {name: word in failed.failures().get(name, "") for name, word in expected.items()} == dict.fromkeys(
+        expected, True
+    )
     rejected = controller.run("monitor.cloud.rollout", *LOUD, MONITOR_API_TOKEN="f" * 64, **settings)
     assert "401" in rejected.output
     controller.service.configure(mask_for="all")
@@ -109,12 +114,14 @@ def test_failing_runs_stay_readable(controller: Controller, pipelining: str) -> 
     assert_silent(controller, failed, rejected, masked)
 
 
-COPY = """
+WRITING = """
 - hosts: all
   gather_facts: false
+  become: true
   tasks:
     - monitor.cloud.monitor_clients: {{labels: [web-1], include_keys: true}}
       delegate_to: localhost
+      become: false
       vars: {{ansible_connection: local, ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
       register: registered
       {no_log}
@@ -127,15 +134,17 @@ COPY = """
 
 
 @pytest.mark.parametrize("no_log", ["", "no_log: true", "no_log: false"])
-def test_the_way_by_copy(controller: Controller, no_log: str) -> None:
+def test_writing_in_place_and_without_input(controller: Controller, no_log: str) -> None:
+    """Of a file that is a mount, over a connection that passes no standard input on."""
     for name in list(controller.hosts)[1:]:
         del controller.hosts[name]
     host = controller.hosts["web-1"]
     path = "/etc/monitor/agent.conf"
     host.run(f"mkdir -p /etc/monitor; touch /tmp/inside {path}; chmod 644 {path}; mount --bind /tmp/inside {path}")
+    controller.group_vars["ansible_become_method"] = "su"
     settings = loud(controller)
-    with watching(controller.service, [host], [controller.place / "ansible"], []) as watch:
-        run = controller.run(controller.play(COPY.format(no_log=no_log)), *LOUD, **settings)
+    with watching(controller.service, [host], [controller.directory / "ansible"], []) as watch:
+        run = controller.run(controller.play(WRITING.format(no_log=no_log)), *LOUD, **settings)
     assert run.code == 0, run.output[-3000:]
     assert "of web-1" in (host.read() or "")
     assert host.facts().startswith("regular file 600")
@@ -195,7 +204,7 @@ def test_modules_with_and_without_keys_and_no_log(controller: Controller, connec
     bring_requests(controller.hosts["web-1"])
     if "ANSIBLE_TRANSPORT" in connection:
         controller.host_vars["web-1"] = {"ansible_python_interpreter": sys.executable}
-    variables = controller.place / "variables.yml"
+    variables = controller.directory / "variables.yml"
     token = controller.service.tokens["read_write"]
     variables.write_text(f"url: {controller.service.base_url}\ntoken: {token}\n", encoding="utf-8")
     plays = [
@@ -206,19 +215,19 @@ def test_modules_with_and_without_keys_and_no_log(controller: Controller, connec
     settings = loud(controller, **connection)
     run = controller.run(controller.play("".join(plays)), *LOUD, "-e", f"@{variables}", **settings)
     assert run.code == 0, run.output[-3000:]
-    said = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
-    assert len(said) == 4, "the failure is readable unless its task has no_log"
-    assert all("99999" in message for message in said)
+    reasons = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
+    assert len(reasons) == 4, "the failure is readable unless its task has no_log"
+    assert all("99999" in message for message in reasons)
     assert_silent(controller, run)
 
 
 @pytest.mark.parametrize("pipelining", ["False", "True"])
 def test_local_connection(controller: Controller, pipelining: str) -> None:
-    target = controller.place / "agent.conf"
+    target = controller.directory / "agent.conf"
     controller.hosts.clear()
     controller.host_vars = {"here": {"ansible_connection": "local", "monitor_agent_config_path": str(target)}}
     settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
-    with watching(controller.service, [], [controller.place / "ansible", target.parent], []) as watch:
+    with watching(controller.service, [], [controller.directory / "ansible", target.parent], []) as watch:
         run = controller.run("monitor.cloud.rollout", *LOUD, **settings)
         target.write_text(f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n", encoding="utf-8")
         again = controller.run("monitor.cloud.rollout", *LOUD, **settings)
@@ -229,3 +238,113 @@ def test_local_connection(controller: Controller, pipelining: str) -> None:
     assert "is a directory" in failed.failures()["here"]
     assert_silent(controller, run, again, failed)
     assert watch.problems == set()
+
+
+SHOWN_BY_INSTALLERS = {
+    "cut in the middle": 'printf "%600s" x; printf "%s" "$MONITOR_INSTALL_CODE"; printf "%0470d" 0',
+    "in part": 'printf "%s" "$MONITOR_INSTALL_CODE" | cut -c 1-30',
+    "wrapped": 'printf "%s" "$MONITOR_INSTALL_CODE" | fold -w 10',
+    "coloured": """printf "%s" "$MONITOR_INSTALL_CODE" | sed 's/./\033[31m&\033[0m/g'""",
+    "in capitals": "echo $MONITOR_INSTALL_CODE | tr A-Z a-z",
+    "in base64": "echo x$MONITOR_INSTALL_CODE | base64",
+    "in hexadecimal": """printf "%s" "$MONITOR_INSTALL_CODE" | od -An -tx1""",
+    "in an address": "echo https://x/?code=$MONITOR_INSTALL_CODE | sed s/-/%2D/g",
+}
+
+
+@pytest.mark.parametrize("command", SHOWN_BY_INSTALLERS.values(), ids=SHOWN_BY_INSTALLERS)
+def test_installers_that_show_their_code(emulator: Emulator, tmp_path: Path, command: str) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.group_vars["monitor_agent_install_command"] = f"{command}; exit 3"
+    run = controller.run("monitor.cloud.rollout", *LOUD)
+    message = run.failures()["web-1"]
+    assert "<install_code>" in message
+    code = emulator.clients()[0]["install_code"]
+    encoded = [code, code.lower(), code.encode().hex(), base64.b64encode(b"x" + code.encode()).decode()[4:-4]]
+    parts = {form[start : start + 8] for form in encoded for start in range(len(form) - 7)}
+    squeezed = re.sub(r"\x1b\[\d+m|\s", "", message)
+    assert [part for part in parts if part in run.output or part in squeezed] == []
+    assert_silent(controller, run)
+
+
+PLAY_OF_MODULES = """
+- hosts: all
+  gather_facts: false
+  module_defaults:
+    group/monitor.cloud.api: {api_token: "{{ token_of_mine }}"}
+  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
+  tasks:
+    - monitor.cloud.monitor_plan_info:
+      register: failing
+      until: false
+      retries: 1
+      delay: 0
+      ignore_errors: true
+    - monitor.cloud.monitor_plan: {subscription: none-such}
+      ignore_errors: true
+    - monitor.cloud.monitor_plan: {subscription: monitor-100, api_token: "{{ token_of_mine }}"}
+    - monitor.cloud.monitor_subscription_info:
+      when: token_of_mine == ''
+    - monitor.cloud.region_info: {id: us-west}
+    - monitor.cloud.monitor_client_info: {api_token: "{{ token_of_mine }}", label: "{{ item }}"}
+      loop: [web-1, web-2]
+    - monitor.cloud.monitor_client_info: {label: "{{ none_such }}"}
+      ignore_errors: true
+    - monitor.cloud.monitor_client_info:
+      async: 20
+      poll: 1
+    - monitor.cloud.monitor_client: {label: web-9}
+      vars: {ansible_connection: none-such}
+      ignore_errors: true
+    - monitor.cloud.monitor_client: {label: web-9}
+      vars: {ansible_connection: ssh, ansible_host: 127.0.0.1, ansible_port: 1}
+      ignore_unreachable: true
+    - monitor.cloud.monitor_clients: {labels: [web-9], base_url: "{{ lookup('env', 'MONITOR_BASE_URL') }}/nowhere"}
+      ignore_errors: true
+"""
+
+
+def test_callbacks_see_no_token(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
+    token, seen = emulator.tokens["read_write"], controller.directory / "seen"
+    controller.group_vars.update(monitor_agent_api_token=token, token_of_mine=token)
+    runs = [
+        controller.run(playbook, *options, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
+        for playbook, *options in (
+            ["monitor.cloud.rollout", "--check"],
+            ["monitor.cloud.rollout"],
+            ["monitor.cloud.audit"],
+            ["monitor.cloud.adopt"],
+            ["monitor.cloud.prune", "-e", "prune_pattern=x.*"],
+            ["monitor.cloud.retire", "-e", "target=web-2"],
+            ["monitor.cloud.retire", "-e", "{labels: [web-8]}"],
+            [controller.play(PLAY_OF_MODULES)],
+        )
+    ]
+    assert [run.code for run in runs] == [0] * len(runs), runs[-1].output[-3000:]
+    assert {event.status for event in runs[-1].events} >= {"ok", "changed", "ignored", "skipped", "unreachable"}
+    text = seen.read_text(encoding="utf-8")
+    assert "monitor_agent_connection" in text, "the tasks' fields were seen"
+    assert "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text
+    assert token not in text
+    assert_silent(controller, *runs)
+
+
+PLAY_OF_ROLE = """
+- hosts: all
+  gather_facts: false
+  roles: [monitor.cloud.monitor_agent]
+"""
+
+
+def test_template_is_rendered_once(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    rendered, template = controller.directory / "rendered", controller.directory / "templates" / "ours.j2"
+    template.parent.mkdir()
+    template.write_text(f"{{{{ client.api_key }}}}{{{{ lookup('pipe', 'echo >> {rendered}') }}}}\n", encoding="utf-8")
+    # A relative path: the search for it reports at -vvvvv.
+    controller.group_vars["monitor_agent_config_template"] = template.name
+    play = controller.play(PLAY_OF_ROLE)
+    for times in (1, 2):
+        assert controller.run(play).code == 0
+        assert len(rendered.read_text(encoding="utf-8").splitlines()) == times

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.fleet.runs import Controller, Run
-from ansible_collections.monitor.cloud.tests.fleet.steps import ROLLOUT, configured, converge, labels, refuse, role_play
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
 NOT_THE_FIRST = {"web-2", "db-1", "db-2"}
-NOBODY = "127.0.77.250"
+UNREACHABLE = "127.0.77.250"
 
 
 def test_serial_reads_the_account_once_for_each_batch(controller: Controller) -> None:
     steps = converge(controller, role_play(controller, play="serial: 2"), changes=ALL)
     assert configured(controller) == set(ALL)
-    # The plan is looked at before the first client of a batch is created, and in check mode to foresee a refusal.
+    # The plan is read before the first client of a batch is created, and in check mode to predict a refusal.
     assert sorted(steps.check.calls()) == sorted(["list_clients", "get_plan"] * 2)
     assert sorted(steps.run.calls()) == sorted(["list_clients", "get_plan"] * 2 + ["create_client"] * 4)
     assert steps.again.calls() == ["list_clients"] * 2
@@ -33,11 +33,11 @@ def test_limit_touches_no_other_host(controller: Controller) -> None:
 
 @pytest.mark.parametrize("facts", [False, True], ids=["found out by the role", "known before"])
 def test_first_host_unreachable(controller: Controller, facts: bool) -> None:
-    controller.host_vars["web-1"] = {"ansible_host": NOBODY}
+    controller.host_vars["web-1"] = {"ansible_host": UNREACHABLE}
     book = role_play(controller, facts=facts)
     converge(controller, book, changes=NOT_THE_FIRST, codes=(4, 4, 4))
     assert configured(controller) == NOT_THE_FIRST
-    # Its client is made where nothing spoke against it, and configured when it is back.
+    # Its client is created if possible, and the host configured when it is back.
     assert ("web-1" in labels(controller)) is not facts
     controller.host_vars.clear()
     back = controller.run(book)
@@ -75,19 +75,58 @@ def test_condition_on_the_role_leaves_out_another_host(controller: Controller) -
 
 @pytest.mark.parametrize("strategy", ["free", "host_pinned"])
 def test_other_strategies_are_refused_before_any_call(controller: Controller, strategy: str) -> None:
-    (said,) = refuse(controller, role_play(controller, play=f"strategy: {strategy}"))
-    assert repr(strategy) in said
-    assert "Take the strategy 'linear'" in said
+    (message,) = refuse(controller, role_play(controller, play=f"strategy: {strategy}"))
+    assert repr(strategy) in message
+    assert "Use the strategy 'linear'" in message
+
+
+@pytest.mark.parametrize("strategy", ["free", "host_pinned"])
+def test_other_strategies_are_refused_before_anything_is_removed(controller: Controller, strategy: str) -> None:
+    controller.run()
+    play = role_play(controller, play=f"strategy: {strategy}", role="vars: {monitor_agent_state: absent}")
+    (message,) = refuse(controller, play)
+    assert repr(strategy) in message
+    assert configured(controller) == set(ALL)
+
+
+@pytest.mark.parametrize("strategy", ["free", "host_pinned"])
+def test_playbooks_choose_their_strategy_themselves(controller: Controller, strategy: str) -> None:
+    environment = {"ANSIBLE_STRATEGY": strategy}
+    converge(controller, ROLLOUT, changes=ALL, environment=environment)
+    assert configured(controller) == set(ALL)
+    retire = ("monitor.cloud.retire", "-e", "target=web-*")
+    converge(controller, *retire, changes={"web-1", "web-2"}, environment=environment)
+    assert labels(controller) == ["db-1", "db-2"]
+    assert configured(controller) == {"db-1", "db-2"}
+
+
+@pytest.mark.parametrize("base", ["imported", "loaded"])
+def test_a_strategy_derived_from_linear_is_taken(controller: Controller, base: str) -> None:
+    sources = {
+        "imported": "from ansible.plugins.strategy.linear import StrategyModule as Linear\n",
+        "loaded": "from ansible.plugins.loader import strategy_loader\n"
+        "Linear = strategy_loader.get('linear', class_only=True)\n",
+    }
+    plugins = controller.directory / "strategy_plugins"
+    plugins.mkdir()
+    (plugins / "ours.py").write_text(f"{sources[base]}\n\nclass StrategyModule(Linear):\n    pass\n", encoding="utf-8")
+    environment = {"ANSIBLE_STRATEGY_PLUGINS": str(plugins)}
+    play = role_play(controller, play="strategy: ours")
+    converge(controller, play, changes=ALL, environment=environment)
+    assert configured(controller) == set(ALL)
+    play = role_play(controller, play="strategy: ours", role="vars: {monitor_agent_state: absent}")
+    converge(controller, play, changes=ALL, environment=environment)
+    assert labels(controller) == []
 
 
 def test_hosts_of_different_states_are_refused(controller: Controller) -> None:
     controller.host_vars["db-1"] = {"monitor_agent_state": "absent"}
-    (said,) = refuse(controller)
-    assert "monitor_agent_state differs" in said
+    (message,) = refuse(controller)
+    assert "monitor_agent_state differs" in message
 
 
 def test_two_controllers_at_once(controller: Controller) -> None:
-    # Both are told of an empty account, and later: neither has created anything by then.
+    # Both read an empty account, and late: neither has created a client by then.
     controller.service.fault(kind="slow", done=True, operation="list_clients", seconds=4, times=2)
     controller.service.clear_log()
     started = [controller.start(ROLLOUT) for dummy in range(2)]

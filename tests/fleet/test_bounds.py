@@ -1,0 +1,118 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whatever is at the path, every command on the host ends, and reads a bounded amount."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run
+from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots
+
+ABSENT = ("-e", "monitor_agent_state=absent")
+DIRECTORY = "mkdir -p /etc/monitor; cd /etc/monitor"
+# Replaced without being read: its target may be endless.
+REPLACED = {
+    "link to a FIFO": "mkfifo elsewhere; ln -s elsewhere agent.conf",
+    "link to a device": "ln -s /dev/zero agent.conf",
+    "link to a huge file": "truncate -s 1T elsewhere; ln -s elsewhere agent.conf",
+    "huge file": "truncate -s 1T agent.conf",
+}
+# Turns the path from a file into a FIFO and back for as long as it lives.
+SWAPS = """
+import ctypes, os
+os.chdir("/etc/monitor")
+open("agent.conf", "w").close()
+os.mkfifo("other")
+libc = ctypes.CDLL(None)
+print("ready", flush=True)
+while True:
+    libc.renameat2(-100, b"agent.conf", -100, b"other", 2)
+"""
+
+
+def host(controller: Controller) -> Host:
+    return controller.hosts["web-1"]
+
+
+def all_kinds_of_runs(controller: Controller) -> dict[str, Run]:
+    """Audit, check mode and run of a rollout, check mode and run of a removal."""
+    book = role_play(controller)
+    return {
+        "audit": controller.run("monitor.cloud.audit"),
+        "check": controller.run(book, "--check"),
+        "run": controller.run(book),
+        "check of a removal": controller.run(book, "--check", *ABSENT),
+        "removal": controller.run(book, *ABSENT),
+    }
+
+
+@pytest.mark.parametrize("prepare", REPLACED.values(), ids=REPLACED.keys())
+def test_endless_files_are_replaced(one: Controller, prepare: str) -> None:
+    host(one).run(f"{DIRECTORY}; {prepare}")
+    assert one.run("monitor.cloud.audit").code == 0
+    steps = converge(one, role_play(one), changes={"web-1"})
+    assert "1 ok" in one.run("monitor.cloud.audit").output
+    assert host(one).facts() == "regular file 600 root root", steps.run.output
+
+
+@pytest.mark.parametrize("prepare", REPLACED.values(), ids=REPLACED.keys())
+def test_endless_files_are_removed(one: Controller, prepare: str) -> None:
+    host(one).run(f"{DIRECTORY}; {prepare}")
+    converge(one, role_play(one), *ABSENT, changes={"web-1"})
+    assert host(one).facts() == ""
+
+
+def test_a_fifo_is_named(one: Controller) -> None:
+    host(one).run(f"{DIRECTORY}; mkfifo agent.conf")
+    before = snapshots(one)
+    runs = all_kinds_of_runs(one)
+    assert snapshots(one) == before
+    for name in ("check", "run", "check of a removal", "removal"):
+        assert f"{CONFIG} is neither a regular file nor" in runs[name].failures()["web-1"], runs[name].output
+
+
+@contextmanager
+def swapping(machine: Host) -> Iterator[None]:
+    """The path is a file and a FIFO by turns, by the hand of the owner of its directory."""
+    machine.run(f"{DIRECTORY}; chown {USER} .; echo '{SWAPS}' > /opt/agent-swaps.py")
+    machine.run(f"setpriv --reuid={USER} --clear-groups python3 /opt/agent-swaps.py > /opt/agent-out 2>&1 & "
+                "echo $! > /opt/agent-pid; until grep -q ready /opt/agent-out; do sleep 0.1; done")  # fmt: skip
+    try:
+        yield
+    finally:
+        machine.run("kill $(cat /opt/agent-pid)")
+
+
+def test_a_path_that_alternates_between_file_and_fifo(one: Controller) -> None:
+    with swapping(host(one)):
+        runs = all_kinds_of_runs(one)
+    for name, run in runs.items():
+        assert "Traceback" not in run.output, (name, run.output)
+        assert run.code in (0, 2), (name, run.output)
+        assert all(CONFIG in message for message in run.failures().values()), (name, run.failures())
+
+
+@pytest.mark.parametrize("kind", ["touch", "mkdir"])
+def test_many_names_beside_the_file(one: Controller, kind: str) -> None:
+    """The number in the names is a living process's, so that the age of each would have to be read."""
+    names = "seq -f .agent.conf.writing-1-%08.0f 20000"
+    host(one).run(f"{DIRECTORY}; chown {USER} .; {names} | setpriv --reuid={USER} --clear-groups xargs {kind}")
+    # As many processes as for a few names: each use of a tool is counted.
+    counted = ("find", "stat", "ls", "rm", "rmdir", "kill", "cat")
+    for tool in counted:
+        host(one).write(
+            f'#!/bin/sh\necho >> /opt/agent-uses\nexec /usr/bin/{tool} "$@"\n', f"/usr/local/sbin/{tool}", "755"
+        )
+    run = one.run(role_play(one))
+    assert run.code == 0, run.output
+    assert len((host(one).read("/opt/agent-uses") or "").splitlines()) < 200
+    assert one.run("monitor.cloud.audit").code == 0
+    left = host(one).run("/usr/bin/ls -A /etc/monitor | wc -l")
+    assert int(left) >= 20001 - 20, "what is another user's is left alone"

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Extra variables: connection variables of hosts do not affect the controller; misspelled ones are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.support.calls import call
+from ansible_collections.monitor.cloud.tests.support.runs import Controller
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, text_of
+
+ALL = ("web-1", "web-2", "db-1", "db-2")
+# Each of these would be wrong on the controller: no sshd is there, /usr/bin/python3 has no requests, and sudo drops the
+# environment that has the token.
+FOR_HOSTS = {
+    "connection": "ansible_connection=ssh",
+    "become": "ansible_become=true",
+    "interpreter": "ansible_python_interpreter=/usr/bin/python3",
+}
+
+
+@pytest.mark.parametrize("variable", FOR_HOSTS.values(), ids=FOR_HOSTS)
+def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controller, variable: str) -> None:
+    given = ("-e", variable)
+    # sudo even if the user is root already.
+    (controller.directory / "ansible.cfg").write_text(
+        "[privilege_escalation]\nbecome_allow_same_user=true\n", encoding="utf-8"
+    )
+    converge(controller, "monitor.cloud.rollout", *given, changes=ALL)
+    assert configured(controller) == set(ALL)
+
+    audit = controller.run("monitor.cloud.audit", *given)
+    assert audit.code == 0 and "Hosts: 4 (4 ok)." in audit.output, audit.output
+    assert "The plan is not known" not in audit.output
+    assert audit.calls() == ["list_clients", "get_plan", "list_subscriptions"]
+
+    kept = text_of(controller, "db-2")
+    old = next(client for client in controller.service.clients() if client["label"] == "db-2")
+    assert call(controller.service, "POST", f"/monitor/clients/{old['id']}", {"label": "old-name"}).status == 200
+    adopt = controller.run("monitor.cloud.adopt", *given)
+    assert (adopt.code, adopt.writes()) == (0, ["update_client db-2"]), adopt.output
+    assert text_of(controller, "db-2") == kept == controller.hosts["db-2"].read()
+
+    controller.service.seed(labels=["gone-1", "gone-2"])
+    prune = controller.run("monitor.cloud.prune", "-e", "prune_pattern=gone-1", *given)
+    assert (prune.code, prune.writes()) == (0, ["delete_client gone-1"]), prune.output
+
+    arguments = ("-e", '{"labels": ["gone-2"]}', "-e", "target=web-*")
+    converge(controller, "monitor.cloud.retire", *arguments, *given, changes={"web-1", "web-2"})
+    assert labels(controller) == ["db-1", "db-2"]
+    assert configured(controller) == {"db-1", "db-2"}
+
+
+def test_a_misspelled_variable_is_named_once_with_the_nearest_name(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_config_pth"] = "/etc/agent.conf"
+    controller.host_vars["db-2"] = {"monitor_agent_lable": "database"}
+    for playbook in ("rollout", "audit", "adopt", "retire"):
+        options = ["-e", "target=all"] if playbook == "retire" else []
+        run = controller.run(f"monitor.cloud.{playbook}", "-e", "monitor_agent_token=x", *options)
+        assert run.code == 0, run.output
+        output = " ".join(run.output.split())
+        for name, nearest in (
+            ("monitor_agent_config_pth", "monitor_agent_config_path"),
+            ("monitor_agent_lable", "monitor_agent_label"),
+            ("monitor_agent_token", "monitor_agent_api_token"),
+        ):
+            assert (
+                f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; did you mean {nearest!r}?"
+                in output
+            )
+            assert output.count(repr(name)) == 1, (playbook, name)
+
+
+def test_prune_names_a_misspelled_variable(controller: Controller) -> None:
+    run = controller.run("monitor.cloud.prune", "-e", "prune_pattern=x", "-e", "monitor_agent_retry_timeot=1")
+    assert run.code == 0, run.output
+    assert "did you mean 'monitor_agent_retry_timeout'?" in " ".join(run.output.split())
+
+
+def test_no_variable_of_the_role_or_the_users_own_is_taken_for_misspelled(controller: Controller) -> None:
+    controller.group_vars.update(
+        {
+            "monitor_agent_config_mode": "0640",
+            "monitor_agent_install_command": "true",
+            "monitor_agent_audit_orphan_pattern": "x",
+            "monitor_agent_timeout": 20,
+            # A variable of the user's own, for a template.
+            "monitor_agent_region": "eu",
+        }
+    )
+    for playbook in ("rollout", "audit", "adopt"):
+        assert "is not a variable" not in " ".join(controller.run(f"monitor.cloud.{playbook}").output.split())

@@ -1,0 +1,193 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Modules in the controller's process: the results of executed modules, and sealed keys in variables of a rollout."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
+
+# Another path of the same interpreter: the module is executed.
+EXECUTABLE = Path(sys.executable)
+ELSEWHERE = str(EXECUTABLE.parent / ".." / EXECUTABLE.parent.name / EXECUTABLE.name)
+EXECUTED = "Using module file"
+TASKS: dict[str, dict[str, Any]] = {
+    "create": {"monitor_clients": {"labels": ["web-1", "{{ 'web' }}-9", "{{ item | default('12345') }}"]}},
+    "with keys": {"monitor_clients": {"labels": ["web-1"], "include_keys": True}},
+    "template in a label": {"monitor_clients": {"labels": ["{{ hostile }}"]}},
+    "number and boolean": {"monitor_clients": {"labels": [12345, "web-1"], "concurrency": "3", "check_capacity": "no"}},
+    "one": {"monitor_client": {"label": "web-1"}},
+    "by id": {"monitor_client": {"id": "1", "label": "web-7"}},
+    "list": {"monitor_client_info": {"label_pattern": ".*"}},
+    "plan": {"monitor_plan_info": {}},
+    "switch": {"monitor_plan": {"min_clients": 3}},
+    "tiers": {"monitor_subscription_info": {}},
+    "region": {"region_info": {"id": "nowhere"}},
+    "warning": {"monitor_clients": {"labels": ["web-8"], "api_token": "{{ no_plan }}"}},
+    "failures": {"monitor_clients": {"labels": ["x"]}},
+    "unknown option": {"monitor_clients": {"labels": [], "nonsense": 1}},
+    "no such choice": {"monitor_clients": {"labels": [], "state": "gone"}},
+    "not a number": {"monitor_clients": {"labels": [], "concurrency": "many"}},
+    "no labels": {"monitor_clients": {}},
+    "required together": {"monitor_clients": {"labels": [], "prune": True}},
+    "exclusive": {"monitor_client_info": {"id": 1, "label": "web-1"}},
+    "one of": {"monitor_plan": {}},
+    "address": {"monitor_client_info": {"base_url": "nowhere"}},
+    "environment": {"monitor_client_info": {}, "environment": {"MONITOR_API_TOKEN": "{{ no_token }}"}},
+    "expanded path": {"monitor_client_info": {"ca_path": "$BASE/ca"}, "environment": {"BASE": "/nowhere"}},
+}
+REGISTERED = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+    - ansible.builtin.debug: {var: hostvars}
+      run_once: true
+    - ansible.builtin.copy:
+        content: "{{ {'kept': monitor_agent_registration} | to_json }}"
+        dest: "{{ playbook_dir }}/kept.json"
+        mode: "0600"
+      run_once: true
+"""
+FROM_ELSEWHERE = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - monitor.cloud.agent_config:
+        path: "{{ monitor_agent_config_path }}.other"
+        content: "{{ client.api_key }}"
+        registration: kept
+"""
+LONG = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - monitor.cloud.monitor_clients: {labels: "{{ range(100) | map('regex_replace', '^', 'label-') | list }}"}
+      timeout: 3
+"""
+
+
+@pytest.fixture
+def controller(tmp_path: Path, emulator: Emulator) -> Controller:
+    made = Local(tmp_path, emulator, "web-1")
+    made.host_vars["web-1"]["ansible_python_interpreter"] = sys.executable
+    return made
+
+
+def results(controller: Controller, interpreter: str, *options: str) -> tuple[Run, dict[str, Any]]:
+    """The results of all tasks by name, as callbacks get them, without what differs from run to run."""
+    tasks = []
+    for name, task in TASKS.items():
+        (module, arguments), *others = task.items()
+        given = {f"monitor.cloud.{module}": arguments, **dict(others)}
+        tasks.append({"name": name, "ignore_errors": True, **given})
+    variables = {"no_plan": controller.service.tokens["no_plan"], "no_token": "0" * 64, "hostile": "{{ 7 * 7 }}"}
+    play = {"hosts": "all", "gather_facts": False, "tasks": tasks, "vars": variables}
+    controller.host_vars["web-1"]["ansible_python_interpreter"] = interpreter
+    # Unsafe, or Ansible renders it.
+    text = yaml.safe_dump([play], sort_keys=False).replace("hostile: '{{", "hostile: !unsafe '{{")
+    run = controller.run(controller.play(text), "--check", "--diff", "-vvv", *options)
+    assert run.code == 0, run.output[-3000:]
+    ignored = ("deprecations", "exception", "warnings", "failed_when_result")
+    return run, {
+        event.task: (event.status, {name: value for name, value in event.result.items() if name not in ignored})
+        for event in run.events
+    }
+
+
+def test_the_results_are_those_of_an_executed_module(controller: Controller) -> None:
+    controller.service.seed(labels=["web-1", "web-2", "{{ 7 * 7 }}"])
+    here, results_here = results(controller, sys.executable)
+    elsewhere, results_elsewhere = results(controller, ELSEWHERE)
+    assert EXECUTED not in here.output
+    assert elsewhere.output.count(EXECUTED) == len(TASKS)
+    assert set(results_here) == set(TASKS)
+    assert results_here == results_elsewhere
+    assert "49" not in json.dumps(results_here["template in a label"][1]["clients"])
+    assert here.output.count("was not checked") == elsewhere.output.count("was not checked") > 0
+    for run in (here, elsewhere):
+        assert found_in(run.output, secrets_of(controller.service)) == []
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, state: str) -> None:
+    controller.host_vars["web-2"] = {
+        **controller.host_vars["web-1"],
+        "monitor_agent_config_path": str(controller.directory / "host-9" / "agent.conf"),
+    }
+    controller.group_vars.update(monitor_agent_install_command="true")
+    cache = controller.directory / "cache"
+    play = controller.play(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
+    settings = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(cache)}
+    chosen = f"monitor_agent_state={state}"
+    run = controller.run(
+        play, "-e", chosen, "-vvvvv", "--diff", ANSIBLE_LOG_PATH=str(controller.directory / "log"), **settings
+    )
+    assert run.code == 0, run.output[-3000:]
+    secrets = secrets_of(controller.service)
+    assert found_in(run.output, secrets) == []
+    assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
+    configured = {Path(values["monitor_agent_config_path"]) for values in controller.host_vars.values()}
+    files = [path for path in controller.directory.rglob("*") if path.is_file() and path not in configured]
+    assert {"log", "kept.json"} <= {path.name for path in files}
+    assert {path: found_in(path.read_text("utf-8", "replace"), secrets) for path in files} == dict.fromkeys(files, [])
+    if state == "present":
+        # The result is there to be seen, and the diff with it.
+        result = run.of(REGISTER)["web-1"].result
+        assert result["diff"]["after"] == {"web-1": "new", "web-2": "new"}
+        assert result["clients"]["web-1"]["key_fingerprint"] in run.output
+        for client in controller.service.clients():
+            path = Path(controller.host_vars[client["label"]]["monitor_agent_config_path"])
+            assert client["api_key"] in path.read_text(encoding="utf-8")
+
+
+def test_sealed_keys_of_another_run_are_refused(controller: Controller) -> None:
+    assert controller.run(controller.play(REGISTERED)).code == 0
+    run = controller.run(controller.play(FROM_ELSEWHERE), "-e", f"@{controller.directory / 'kept.json'}")
+    assert "The keys of client 'web-1' cannot be decrypted: another run" in run.failures()["web-1"]
+    assert not list(controller.directory.rglob("*.other"))
+
+
+def test_the_timeout_of_a_task_ends_its_requests(controller: Controller) -> None:
+    service = controller.service
+    service.configure(rate_limit=True, rate_call=10, rate_call_window=25)
+    begun = time.monotonic()
+    run = controller.run(controller.play(LONG))
+    assert run.code == 2
+    assert time.monotonic() - begun < 25
+    assert len(service.clients()) == 10
+
+
+def test_terminated_it_reports_its_progress(controller: Controller) -> None:
+    service = controller.service
+    service.configure(latency_ms=500)
+    process, record = controller.start(controller.play(LONG.replace("timeout: 3", "timeout: 60")))
+    while not service.clients():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    run = controller.finish(process, record)
+    done = len(service.clients())
+    assert done < 100
+    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in run.output
+    time.sleep(1)
+    assert len(service.clients()) == done
+
+
+def test_configure_needs_no_include_keys_in_the_role(controller: Controller) -> None:
+    run = controller.run()
+    assert run.statuses(CONFIGURE) == {"web-1": "changed"}
+    assert run.of(REGISTER)["web-1"].result["clients"]["web-1"].keys() >= {"sealed_keys", "key_fingerprint"}

@@ -1,0 +1,167 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the role refuses, before it makes clients. The hosts are directories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
+from ansible_collections.monitor.cloud.tests.support.steps import text_of
+from ansible_collections.monitor.cloud.tests.support.tasks import labels
+
+_ALONE = """
+- hosts: all
+  gather_facts: false
+  roles:
+    - role: monitor.cloud.monitor_agent
+      when: inventory_hostname != ansible_play_hosts_all[0]
+"""
+WINDOWS = {
+    "winrm": {"ansible_connection": "ansible.builtin.winrm"},
+    "ssh": {"ansible_connection": "ssh", "ansible_shell_type": "powershell"},
+    "cmd": {"ansible_connection": "local", "ansible_shell_type": "cmd"},
+}
+
+
+@pytest.mark.parametrize(("kind", "first"), list(zip(WINDOWS.values(), [True, False, True], strict=True)), ids=WINDOWS)
+def test_windows_hosts_get_no_client_and_lose_one(
+    emulator: Emulator, tmp_path: Path, kind: dict[str, str], first: bool
+) -> None:
+    names = ["win-1", "web-1"] if first else ["web-1", "win-1"]
+    controller = Local(tmp_path, emulator, *names)
+    controller.host_vars["win-1"] = {**kind, "monitor_agent_config_path": "C:/agent.conf"}
+    for options in (["--check"], [], []):
+        run = controller.run("monitor.cloud.rollout", *options)
+        assert set(run.failures()) == {"win-1"}, run.output
+        assert "this is a Windows host" in run.failures()["win-1"]
+        assert run.statuses()["web-1"] in ("changed", "ok")
+        assert labels(emulator) == ([] if options else ["web-1"])
+    emulator.seed(labels=["win-1"])
+    for options, left in ((["--check"], ["web-1", "win-1"]), ([], []), ([], [])):
+        run = controller.run("monitor.cloud.retire", "-e", "target=all", *options)
+        assert run.code == 0, run.output
+        assert run.statuses()["win-1"] == "ok"
+        assert labels(emulator) == left
+
+
+def test_windows_hosts_that_are_registered_alone_get_no_client(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2", "win-1")
+    controller.host_vars["win-1"] = WINDOWS["cmd"]
+    run = controller.run(controller.play(_ALONE))
+    assert set(run.failures()) == {"win-1"}, run.output
+    assert labels(emulator) == ["web-2"]
+
+
+@pytest.mark.parametrize("source", ["inventory of the last", "play", "all"])
+def test_relative_path_is_refused_before_clients_are_made(emulator: Emulator, tmp_path: Path, source: str) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
+    options: list[str] = []
+    if source == "inventory of the last":
+        controller.host_vars["web-2"]["monitor_agent_config_path"] = "etc/agent.conf"
+    elif source == "all":
+        controller.group_vars["monitor_agent_config_path"] = "etc/agent.conf"
+        for values in controller.host_vars.values():
+            del values["monitor_agent_config_path"]
+    else:
+        options = ["-e", "monitor_agent_config_path=etc/agent.conf"]
+    for more in (["--check"], []):
+        run = controller.run("monitor.cloud.rollout", *options, *more)
+        assert run.code != 0
+        assert "monitor_agent_config_path must be absolute, and is etc/agent.conf. Nothing was done." in run.output
+        assert run.calls() == []
+
+
+def test_path_of_variables_that_the_inventory_does_not_know(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
+    controller.group_vars["monitor_agent_config_path"] = "{{ of_the_play }}/{{ inventory_hostname }}"
+    for values in controller.host_vars.values():
+        del values["monitor_agent_config_path"]
+    play = f"""
+- hosts: all
+  gather_facts: false
+  vars: {{of_the_play: {controller.directory}/agents}}
+  roles: [monitor.cloud.monitor_agent]
+"""
+    run = controller.run(controller.play(play))
+    assert run.code == 0, run.output
+    assert run.changed_hosts() == {"web-1", "web-2"}
+
+
+def test_an_integer_as_mode(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.group_vars["monitor_agent_config_mode"] = 640
+    for options in (["--check"], []):
+        run = controller.run("monitor.cloud.rollout", *options)
+        assert run.failures()["web-1"].startswith("mode 640 is an integer, which stands for 0o1200."), run.output
+    controller.group_vars["monitor_agent_config_mode"] = 0o640
+    assert controller.run().statuses() == {"web-1": "changed"}
+    assert controller.run().statuses() == {"web-1": "ok"}
+
+
+_DELEGATED = """
+- hosts: web-1
+  gather_facts: false
+  tasks:
+    - monitor.cloud.monitor_clients: {{labels: [web-1], include_keys: true}}
+      register: registered
+      vars: {{ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
+    - name: {task}
+      {options}
+      delegate_to: {to}
+"""
+_TASKS: dict[str, Any] = {
+    "agent_config": "monitor.cloud.agent_config: {registration: registered, path: WRITTEN, content: x}",
+    "agent_install": "monitor.cloud.agent_install: {registration: registered, command: touch WRITTEN}",
+}
+
+
+@pytest.mark.parametrize("task", _TASKS)
+def test_delegation_is_refused(emulator: Emulator, tmp_path: Path, task: str) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
+    written = controller.directory / "written"
+    options = _TASKS[task].replace("WRITTEN", str(written))
+    for to in ("web-2", "localhost"):
+        run = controller.run(controller.play(_DELEGATED.format(task=CONFIGURE, options=options, to=to)))
+        message = run.failures()["web-1"]
+        assert f"monitor.cloud.{task} can't be delegated: {to} would get the client of web-1." in message
+        assert not written.exists()
+    play = controller.play(_DELEGATED.format(task=CONFIGURE, options=options, to="web-1"))
+    assert controller.run(play).statuses() == {"web-1": "changed"}
+    assert written.exists()
+
+
+def _give_key_of_elsewhere(controller: Local) -> None:
+    controller.service.seed(labels=["elsewhere"])
+    for host in controller.host_vars:
+        controller.write(host, text_of(controller, "elsewhere"))
+
+
+def test_keys_of_other_clients_are_reported(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
+    _give_key_of_elsewhere(controller)
+    audit = controller.run("monitor.cloud.audit")
+    assert "carried the key" not in audit.output
+    check = controller.run("monitor.cloud.rollout", "--check")
+    assert "web-1 carried the key of client 'elsewhere'" in " ".join(check.output.split())
+    assert "It would get the key of 'web-1'" in " ".join(check.output.split())
+    run = controller.run()
+    text = "web-2 carried the key of client 'elsewhere', so it reported as that one. It now has the key of 'web-2'."
+    assert text in " ".join(run.output.split())
+    assert "carried the key" not in controller.run().output
+
+
+def test_the_report_of_many_keys_is_bounded(emulator: Emulator, tmp_path: Path) -> None:
+    names = [f"web-{number}" for number in range(1, 31)]
+    controller = Local(tmp_path, emulator, *names)
+    _give_key_of_elsewhere(controller)
+    run = controller.run("monitor.cloud.rollout", ANSIBLE_FORKS="10")
+    assert len(run.changed_hosts()) == 30
+    assert run.output.count(" carried the key of ") == 20
+    assert run.output.count("More hosts carried keys of other") == 1

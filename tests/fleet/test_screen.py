@@ -1,0 +1,123 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a run of the role shows: the tasks that do something, and none that is skipped. The hosts are directories."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.steps import role_play
+
+HANDLER = "Restart the monitoring agent"
+REMOVE = "Remove the clients of the hosts"
+_HEADER = re.compile(r"^(?:TASK|RUNNING HANDLER) \[monitor\.cloud\.monitor_agent : (.*)\]", re.MULTILINE)
+
+
+@pytest.fixture
+def pair(emulator: Emulator, tmp_path: Path) -> Controller:
+    """A controller for two hosts that are directories."""
+    return Local(tmp_path, emulator, "web-1", "web-2")
+
+
+def shown(run: Run) -> list[str]:
+    """The headers of the role's tasks, as the default callback prints them."""
+    assert "skipping:" not in run.output
+    # Core's own task for a role with argument_specs, which import_role can turn off.
+    return [name for name in _HEADER.findall(run.output) if not name.startswith("Validating arguments")]
+
+
+def labels(controller: Controller) -> set[str]:
+    return {client["label"] for client in controller.service.clients()}
+
+
+def test_each_state_shows_two_tasks(pair: Controller) -> None:
+    for options in (["--check"], [], []):
+        assert shown(pair.run("monitor.cloud.rollout", *options)) == [REGISTER, CONFIGURE]
+    removed = pair.run("monitor.cloud.rollout", "-e", "monitor_agent_state=absent")
+    assert shown(removed) == [CONFIGURE, REMOVE], removed.output
+    assert labels(pair) == set()
+
+
+def test_the_restart_is_shown_if_a_service_is_set_and_something_changed(pair: Controller) -> None:
+    pair.host_vars["web-2"]["monitor_agent_service"] = "monitor-agent"
+    run = pair.run("monitor.cloud.rollout", "--check")
+    assert shown(run) == [REGISTER, CONFIGURE, HANDLER], run.output
+    assert set(run.of(HANDLER)) == {"web-2"}
+
+
+def test_the_installation_of_one_host_is_in_its_result(pair: Controller) -> None:
+    pair.host_vars["web-2"]["monitor_agent_install_command"] = "true"
+    run = pair.run()
+    assert shown(run) == [REGISTER, CONFIGURE]
+    assert {host: event.result.get("installer") for host, event in run.of(CONFIGURE).items()} == {
+        "web-1": None,
+        "web-2": {"changed": True},
+    }
+
+
+def test_a_failed_installation_is_retried_and_the_configuration_stays(pair: Controller) -> None:
+    pair.host_vars["web-2"]["monitor_agent_install_command"] = "exit 3"
+    for owner in ("no_file", "own"):
+        run = pair.run()
+        assert set(run.failures()) == {"web-2"}
+        assert "exit code 3" in run.failures()["web-2"]
+        assert run.of(CONFIGURE)["web-2"].result["key_owner"] == owner
+    assert labels(pair) == {"web-1", "web-2"}
+
+
+def test_a_state_that_only_the_inventory_sets(pair: Controller) -> None:
+    pair.run()
+    pair.group_vars["monitor_agent_state"] = "absent"
+    for options, left in ((["--check"], {"web-1", "web-2"}), ([], set()), ([], set())):
+        run = pair.run("monitor.cloud.rollout", *options)
+        assert run.code == 0, run.output
+        assert labels(pair) == left
+        assert len(_HEADER.findall(run.output)) == 2
+    assert run.changed_hosts() == set()
+
+
+@pytest.mark.parametrize("kind", ["role", "play", "import"])
+def test_a_state_of_the_play_or_the_role(pair: Controller, kind: str) -> None:
+    pair.run()
+    variables = "vars: {monitor_agent_state: absent}"
+    if kind == "role":
+        role = "{role: monitor.cloud.monitor_agent, monitor_agent_state: absent}"
+        play = pair.play(f"- hosts: all\n  gather_facts: false\n  roles: [{role}]\n")
+    else:
+        play = role_play(pair, play=variables) if kind == "play" else role_play(pair, role=variables)
+    assert shown(pair.run(play)) == [CONFIGURE, REMOVE]
+    assert labels(pair) == set()
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Controller, state: str) -> None:
+    if state == "absent":
+        pair.run()
+        pair.group_vars["monitor_agent_state"] = "absent"
+    service = {"base_url": pair.service.base_url, "api_token": pair.service.tokens["read_write"]}
+    play = role_play(
+        pair,
+        play=f"module_defaults: {{group/monitor.cloud.api: {service}}}",
+        role="when: inventory_hostname != 'web-1'",
+    )
+    wrong = {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4", "MONITOR_API_TOKEN": "wrong"}
+    run = pair.run(play, "-e", "ansible_python_interpreter=/nowhere/python", **wrong)
+    assert (run.code, run.changed_hosts()) == (0, {"web-2"}), run.output
+    assert labels(pair) == ({"web-2"} if state == "present" else {"web-1"})
+
+
+@pytest.mark.parametrize("host", ["web-1", "web-2"])
+def test_different_states_are_refused_whichever_host_is_first(pair: Controller, host: str) -> None:
+    for name, values in pair.host_vars.items():
+        values["monitor_agent_state"] = "absent" if name == host else "present"
+    run = pair.run()
+    assert run.code == 2
+    assert "monitor_agent_state differs" in run.output
+    assert (run.calls(), run.of(CONFIGURE)) == ([], {})

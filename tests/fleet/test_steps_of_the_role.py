@@ -1,0 +1,120 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the role's task on each host does beside its file, and what goes wrong there. The hosts are directories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
+from ansible_collections.monitor.cloud.tests.support.steps import role_play
+
+NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
+
+
+@pytest.fixture
+def trio(emulator: Emulator, tmp_path: Path) -> Local:
+    return Local(tmp_path, emulator, "web-1", "web-2", "web-3")
+
+
+def labels(controller: Local) -> set[str]:
+    return {client["label"] for client in controller.service.clients()}
+
+
+def test_the_keys_of_another_host_are_redacted_in_an_installers_output(trio: Local) -> None:
+    trio.run()
+    trio.host_vars["web-1"]["monitor_agent_install_command"] = f"cat {trio.path('web-2')}; exit 1"
+    run = trio.run()
+    assert "<api_key of web-2>" in run.failures()["web-1"]
+    assert found_in(run.output, secrets_of(trio.service)) == []
+
+
+def test_the_token_is_not_for_the_installer(trio: Local) -> None:
+    trio.host_vars["web-1"]["monitor_agent_install_command"] = 'echo "token:${MONITOR_API_TOKEN-none}"; exit 1'
+    assert "token:none" in trio.run().failures()["web-1"]
+
+
+def test_an_executed_module_whose_output_breaks_shows_no_key(trio: Local, tmp_path: Path) -> None:
+    trio.run()
+    broken = tmp_path / "python"
+    broken.write_text('#!/bin/sh\npython3 "$@" | head -c 900\n')
+    broken.chmod(0o755)
+    task = "{monitor.cloud.monitor_clients: {labels: [web-1, web-2, web-3], include_keys: true}, run_once: true}"
+    play = trio.play(f"- hosts: all\n  gather_facts: false\n  tasks:\n    - {task}\n")
+    run = trio.run(play, "-vvv", "-e", f"ansible_python_interpreter={broken}")
+    assert run.failures()
+    assert found_in(run.output, secrets_of(trio.service)) == []
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_a_host_without_the_first_gets_no_client_of_another(trio: Local, state: str) -> None:
+    """Its label is that of another host, or all hosts have the one of the play."""
+    if state == "absent":
+        trio.run()
+        trio.group_vars["monitor_agent_state"] = "absent"
+    before = labels(trio), trio.files()
+    run = trio.run(role_play(trio, play="vars: {monitor_agent_label: shared}", role=NOT_THE_FIRST))
+    assert set(run.failures()) == {"web-2", "web-3"}
+    assert all("Set it in the inventory" in reason for reason in run.failures().values())
+    trio.host_vars["web-2"]["monitor_agent_label"] = "web-3"
+    run = trio.run(role_play(trio, role=NOT_THE_FIRST))
+    assert "same label" in run.failures()["web-2"]
+    assert (labels(trio), trio.files()) == before or state == "present" and trio.read("web-2") is None
+
+
+def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
+    trio.run()
+    before = labels(trio), trio.files()
+    by_host = "\"{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}\""
+    run = trio.run(role_play(trio, play=f"vars: {{monitor_agent_state: {by_host}}}"))
+    assert "differs between the hosts" in run.failures()["web-2"]
+    by_variable = "\"{{ 'present' if monitored | default(false) else 'absent' }}\""
+    trio.group_vars["monitored"] = True
+    run = trio.run(role_play(trio, play=f"vars: {{monitor_agent_state: {by_variable}}}"))
+    assert all("Set it in the inventory" in reason for reason in run.failures().values())
+    assert (labels(trio), trio.files()) == before
+
+
+def test_a_failed_installation_reports_what_was_written(trio: Local) -> None:
+    trio.host_vars["web-1"].update(monitor_agent_install_command="exit 3", monitor_agent_service="agent")
+    run = trio.run("monitor.cloud.rollout", "--limit", "web-1")
+    result = run.of(CONFIGURE)["web-1"].result
+    assert "exit code 3" in result["msg"] and "the agent was not restarted: restart it" in result["msg"]
+    assert (result["changed"], result["path"]) == (True, str(trio.path("web-1")))
+    run = trio.run("monitor.cloud.rollout", "--limit", "web-1")
+    assert "restart it" not in run.of(CONFIGURE)["web-1"].result["msg"]
+
+
+def test_a_file_of_the_users_own_is_written_without_the_roles_steps(trio: Local, tmp_path: Path) -> None:
+    log, own = tmp_path / "installed", tmp_path / "own.conf"
+    trio.group_vars["monitor_agent_install_command"] = f"echo once >> {log}"
+    task = (
+        f"{{monitor.cloud.agent_config: {{path: {own}, content: '{{{{ client.api_key }}}}', state: present, "
+        "registration: monitor_agent_registration}, delegate_to: '{{ inventory_hostname }}'}"
+    )
+    role = "{ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}}"
+    text = f"- hosts: web-1\n  gather_facts: false\n  tasks:\n    - {role}\n    - {task}\n"
+    run = trio.run(trio.play(text))
+    assert run.code == 0, run.output
+    assert log.read_text() == "once\n"
+    (client,) = trio.service.clients()
+    assert own.read_text() == client["api_key"]
+
+
+def test_a_sealed_client_can_be_given_to_a_task(trio: Local, tmp_path: Path) -> None:
+    own = tmp_path / "own.conf"
+    task = (
+        f"{{monitor.cloud.agent_config: {{path: {own}, content: '{{{{ client.api_key }}}}', "
+        "client: '{{ monitor_agent_registration.clients[inventory_hostname] }}'}}"
+    )
+    role = "{ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}}"
+    run = trio.run(trio.play(f"- hosts: web-1\n  gather_facts: false\n  tasks:\n    - {role}\n    - {task}\n"))
+    assert run.code == 0, run.output
+    (client,) = trio.service.clients()
+    assert own.read_text() == client["api_key"]
