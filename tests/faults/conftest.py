@@ -2,17 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each file of tests counts on one line of the table, which is printed at the end. No test may run what it is told."""
+"""Fixtures of the faults: certificates, servers, and the counts of each file of tests, printed as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults import tally
-from ansible_collections.monitor.cloud.tests.faults.hostile import CANARY
+from ansible_collections.monitor.cloud.tests.faults.transport import VARIABLES, Kinds
+from ansible_collections.monitor.cloud.tests.support import tally
+from ansible_collections.monitor.cloud.tests.support.certificates import all_kinds
+from ansible_collections.monitor.cloud.tests.support.hostile import CANARY
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 
@@ -30,9 +33,36 @@ def counts(request: pytest.FixtureRequest) -> tally.Tally:
     return tally.TALLIES.setdefault(part, tally.Tally())
 
 
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Kinds:
+    """An authority, and its certificates by what is wrong with them."""
+    return all_kinds(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Remove the machine's own settings."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the counts of a worker process on to the process that started it."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["tally"] = tally.exported()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add the counts of a worker process that has ended."""
+    tally.add(getattr(node, "workeroutput", {}).get("tally", {}))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show what was counted, and keep it."""
-    if tally.TALLIES:
+    if tally.TALLIES and not hasattr(terminalreporter.config, "workerinput"):
         tally.keep(CHECKOUT / "build" / "faults.json")
         terminalreporter.section("faults")
         terminalreporter.write_line(tally.table())

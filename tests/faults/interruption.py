@@ -12,33 +12,32 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally
-from ansible_collections.monitor.cloud.tests.fleet.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.fleet.runs import Controller, Run
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run, texts
+from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
-ROLLOUT = "monitor.cloud.rollout"
 PATIENCE = 60.0
 # What sshd puts into PATH before the true ones.
 TOOLS = "/usr/local/sbin"
 _STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
-# Stops at the use that the file names (`before mv 2`), once, until the other file is gone; says who is its parent.
+# Stops at the use that the file names (`before mv 2`), once, until the other file is gone; writes the id of its parent.
 _TOOL = f"""#!/bin/sh
 tool=${{0##*/}}
 stop() {{
-  [ "$1 $tool $use" = "$wanted" ] && /usr/bin/rm {_STOP} || return 0
+  [ "$1 $tool $use" = "$target" ] && /usr/bin/rm {_STOP} || return 0
   echo $PPID > {_STOPPED}
   while [ -e {_STOPPED} ]; do /usr/bin/sleep 0.02; done
 }}
-wanted=$(/usr/bin/cat {_STOP} 2>/dev/null)
-case $wanted in *" $tool "*) echo >> {_STOP}-$tool; use=$(($(/usr/bin/wc -l < {_STOP}-$tool)));; esac
+target=$(/usr/bin/cat {_STOP} 2>/dev/null)
+case $target in *" $tool "*) echo >> {_STOP}-$tool; use=$(($(/usr/bin/wc -l < {_STOP}-$tool)));; esac
 stop before; /usr/bin/$tool "$@"; code=$?; stop after; exit $code
 """
 _KEY = "api_key="
-# Whatever of a key a user without rights could find.
+# All parts of a key that a user without rights could find.
 _READABLE = (
     "setpriv --reuid 4242 --regid 4242 --clear-groups "
     f"grep -rls {_KEY} /etc/monitor /root /tmp /home /var/tmp /opt/agent* 2>/dev/null"
@@ -71,7 +70,7 @@ def arm(host: Host, stop: Stop) -> None:
 
 
 def stopped(host: Host) -> bool:
-    """Whether the host is where it has to stop."""
+    """Whether the host is at the step at which it has to stop."""
     return Path(f"/proc/{host.first_process}/root{_STOPPED}").exists()
 
 
@@ -94,8 +93,8 @@ def kill_host(host: Host) -> None:
 
 def kill_tree(record: Path) -> None:
     """Kill all processes of a run, whatever session they are in: they have the name of its record in common."""
-    mark = f"FLEET_RECORD={record}\0".encode()
-    while found := [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if mark in _environment(pid)]:
+    variable = f"FLEET_RECORD={record}\0".encode()
+    while found := [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if variable in _environment(pid)]:
         for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -138,7 +137,7 @@ def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None
 
 
 def settle(hosts: Collection[Host]) -> None:
-    """Wait until no writer is left on the hosts: what was begun there goes on when nobody waits for it any more."""
+    """Wait until no writer is left on the hosts: a writer continues even if no process waits for it any more."""
     deadline = time.monotonic() + PATIENCE
     for host in hosts:
         while host.run("grep -slz '[w]riting-' /proc/[0-9]*/cmdline", check=False).strip():
@@ -146,22 +145,14 @@ def settle(hosts: Collection[Host]) -> None:
             time.sleep(0.02)
 
 
-def texts(service_clients: Sequence[dict[str, str]]) -> dict[str, str]:
-    """The file of each host, by its client's label, as the role's template has it."""
-    return {
-        client["label"]: f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
-        for client in service_clients
-    }
-
-
 def assert_nothing_readable(hosts: Collection[Host]) -> None:
-    """Nobody but the owner can read anything that holds a key, temporary files included."""
+    """Only the owner can read files that hold a key, temporary files included."""
     for host in hosts:
         assert host.run(_READABLE, check=False) == "", host.name
 
 
 def text(host: Host) -> str | None:
-    """What the path leads to, None if that is no file."""
+    """The content of the file at the path, None if it is not a file."""
     return host.run(f"[ ! -f {CONFIG} ] || cat {CONFIG}") or None
 
 
@@ -184,7 +175,7 @@ def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
     assert_nothing_readable(controller.hosts.values())
 
 
-def assert_mended(controller: Controller, before: dict[str, str | None] | None = None) -> None:
+def assert_converged(controller: Controller, before: dict[str, str | None] | None = None) -> None:
     """Every host carries its own key, for its owner alone; nothing is left behind but backups of what was before."""
     after = texts(controller.service.clients())
     for name, host in controller.hosts.items():
@@ -198,13 +189,13 @@ def assert_mended(controller: Controller, before: dict[str, str | None] | None =
     assert_nothing_readable(controller.hosts.values())
 
 
-def mend(controller: Controller, counts: Tally, playbook: str = ROLLOUT, *, check: bool = True) -> Run:
-    """One more run, which comes to its end; check mode foresees what it changes."""
-    foreseen = controller.run(playbook, "--check", ANSIBLE_FORKS="20") if check else None
+def converge(controller: Controller, counts: Tally, playbook: str = ROLLOUT, *, check: bool = True) -> Run:
+    """Run once more, to the end; check mode predicts what it changes."""
+    predicted = controller.run(playbook, "--check", ANSIBLE_FORKS="20") if check else None
     run = controller.run(playbook, ANSIBLE_FORKS="20")
-    for one in (foreseen, run):
+    for one in (predicted, run):
         if one is not None:
-            counts.look(controller.service, one.output)
+            counts.check(controller.service, one.output)
             assert one.code == 0, one.output
             assert one.changed_hosts() == run.changed_hosts()
     counts.converged += 1

@@ -23,7 +23,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.tests.emulator.contract import document, operation_ids, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
-from ansible_collections.monitor.cloud.tests.faults.tally import SOAK
+from ansible_collections.monitor.cloud.tests.support.tally import SOAK
 
 # What the account holds before each task. Their ids count from 1.
 START = ("web1", "old1", "old2", "other")
@@ -42,7 +42,7 @@ class Case:
     options: Mapping[str, Any]
     labels: tuple[str, ...] = START
     plan: str | None = PLAN
-    # Which of the calls is hit, where there are several.
+    # Which of the calls is hit, if there are several.
     label: str | None = None
 
 
@@ -112,12 +112,12 @@ CASES: dict[str, list[Case]] = {
 WRITES = ("create_client", "update_client", "delete_client", "update_plan")
 
 STATUSES = (408, 500, 502, 503, 504)
-# Those that repeating mends.
+# Those that a retry fixes.
 PASSING: dict[str, dict[str, Any]] = {
-    # Nobody listens at the address, see outages.py.
+    # No server listens at the address, see outages.py.
     "refused": {},
     "drop": {"kind": "drop"},
-    "lost answer": {"kind": "lost_answer"},
+    "lost response": {"kind": "lost_response"},
     "truncated": {"kind": "truncate"},
     "slow": {"kind": "slow", "seconds": 0.4},
     "429 in a second": {"kind": "status", "status": 429, "headers": {"Retry-After": "1"}},
@@ -127,7 +127,7 @@ PASSING: dict[str, dict[str, Any]] = {
     "504 though done": {"kind": "status", "status": 504, "done": True},
     "html with 502": {"kind": "html", "status": 502},
 }
-# Those where something else answers, or a service that has gone mad.
+# Those in which another server responds, or a faulty service.
 LASTING: dict[str, dict[str, Any]] = {
     "html with 200": {"kind": "html", "status": 200},
     "html with 200 though done": {"kind": "html", "status": 200, "done": True},
@@ -140,13 +140,13 @@ FAULTS = (*PASSING, *LASTING, *EDITS)
 TIMES = {1: "once", 3: "three times", -1: "for ever"}
 UNKNOWN = {"from": ["the future"]}
 _SHAPES: tuple[Any, ...] = ([7], "text", {"data": 7}, 7, {"id": None}, ["text"])
-# On hosts and in modules alike: short only where that is the point, lest others run into it.
+# On hosts and in modules alike: short only if the test needs it, so that no other test reaches it.
 SLOW_TIMEOUT = 0.15
 
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One task that meets one fault so many times. ``number`` makes neighbours meet other forms of the same fault."""
+    """One task with one fault, ``times`` times. ``number`` varies the form of the fault between neighbours."""
 
     operation: str
     case: Case
@@ -175,7 +175,7 @@ def scheduled(operation: str, fault: str, number: int) -> dict[str, Any]:
     """A fault for an operation, without how often it comes."""
     given = {**PASSING, **LASTING}.get(fault, {"kind": "edit"})
     if fault.startswith("wrong shape"):
-        # Of a delete, any object is an answer: one that tells a lie is not seen through.
+        # Any object is a valid response to a delete: a false one can't be detected.
         shapes = [shape for shape in _SHAPES if operation != "delete_client" or not isinstance(shape, dict)]
         return {**given, "body": shapes[number % len(shapes)]}
     if "date" in fault:
@@ -190,7 +190,7 @@ def scheduled(operation: str, fault: str, number: int) -> dict[str, Any]:
 
 
 def required_fields(operation: str) -> list[str]:
-    """The ways to all fields that the contract promises in the answer to an operation."""
+    """The paths of all fields that the contract promises in the response to an operation."""
     contract = document(variant_of(Settings()))
     for item in contract["paths"].values():
         for written in item.values():
@@ -212,7 +212,7 @@ def _required(contract: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterato
 
 def cells() -> list[Cell]:
     """In the long form every task with every fault and every form of it; in the short one, another of the tasks each
-    time, all three times where something is written and one of them elsewhere, and each field that is missing once."""
+    time, all three times if it is a write and one of them if not, and each field that is missing once."""
     found = []
     for first, operation in enumerate(operation_ids()):
         cases = CASES[operation]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Rollouts, retirements and prunes by ansible-playbook, with faults and deeds of others, in any order."""
+"""Rollouts, retirements and prunes by ansible-playbook, with faults and concurrent writers, in any sequence."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from ansible_collections.monitor.cloud.tests.contract.calls import call
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
-from ansible_collections.monitor.cloud.tests.faults.directories import ROLLOUT, Directories
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally
-from ansible_collections.monitor.cloud.tests.faults.test_operations_and_faults import Account
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Run
+from ansible_collections.monitor.cloud.tests.faults.attempts import Account
+from ansible_collections.monitor.cloud.tests.support.calls import call
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Local, Run
+from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 HOSTS = ("web-1", "web-2", "web-3")
 TIERS = {None: None, "monitor-3": 3, "monitor-10": 10}
@@ -54,9 +53,11 @@ _ROLL_OUT = _step(
 )
 # One strategy for all: of several rules, hypothesis leaves out some for whole sequences, of which there are few here.
 _STEPS = st.one_of(
-    _step("somebody_changes_a_file", host=_hosts, other=st.none() | _hosts, garbage=st.booleans()),
-    _step("somebody_changes_a_client", host=_hosts, deed=st.sampled_from(["delete", *_OTHERS])),
-    _step("somebody_changes_the_account", tier=st.sampled_from(list(TIERS)), masked=st.lists(_hosts, max_size=1)),
+    _step("other_controller_changes_a_file", host=_hosts, other=st.none() | _hosts, garbage=st.booleans()),
+    _step("other_controller_changes_a_client", host=_hosts, change=st.sampled_from(["delete", *_OTHERS])),
+    _step(
+        "other_controller_changes_the_account", tier=st.sampled_from(list(TIERS)), masked=st.lists(_hosts, max_size=1)
+    ),
     _ROLL_OUT,
     _ROLL_OUT,
     _step(
@@ -91,7 +92,7 @@ _RENAME = """
 
 
 @dataclasses.dataclass(frozen=True)
-class Wish:
+class RunSpec:
     """A run: its command line, the hosts that it means, and what it may do to clients."""
 
     arguments: tuple[str, ...]
@@ -114,7 +115,7 @@ def first_statuses(run: Run) -> dict[str, str]:
 
 
 def listed(run: Run) -> dict[str, list[str]]:
-    """What the tasks say that they did to clients."""
+    """What the tasks report that they did to clients."""
     results = [event.result for event in run.events if event.status == "changed"]
     return {name: sorted(label for result in results for label in result.get(name, [])) for name in _LISTS}
 
@@ -127,7 +128,7 @@ class Rollouts(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._place = Path(tempfile.mkdtemp(prefix="rollouts-"))
+        self._directory = Path(tempfile.mkdtemp(prefix="rollouts-"))
         self._sound = False
 
     @initialize(tier=st.sampled_from([None, "monitor-10", "monitor-3"]), configured=st.booleans())
@@ -135,10 +136,10 @@ class Rollouts(RuleBasedStateMachine):
         self.emulator.reset()
         self.emulator.seed(labels=["web-1", "keep-web-1"])
         self.emulator.set_plan(tier)
-        self.hosts = Directories(self._place, self.emulator, HOSTS)
+        self.hosts = Local(self._directory, self.emulator, *HOSTS)
         self.tier, self.masked = tier, set[str]()
         if configured:
-            self.hosts.write("web-1", self.hosts.right("web-1"))
+            self.hosts.write("web-1", self.hosts.expected("web-1"))
         self._sound = True
 
     @rule(step=_STEPS)
@@ -146,22 +147,22 @@ class Rollouts(RuleBasedStateMachine):
         name, options = step
         getattr(self, name)(**options)
 
-    def somebody_changes_a_file(self, host: str, other: str | None, garbage: bool) -> None:
+    def other_controller_changes_a_file(self, host: str, other: str | None, garbage: bool) -> None:
         """Removes it, writes what is none, or copies that of another host."""
         text = self.hosts.read(other) if other else "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
         self.hosts.write(host, text if other or garbage else None)
 
-    def somebody_changes_a_client(self, host: str, deed: str) -> None:
+    def other_controller_changes_a_client(self, host: str, change: str) -> None:
         ids = {client["label"]: client["id"] for client in self.emulator.clients()}
         mine = ids.get(self.hosts.label(host))
         if mine is None:
-            self.emulator.seed(labels={deed, self.hosts.label(host)} - ids.keys() - {"delete"})
-        elif deed == "delete":
+            self.emulator.seed(labels={change, self.hosts.label(host)} - ids.keys() - {"delete"})
+        elif change == "delete":
             call(self.emulator, "DELETE", f"/monitor/clients/{mine}")
         else:
-            call(self.emulator, "POST", f"/monitor/clients/{mine}", {"label": deed})
+            call(self.emulator, "POST", f"/monitor/clients/{mine}", {"label": change})
 
-    def somebody_changes_the_account(self, tier: str | None, masked: list[str]) -> None:
+    def other_controller_changes_the_account(self, tier: str | None, masked: list[str]) -> None:
         self.tier, self.masked = tier, {self.hosts.label(host) for host in masked}
         self.emulator.set_plan(tier)
         self.emulator.configure(mask_labels=sorted(self.masked))
@@ -169,129 +170,129 @@ class Rollouts(RuleBasedStateMachine):
     def roll_out(self, limit: list[str] | None, serial: int, fault: Any) -> None:
         playbook = self._playbook(_ROLE.format(serial=serial)) if serial else ROLLOUT
         hosts = tuple(limit or HOSTS)
-        self._do(Wish((playbook, *self._limited(limit)), hosts, serial=bool(serial)), fault)
+        self._do(RunSpec((playbook, *self._limited(limit)), hosts, serial=bool(serial)), fault)
 
     def rename(self, host: str, new: str, carry: bool, fault: Any) -> None:
         """The inventory gives a host another label; its client goes with it, or is left behind."""
         old = self.hosts.label(host)
         if new in {self.hosts.label(name) for name in HOSTS}:
             return
-        self.hosts.labels[host] = new
+        self.hosts.host_vars[host]["monitor_agent_label"] = new
         if carry:
             text = _RENAME.format(old=old, new=new)
-            self._do(Wish((self._playbook(text),), (), renames={old: new}, configures=False), fault)
+            self._do(RunSpec((self._playbook(text),), (), renames={old: new}, configures=False), fault)
 
     def retire(self, host: str, fault: Any) -> None:
         arguments = ("monitor.cloud.retire", "-e", f"target={host}")
         gone = frozenset({self.hosts.label(host)})
-        self._do(Wish(arguments, (host,), retires=True, deletable=gone), fault)
+        self._do(RunSpec(arguments, (host,), retires=True, deletable=gone), fault)
 
     def prune(self, fault: Any) -> None:
         mine = {self.hosts.label(host) for host in HOSTS}
         surplus = {client["label"] for client in self.emulator.clients()} - mine
         gone = frozenset(label for label in surplus if re.fullmatch(_SURPLUS, label))
         arguments = ("monitor.cloud.prune", "-e", f"prune_pattern={_SURPLUS}")
-        self._do(Wish(arguments, (), deletable=gone, configures=False), fault)
+        self._do(RunSpec(arguments, (), deletable=gone, configures=False), fault)
 
     def teardown(self) -> None:
         if self._sound:
             self._heal()
-        shutil.rmtree(self._place)
+        shutil.rmtree(self._directory)
 
     def _heal(self) -> None:
-        """Once nothing is in the way any more, one run makes all right, and the next changes nothing."""
-        self.somebody_changes_the_account(None, [])
+        """Without faults, one run converges, and the next changes nothing."""
+        self.other_controller_changes_the_account(None, [])
         run = self.hosts.run(ROLLOUT, ROLLOUT)
-        self.counts.look(self.emulator, run.output)
+        self.counts.check(self.emulator, run.output)
         assert run.code == 0, run.output
-        assert {host: self.hosts.right(host) for host in HOSTS} == self.hosts.files()
+        assert {host: self.hosts.expected(host) for host in HOSTS} == self.hosts.files()
         assert None not in self.hosts.files().values()
         self._assert_nothing_twice(run)
         self.counts.converged += 1
 
     def _playbook(self, text: str) -> str:
-        path = self._place / "play.yml"
+        path = self._directory / "play.yml"
         path.write_text(text, encoding="utf-8")
         return str(path)
 
     def _limited(self, limit: list[str] | None) -> tuple[str, ...]:
         return ("--limit", ",".join(limit)) if limit else ()
 
-    def _do(self, wish: Wish, fault: tuple[str, str, int, int] | None) -> None:
-        """The run with the fault; or check mode and the run, twice where it can succeed: the second does nothing."""
+    def _do(self, spec: RunSpec, fault: tuple[str, str, int, int] | None) -> None:
+        """The run with the fault; or check mode and the run, twice if it can succeed: the second does nothing."""
         self._sound = False
         before, files = Account.of(self.emulator), self.hosts.files()
         if fault is not None:
-            run = self._faulty(wish, fault)
-            self._assert_true(wish, run, before, files)
+            run = self._faulty(spec, fault)
+            self._assert_true(spec, run, before, files)
         else:
-            check = self._run(wish, "--check")
+            check = self._run(spec, "--check")
             assert check.writes() == []
             assert (Account.of(self.emulator), self.hosts.files()) == (before, files), "check mode changed something"
-            fine = check.code == 0 and not self._unreadable(wish) and not (wish.serial and self.tier)
-            run = self._run(wish, times=2 if fine else 1)
-            self._assert_true(wish, run, before, files)
-            self._assert_predicted(wish, check, run)
+            fine = check.code == 0 and not self._unreadable(spec) and not (spec.serial and self.tier)
+            run = self._run(spec, times=2 if fine else 1)
+            self._assert_true(spec, run, before, files)
+            self._assert_predicted(spec, check, run)
             if fine:
                 assert run.code == 0, run.output
-                assert set(wish.hosts) == set(first_statuses(run))
+                assert set(spec.hosts) == set(first_statuses(run))
                 self._assert_nothing_twice(run)
                 self.counts.converged += 1
             else:
-                self._assert_refused_for_a_reason(wish, run, before)
+                self._assert_refused_for_a_reason(spec, run, before)
         self._sound = True
 
-    def _run(self, wish: Wish, *more: str, times: int = 1, **environment: str) -> Run:
-        playbook, *options = wish.arguments
+    def _run(self, spec: RunSpec, *more: str, times: int = 1, **environment: str) -> Run:
+        playbook, *options = spec.arguments
         run = self.hosts.run(*[playbook] * times, *options, *more, **environment)
-        self.counts.look(self.emulator, run.output)
+        self.counts.check(self.emulator, run.output)
         return run
 
-    def _faulty(self, wish: Wish, fault: tuple[str, str, int, int]) -> Run:
+    def _faulty(self, spec: RunSpec, fault: tuple[str, str, int, int]) -> Run:
         operation, name, times, number = fault
         self.emulator.fault(**matrix.scheduled(operation, name, number), operation=operation, times=times)
-        run = self._run(wish, MONITOR_RETRY_TIMEOUT="60" if times == 1 else "0.6")
+        run = self._run(spec, MONITOR_RETRY_TIMEOUT="60" if times == 1 else "0.6")
         self.counts.faults += sum(entry["fault"] is not None for entry in self.emulator.settle())
         self.emulator.clear_faults()
         return run
 
-    def _unreadable(self, wish: Wish) -> set[str]:
-        """The hosts whose keys are masked: check mode says what it can't tell, the run fails there."""
-        return {host for host in wish.hosts if self.hosts.label(host) in self.masked and not wish.retires}
+    def _unreadable(self, spec: RunSpec) -> set[str]:
+        """The hosts whose keys are masked: check mode reports them as unverifiable, the run fails there."""
+        return {host for host in spec.hosts if self.hosts.label(host) in self.masked and not spec.retires}
 
-    def _assert_true(self, wish: Wish, run: Run, before: Account, files: dict[str, str | None]) -> None:
-        """Each host carries what was said of it; no client is gone or has another label that nobody asked for."""
-        said, after, account = first_statuses(run), self.hosts.files(), Account.of(self.emulator)
-        assert set(said) <= set(wish.hosts)
+    def _assert_true(self, spec: RunSpec, run: Run, before: Account, files: dict[str, str | None]) -> None:
+        """Each host carries what was reported; no client is gone or has another label unless the run was to do so."""
+        reported, after, account = first_statuses(run), self.hosts.files(), Account.of(self.emulator)
+        assert set(reported) <= set(spec.hosts)
         for host in HOSTS:
-            if said.get(host) not in ("ok", "changed"):
+            if reported.get(host) not in ("ok", "changed"):
                 assert after[host] == files[host], (host, run.output)
                 continue
-            assert after[host] == (None if wish.retires else self.hosts.right(host)), (host, run.output)
-            assert wish.retires or after[host] is not None
-            assert self.hosts.label(host) not in self.masked or wish.retires
-            assert (after[host] != files[host]) is (said[host] == "changed"), (host, run.output)
+            assert after[host] == (None if spec.retires else self.hosts.expected(host)), (host, run.output)
+            assert spec.retires or after[host] is not None
+            assert self.hosts.label(host) not in self.masked or spec.retires
+            assert (after[host] != files[host]) is (reported[host] == "changed"), (host, run.output)
         gone = {label for client, label in before.clients.items() if client not in account.clients}
-        assert gone <= wish.deletable, run.output
+        assert gone <= spec.deletable, run.output
         for client in before.clients.keys() & account.clients.keys():
             old, new = before.clients[client], account.clients[client]
-            assert old == new or wish.renames.get(old) == new
+            assert old == new or spec.renames.get(old) == new
         made = {account.clients[client] for client in account.clients.keys() - before.clients.keys()}
-        wanted = {self.hosts.label(host) for host in wish.hosts} | set(wish.renames.values())
-        assert made <= (set() if wish.retires else wanted)
+        desired = {self.hosts.label(host) for host in spec.hosts} | set(spec.renames.values())
+        assert made <= (set() if spec.retires else desired)
 
-    def _assert_predicted(self, wish: Wish, check: Run, run: Run) -> None:
-        """Check mode said which hosts change, what becomes of clients, and who fails."""
-        if wish.serial and self.tier:
+    def _assert_predicted(self, spec: RunSpec, check: Run, run: Run) -> None:
+        """Check mode predicted which hosts change, which clients change, and which hosts fail."""
+        if spec.serial and self.tier:
             return
-        unreadable = self._unreadable(wish)
-        said, done = first_statuses(check), first_statuses(run)
-        for host in wish.hosts:
+        unreadable = self._unreadable(spec)
+        reported, done = first_statuses(check), first_statuses(run)
+        for host in spec.hosts:
             if host not in unreadable:
-                assert said.get(host) == done.get(host), (host, check.output + run.output)
+                assert reported.get(host) == done.get(host), (host, check.output + run.output)
         assert listed(check) == listed(run)
-        foreseen, failed = ({h: m for h, m in each.failures().items() if h not in unreadable} for each in (check, run))
-        assert foreseen == failed
+        predicted, failed = ({h: m for h, m in each.failures().items() if h not in unreadable} for each in (check, run))
+        assert predicted == failed
 
     def _assert_nothing_twice(self, run: Run) -> None:
         """The second of two playbooks in one run changed nothing, and asked for no change."""
@@ -304,14 +305,14 @@ class Rollouts(RuleBasedStateMachine):
         writes = run.writes()
         assert len(writes) == len(set(writes)), writes
 
-    def _assert_refused_for_a_reason(self, wish: Wish, run: Run, before: Account) -> None:
-        """A run without a fault fails only where keys are masked, the plan is full, or two clients have the labels."""
+    def _assert_refused_for_a_reason(self, spec: RunSpec, run: Run, before: Account) -> None:
+        """A run without a fault fails only if keys are masked, the plan is full, or two clients have the labels."""
         included = TIERS[self.tier]
-        missing = {self.hosts.label(host) for host in wish.hosts} | set(wish.renames.values())
+        missing = {self.hosts.label(host) for host in spec.hosts} | set(spec.renames.values())
         missing -= {*before.clients.values()}
         full = included is not None and len(before.clients) + len(missing) > included
-        both = any({old, new} <= set(before.clients.values()) for old, new in wish.renames.items())
+        both = any({old, new} <= set(before.clients.values()) for old, new in spec.renames.items())
         if run.code:
-            assert self._unreadable(wish) or full or both, run.output
+            assert self._unreadable(spec) or full or both, run.output
         failed = {host for host, status in first_statuses(run).items() if status == "failed"}
-        assert failed <= self._unreadable(wish) or full, run.output
+        assert failed <= self._unreadable(spec) or full, run.output

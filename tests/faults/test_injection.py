@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 
-"""Answers of the service that are written as commands, templates, markup or documents stay what they are: text."""
+"""Responses of the service that are written as commands, templates, markup or documents stay text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._labels import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults.hostile import TEXTS, assert_quiet, local
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.hostile import TEXTS, assert_quiet
+from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
 
 @pytest.fixture
@@ -31,12 +32,12 @@ def hostile(emulator: Emulator) -> Emulator:
         {**client, "apps": {text: text, "mysql": True}, "created": text, "more": {text: [text]}}
         for client, text in zip(emulator.clients(), TEXTS, strict=True)
     ]
-    answer = {"data": clients, "page": 1, "pages": 1, "results": len(clients)}
-    emulator.fault(kind="status", status=200, body=answer, operation="list_clients", times=-1)
+    response = {"data": clients, "page": 1, "pages": 1, "results": len(clients)}
+    emulator.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
     return emulator
 
 
-# What the service answers, in variables
+# Responses of the service, in variables
 
 _INVENTORY = """
 plugin: monitor.cloud.clients
@@ -44,7 +45,7 @@ strict: false
 compose:
   again: monitor_label ~ '!'
 groups:
-  odd: "'(' in monitor_label"
+  special: "'(' in monitor_label"
 keyed_groups:
   - {key: monitor_label, prefix: label}
   - {key: monitor_apps.keys() | list, prefix: app}
@@ -79,15 +80,15 @@ _USES = """
       register: asked
       run_once: true
       delegate_to: localhost
-    - name: Show the answer
+    - name: Show the response
       debug: {var: asked}
       run_once: true
 """
 
 
 def test_the_inventory_and_registered_variables(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
-    controller = local(tmp_path, hostile, "unused")
-    source = controller.place / "account.monitor_clients.yml"
+    controller = Local(tmp_path, hostile, "unused")
+    source = controller.directory / "account.monitor_clients.yml"
     source.write_text(_INVENTORY, encoding="utf-8")
     run = controller.run(controller.play(_USES), "-i", str(source), "--limit", "all:!unused")
     assert_quiet(counts, hostile, run)
@@ -98,9 +99,9 @@ def test_the_inventory_and_registered_variables(hostile: Emulator, counts: Tally
     assert kept == {name: f"{text}|{text}|{text}" for name, text in names.items()}
     [looped] = [event for event in run.events if event.task == "Loop"]
     assert [entry["msg"] for entry in looped.result["results"]] == [f"{text}|{text}" for text in TEXTS]
-    [answer] = [event for event in run.events if event.task == "Show the answer"]
+    [response] = [event for event in run.events if event.task == "Show the response"]
     fitting = [text for text in TEXTS if re.search("^.{3,32}$", text)]
-    assert set(answer.result["asked"]["clients"]) == set(fitting)
+    assert set(response.result["asked"]["clients"]) == set(fitting)
 
 
 # The audit
@@ -122,8 +123,8 @@ class _Page(html.parser.HTMLParser):
 
 
 def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
-    controller = local(tmp_path, hostile, "web-1", "web{{ 7*7 }}", "$(id)")
-    files = {kind: controller.place / f"audit.{kind}" for kind in ("json", "junit", "html")}
+    controller = Local(tmp_path, hostile, "web-1", "web{{ 7*7 }}", "$(id)")
+    files = {kind: controller.directory / f"audit.{kind}" for kind in ("json", "junit", "html")}
     options = {f"monitor_agent_audit_{kind}": str(path) for kind, path in files.items()}
     run = controller.run("monitor.cloud.audit", "-e", json.dumps(options))
     assert_quiet(counts, hostile, run)
@@ -148,14 +149,16 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: 
     # Names that mean something to a shell, to a template or in a pattern are in no command that is to be pasted.
     assert "monitor.cloud.rollout" in page.text
     assert "target=" not in page.text
-    # The report as a variable of the play is text too, and so is what the table says.
+    # The report as a variable of the play is text too, and so is the table.
     assert "49" not in re.sub(r"mc[0-9a-f]{6}|[0-9a-f]{12}", "", run.output.split("HOST", 1)[1].split("PLAY RECAP")[0])
 
 
-def test_commands_that_the_audit_proposes_do_what_they_say(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
-    """To be pasted into a shell, where Ansible reads what -e is given as a template of the user's own."""
-    controller = local(tmp_path, hostile, "web-1")
-    file = controller.place / "audit.html"
+def test_commands_that_the_audit_proposes_have_the_described_effect(
+    hostile: Emulator, counts: Tally, tmp_path: Path
+) -> None:
+    """To be pasted into a shell; Ansible then reads the value of -e as a template of the user."""
+    controller = Local(tmp_path, hostile, "web-1")
+    file = controller.directory / "audit.html"
     for chosen in ("{{7}}{%x%}{#';$(touch x)`x`\\{", "{%if lookup('x')%}x{%endif%}")[: short_or_long(1, 2)]:
         hostile.reset()
         hostile.configure(validate_responses=False)
@@ -165,32 +168,34 @@ def test_commands_that_the_audit_proposes_do_what_they_say(hostile: Emulator, co
         page = _Page()
         page.feed(file.read_text(encoding="utf-8"))
         [command] = [line for line in page.text.splitlines() if "monitor.cloud.prune" in line]
-        words = shlex.split("ansible-playbook " + command.rpartition("ansible-playbook ")[2])
-        given = words[words.index("-e") + 1]
+        arguments = shlex.split("ansible-playbook " + command.rpartition("ansible-playbook ")[2])
+        given = arguments[arguments.index("-e") + 1]
         assert not re.search(r"\{\{|\{%|\{#", given), given
         assert re.fullmatch(json.loads(given)["prune_pattern"], chosen)
-        pruned = controller.run("monitor.cloud.prune", *words[words.index("-e") :])
+        pruned = controller.run("monitor.cloud.prune", *arguments[arguments.index("-e") :])
         assert_quiet(counts, hostile, pruned, faults=1)
         assert pruned.code == 0, pruned.output[-2000:]
         assert hostile.clients() == []
 
 
-# What the service says when it refuses
+# The reason that the service gives for a refusal
 
 
 @pytest.mark.parametrize(
     "text",
     ["x\r\nok: [web-1] => changed\n", TEXTS[0], "\x1b[2J\x1b]0;title\x07", TEXTS[3], TEXTS[7]][: short_or_long(2, 5)],
+    # The canary in the texts differs from process to process.
+    ids=["line", "template", "escape sequence", "statement", "shell"][: short_or_long(2, 5)],
 )
 def test_reasons_are_text(emulator: Emulator, counts: Tally, tmp_path: Path, text: str) -> None:
-    controller = local(tmp_path, emulator, "web-1", "web-2")
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
     body = {"errors": [{"field": text, "reason": text}]}
     emulator.fault(kind="status", status=400, body=body, operation="create_client", match={"label": "web-1"}, times=-1)
     run = controller.run("monitor.cloud.rollout", "-v")
     assert_quiet(counts, emulator, run, faults=1)
     assert run.statuses() == {"web-1": "failed", "web-2": "changed"}
     shown = "".join(character if character.isprintable() else " " for character in text).strip()
-    assert f"the service answered 400: {shown}: {shown}" in run.failures()["web-1"]
+    assert f"the service returned 400: {shown}: {shown}" in run.failures()["web-1"]
     emulator.clear_faults()
     emulator.fault(kind="text", status=502, body=text, operation="list_clients", times=-1)
     run = controller.run("monitor.cloud.rollout", "-v", MONITOR_RETRY_TIMEOUT="0")

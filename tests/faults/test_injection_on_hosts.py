@@ -8,38 +8,21 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults.hostile import CANARY, TEXTS, assert_quiet, local
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
-from ansible_collections.monitor.cloud.tests.fleet import hosts as fleet
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.hostile import CANARY, TEXTS, assert_quiet
+from ansible_collections.monitor.cloud.tests.support.hosts import Host
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
-# Without what marks a mask, so that they are taken for keys.
+# Without the characters of a mask, so that they are taken for keys.
 KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
 CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
-
-
-@pytest.fixture(scope="module")
-def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
-    """Two hosts with file systems of their own."""
-    if reason := fleet.missing():
-        pytest.skip(reason)
-    with fleet.workshop() as room, fleet.running(["web-1", "db-1"], *room, first_address=210) as running:
-        yield *room, running
-
-
-def _over_ssh(machines: tuple[Path, Path, list[fleet.Host]], service: Emulator) -> Controller:
-    place, keys, running = machines
-    for host in running:
-        host.reset()
-    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=place)), keys, service, running)
 
 
 def _assert_nothing_on(controller: Controller) -> None:
@@ -52,7 +35,7 @@ install_code={{ client.install_code }}
 api_key={{ client.api_key }}
 label={{ label }}
 """
-_INSTALL = 'printf %s "$MONITOR_INSTALL_CODE" > {place}'
+_INSTALL = 'printf %s "$MONITOR_INSTALL_CODE" > {path}'
 
 
 def _keyed_account(service: Emulator, *labels: str) -> list[dict[str, Any]]:
@@ -63,8 +46,8 @@ def _keyed_account(service: Emulator, *labels: str) -> list[dict[str, Any]]:
         {**client, "api_key": f"{KEY}{client['id']}", "install_code": f"{CODE}{client['id']}"}
         for client in service.clients()
     ]
-    answer = {"data": keyed, "page": 1, "pages": 1, "results": len(keyed)}
-    service.fault(kind="status", status=200, body=answer, operation="list_clients", times=-1)
+    response = {"data": keyed, "page": 1, "pages": 1, "results": len(keyed)}
+    service.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
     return keyed
 
 
@@ -78,15 +61,16 @@ def _assert_no_key(keyed: list[dict[str, Any]], *runs: Run) -> None:
 
 def test_keys_are_text_over_local_connections(emulator: Emulator, counts: Tally, tmp_path: Path) -> None:
     keyed = _keyed_account(emulator, "web-1")
-    controller = local(tmp_path, emulator, "web-1")
-    installed = controller.place / "installed"
-    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(place=installed)
+    controller = Local(tmp_path, emulator, "web-1")
+    installed = controller.directory / "installed"
+    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(path=installed)
+    controller.group_vars["monitor_agent_install_creates"] = str(installed)
     runs = [controller.run("monitor.cloud.rollout", "-vvv", "--diff") for dummy in range(2)]
     runs.append(controller.run("monitor.cloud.audit", "-vvv"))
     assert_quiet(counts, emulator, *runs, faults=2)
     _assert_no_key(keyed, *runs)
     assert [run.code for run in runs] == [0, 0, 0], runs[0].output[-3000:]
-    written = (controller.place / "host-0" / "agent.conf").read_text(encoding="utf-8")
+    written = (controller.directory / "host-0" / "agent.conf").read_text(encoding="utf-8")
     assert written == f"install_code={keyed[0]['install_code']}\napi_key={keyed[0]['api_key']}\n"
     assert installed.read_text(encoding="utf-8") == keyed[0]["install_code"]
     assert runs[1].changed_hosts() == set()
@@ -95,11 +79,16 @@ def test_keys_are_text_over_local_connections(emulator: Emulator, counts: Tally,
 
 @pytest.mark.parametrize("pipelining", ["True", "False"][: short_or_long(1, 2)])
 def test_keys_are_text_over_ssh(
-    machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator, counts: Tally, pipelining: str
+    machines: Callable[..., list[Host]],
+    controllers: Callable[..., Controller],
+    emulator: Emulator,
+    counts: Tally,
+    pipelining: str,
 ) -> None:
     keyed = _keyed_account(emulator, "web-1", "db-1")
-    controller = _over_ssh(machines, emulator)
-    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(place="/tmp/installed")
+    controller = controllers(*machines("web-1", "db-1"))
+    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(path="/tmp/installed")
+    controller.group_vars["monitor_agent_install_creates"] = "/tmp/installed"
     controller.host_vars = {
         "web-1": {
             "monitor_agent_config_path": "/opt/agent x/$(touch C)/'`touch C`\"\nagent.conf".replace("C", CANARY[5:])
@@ -136,10 +125,10 @@ _LABELS = tuple(text for text in TEXTS if 3 <= len(text) <= 32 and "{" not in te
 def test_paths_names_and_labels_over_local_connections(emulator: Emulator, counts: Tally, tmp_path: Path) -> None:
     emulator.configure(validate_responses=False)
     names = [name.replace("C", CANARY) for name in _NAMES]
-    controller = local(tmp_path, emulator, *names)
+    controller = Local(tmp_path, emulator, *names)
     for name, path in zip(names, _PATHS, strict=True):
         controller.host_vars[name]["monitor_agent_config_path"] = (
-            f"{controller.place}/h/{path.replace('C', CANARY[5:])}"
+            f"{controller.directory}/h/{path.replace('C', CANARY[5:])}"
         )
     for name, label in zip(names[:-2], _LABELS, strict=False):
         controller.host_vars[name]["monitor_agent_label"] = label
@@ -155,5 +144,5 @@ def test_paths_names_and_labels_over_local_connections(emulator: Emulator, count
     assert f"{len(names)} ok" in audit.output
     assert set(retired.statuses(CONFIGURE).values()) == {"changed"}
     assert emulator.clients() == []
-    assert [path for path in (controller.place / "h").rglob("*") if not path.is_dir()] == []
+    assert [path for path in (controller.directory / "h").rglob("*") if not path.is_dir()] == []
     assert not list(Path(".").glob(f"{CANARY[5:]}*"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options, addresses, names, paths and contents that nobody expects: the right result, or a clear error."""
+"""Unexpected options, addresses, names, paths and contents: the right result, or a clear error."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._access import check_base_url
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError, MonitorError
-from ansible_collections.monitor.cloud.plugins.module_utils._labels import check_label, client_label, labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+    check_label,
+    client_label,
+    labels_of_hosts,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.options import check_base_url
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -34,13 +38,13 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _host_file as host_file
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file as host_file
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults.inputs import ODD_VALUES, as_module, examples, texts
-from ansible_collections.monitor.cloud.tests.faults.listeners import Account, Listener
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
-from ansible_collections.monitor.cloud.tests.fleet.runs import Controller
+from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, as_module, examples, texts
+from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.tasks import go
 
 _NEEDED: dict[Any, dict[str, Any]] = {
     monitor_client: {"label": "web1"},
@@ -68,7 +72,7 @@ _NUMBERS = (
 )
 # Without infinity, which core's own check of whole numbers does not survive, and half characters, which JSON has not.
 _VALUES: tuple[Any, ...] = tuple(
-    value for value in ODD_VALUES if not isinstance(value, (float, str)) or value in ("", 1.5)
+    value for value in INVALID_VALUES if not isinstance(value, (float, str)) or value in ("", 1.5)
 )
 _VALUES = (*_VALUES, *_NUMBERS, "a\nb", "\x1b[31m", "{{ 7 * 7 }}", "é" * 40, "x" * 5000, [["web1"]], [{"a": 1}], [None])
 
@@ -77,7 +81,7 @@ _VALUES = (*_VALUES, *_NUMBERS, "a\nb", "\x1b[31m", "{{ 7 * 7 }}", "é" * 40, "x
 def account() -> Iterator[Any]:
     """A service that is all right."""
     found = Account()
-    listener = Listener(found.answer)
+    listener = Listener(found.respond)
     found.base_url = f"http://127.0.0.1:{listener.port}/v4"
     yield found
     listener.stop()
@@ -97,26 +101,26 @@ def test_each_option_with_each_value(account: Any, counts: Tally, module: Any) -
                 arguments.pop("min_clients", None)
             if option == "min_clients":
                 arguments.pop("subscription", None)
-            result, said = as_module(module, arguments)
-            # Keys that were asked for are no leak, and a failure has none to show.
-            shown = "" if option == "include_keys" and not result.get("failed") else said
-            counts.look(account, shown, faults=1)
+            result, message = as_module(module, arguments)
+            # Requested keys are not a leak, and a failure has none to show.
+            shown = "" if option == "include_keys" and not result.get("failed") else message
+            counts.check(account, shown, faults=1)
             assert isinstance(result.get("failed", False), bool)
             assert "msg" in result or not result.get("failed"), (option, value)
-            assert "Traceback" not in said, (option, value)
+            assert "Traceback" not in message, (option, value)
             assert len(str(result.get("msg", ""))) < 12000
 
 
 @pytest.mark.parametrize("option", ["timeout", "retry_timeout"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e308, 86401.0])
-def test_times_that_are_none(account: Any, counts: Tally, option: str, value: float) -> None:
-    """With NaN, repeating would never have come to an end; with more than timers take, there was a traceback."""
+def test_invalid_times_are_refused(account: Any, counts: Tally, option: str, value: float) -> None:
+    """With NaN, retries would never end; with more than timers accept, there was a traceback."""
     options: dict[str, Any] = {"retry_timeout": 0.0, option: value}
     account.overrides = {("GET", "clients"): (503, {}, b"")} if option == "retry_timeout" else {}
     with pytest.raises(MonitorError) as refused:
         go(account, monitor_client_info, **options)
     account.overrides = {}
-    counts.look(account, str(refused.value), faults=1)
+    counts.check(account, str(refused.value), faults=1)
     assert "timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than 86400" in str(
         refused.value
     )
@@ -126,7 +130,7 @@ def test_times_that_are_none(account: Any, counts: Tally, option: str, value: fl
 def test_connections_by_the_million(account: Any, counts: Tally, value: int) -> None:
     with pytest.raises(InputError, match="concurrency must be at least 1, and not more than 1000"):
         go(account, monitor_clients, labels=["web1"], concurrency=value)
-    counts.look(account, faults=1)
+    counts.check(account, faults=1)
 
 
 # Addresses
@@ -168,15 +172,15 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_any_address(account: Any, counts: Tally, address: str) -> None:
     with pytest.raises(MonitorError) as refused:
         go(account, monitor_client_info, base_url=address, retry_timeout=0.0)
-    said = str(refused.value)
-    counts.look(account, said, faults=1)
-    assert "user:pw" not in said
-    assert said.isprintable(), said
+    message = str(refused.value)
+    counts.check(account, message, faults=1)
+    assert "user:pw" not in message
+    assert message.isprintable(), message
 
 
 @examples(400, 50000)
 @given(address=_ADDRESSES)
-def test_what_is_taken_is_secure(address: str) -> None:
+def test_accepted_addresses_are_secure(address: str) -> None:
     try:
         taken = check_base_url(address, allow_http=False)
     except InputError:
@@ -222,10 +226,10 @@ def test_any_label_is_made_found_and_removed_or_refused(emulator: Emulator, coun
     try:
         made = go(emulator, monitor_clients, labels=[label], retry_timeout=5.0)
     except MonitorError as error:
-        counts.look(emulator, str(error), faults=1)
+        counts.check(emulator, str(error), faults=1)
         assert emulator.clients() == []
         return
-    counts.look(emulator, json.dumps(made), faults=1)
+    counts.check(emulator, json.dumps(made), faults=1)
     assert [client["label"] for client in emulator.clients()] == made["created"] == [label]
     assert go(emulator, monitor_clients, labels=[label])["changed"] is False
     assert go(emulator, monitor_client, label=label, state="absent")["changed"] is True
@@ -253,19 +257,18 @@ def _sh(command: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
 def test_any_path_and_content(
     tmp_path_factory: pytest.TempPathFactory, directory: str, name: str, content: bytes
 ) -> None:
-    """Written, looked at, read and removed at that path, and nothing happens elsewhere."""
+    """Written, inspected, read and removed at that path, and at no other."""
     root = tmp_path_factory.mktemp("paths")
     path = f"{root}/{directory}/{name}"
     write = host_file.write_command(path, len(content), owner=None, group=None, mode=0o600, backup=False)
     done = _sh(write, content)
     assert host_file.was_written(done.returncode, done.stdout.decode()), done.stderr
-    assert [os.path.join(place, file) for place, _inner, files in os.walk(root) for file in files] == [path]
+    assert [os.path.join(parent, file) for parent, _inner, files in os.walk(root) for file in files] == [path]
     assert Path(path).read_bytes() == content
     found = host_file.parse_facts(_sh(host_file.facts_command(path)).stdout.decode(errors="replace"))
     assert found is not None
     assert (found.kind, found.mode, found.leftovers) == ("file", 0o600, False)
     assert _sh(host_file.read_command(path)).stdout == content
-    assert _sh(host_file.narrow_command(path)).returncode == 0
     removed = _sh(host_file.remove_command(path))
     assert host_file.was_written(removed.returncode, removed.stdout.decode())
     assert os.listdir(f"{root}/{directory}") == []
@@ -285,7 +288,7 @@ def test_any_text_as_a_path(path: str) -> None:
 
 # The same through Ansible: no traceback, and no module that failed without a word of ours
 
-_ODD_TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
+_INVALID_TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("monitor_clients", {"labels": [["a", {}], None, 7]}),
     ("monitor_clients", {"labels": {"a": 1}, "renames": ["x"]}),
     ("monitor_clients", {"labels": ["web1"], "prune": True, "prune_pattern": "(a+)+\\"}),
@@ -295,7 +298,7 @@ _ODD_TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("monitor_client_info", {"label_pattern": "(" * 2000}),
     ("monitor_client_info", {"base_url": "https://[::1/\x07", "include_keys": True}),
     ("monitor_plan", {"min_clients": 10**40}),
-    ("region_info", {"id": "../../\n?#", "capabilities": [{}]}),
+    ("region_info", {"id": "..", "capabilities": [{}]}),
     ("agent_config", {"path": "a\nb", "content": "x", "client": {}}),
     ("agent_config", {"path": "/tmp/\0", "content": "x", "client": {"label": "web1"}}),
     ("agent_config", {"path": ["/x"], "content": {"a": [1]}, "client": {"label": 7}, "mode": {"a": 1}}),
@@ -308,23 +311,21 @@ _ODD_TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("agent_install", {"command": ["x"], "client": {"label": None}}),
     ("agent_install", {"command": "", "registration": "groups"}),
     ("audit_report", {"account": "groups", "config": "inventory_hostname"}),
-    ("audit_report", {"account": "odd_account", "config": "odd_config", "json": "/proc/nothing/x"}),
+    ("audit_report", {"account": "invalid_account", "config": "invalid_config", "json": "/proc/nothing/x"}),
     ("adoptions", {"account": "nothing", "config": ["x"]}),
 )
-# What core says of what it did not expect.
+# Messages of core about unexpected errors.
 _OF_CORE = ("MODULE FAILURE", "Unexpected failure", "exception occurred", "unexpected exception", "Traceback")
 _FILTERS = ("[]", "7", "none", "{}", "'\\u0000'", "[[]]", "{'a': [1]}", "undefined_thing")
 
 
-def test_odd_tasks_through_ansible(emulator: Emulator, counts: Tally, tmp_path: Path) -> None:
-    place = tmp_path / "c"
-    place.mkdir()
-    controller = Controller(place, tmp_path / "keys", emulator, [])
-    odd = {"odd_account": {"account_labels": [], "clients": 7}, "ansible_connection": "local"}
-    controller.host_vars = {"here": odd}
+def test_invalid_tasks_through_ansible(emulator: Emulator, counts: Tally, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator)
+    invalid = {"invalid_account": {"account_labels": [], "clients": 7}, "ansible_connection": "local"}
+    controller.host_vars = {"here": invalid}
     tasks: list[dict[str, Any]] = [
-        {"name": f"odd {number}", f"monitor.cloud.{module}": arguments, "ignore_errors": True}
-        for number, (module, arguments) in enumerate(_ODD_TASKS)
+        {"name": f"invalid {number}", f"monitor.cloud.{module}": arguments, "ignore_errors": True}
+        for number, (module, arguments) in enumerate(_INVALID_TASKS)
     ]
     for value in _FILTERS:
         for name in ("client_label", f"client_labels({value})"):
@@ -332,12 +333,12 @@ def test_odd_tasks_through_ansible(emulator: Emulator, counts: Tally, tmp_path: 
             tasks.append({"name": "filter", "ansible.builtin.debug": {"msg": text}, "ignore_errors": True})
     play = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
     run = controller.run(controller.play(yaml.safe_dump(play)), "-v")
-    counts.look(emulator, run.output, faults=len(tasks))
+    counts.check(emulator, run.output, faults=len(tasks))
     assert run.code == 0, run.output[-3000:]
-    ended = [event for event in run.events if event.task.startswith("odd")]
-    assert len(ended) == len(_ODD_TASKS)
+    ended = [event for event in run.events if event.task.startswith("invalid")]
+    assert len(ended) == len(_INVALID_TASKS)
     for event in ended:
         message = str(event.result.get("msg"))
         assert event.status == "ignored", (event.task, event.result)
-        assert not any(words in message for words in _OF_CORE), (event.task, message)
-    assert not any(words in run.output for words in _OF_CORE)
+        assert not any(phrase in message for phrase in _OF_CORE), (event.task, message)
+    assert not any(phrase in run.output for phrase in _OF_CORE)

@@ -4,8 +4,8 @@
 
 """A run, or the host under it, is killed: at each create, at each step of writing a file, at any time.
 
-Then no file is half-written, nobody can read a key whom it does not belong to, and no client is there twice. One more
-run mends all, and leaves nothing behind.
+Then no file is half-written, only its owner can read a key, and no client is there twice. One more
+run converges, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.interruption import (
-    ROLLOUT,
-    TOOLS,
     Stop,
     arm,
-    assert_mended,
+    assert_converged,
     assert_nothing_readable,
     assert_whole,
+    converge,
     each_side,
     kill_host,
     kill_run,
     kill_shell,
     leftovers,
-    mend,
     release,
     settle,
     started,
@@ -40,10 +38,10 @@ from ansible_collections.monitor.cloud.tests.faults.interruption import (
     text,
     wait_until,
 )
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
-from ansible_collections.monitor.cloud.tests.fleet import hosts as fleet
-from ansible_collections.monitor.cloud.tests.fleet.runs import CONFIGURE, Controller
-from ansible_collections.monitor.cloud.tests.fleet.steps import labels
+from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.support.steps import labels
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
 NAMES = [f"web-{number:02}" for number in range(1, 15)]
 OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
@@ -71,8 +69,9 @@ PLAY = f"""
         owner: root
         backup: true
 """
-WRITING = each_side("mkdir", "mktemp", "cat", "wc", "chown", "chmod", "mktemp", "cat", "date", "mv", "mv", "rm")
-COPYING = [*each_side("mkdir", "chmod", "python3", "python3"), *each_side("mktemp", "cat", "mv")]
+WRITING = each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "dd", "rm", "mv", "mv", "rmdir")
+# The first two are core's, for the file that carries the content.
+WITHOUT_INPUT = each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +86,10 @@ def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
 @pytest.fixture
 def controller(machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator) -> Controller:
     """A controller for hosts on which nothing is."""
-    place, keys, running = machines
+    base, keys, running = machines
     for host in running:
         host.reset()
-    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=place)), keys, emulator, running)
+    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=base)), keys, emulator, running)
 
 
 def only(controller: Controller, count: int) -> Controller:
@@ -115,16 +114,16 @@ def test_killed_at_a_create(controller: Controller, counts: Tally, when: str, nu
     made = number + (when == "after")
     with started(controller, ROLLOUT) as (process, record):
         wait_until(lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process)
-        counts.look(service, kill_run(process, record), faults=1)
+        counts.check(service, kill_run(process, record), faults=1)
     assert labels(controller) == NAMES[:made]
     assert_whole(controller, dict.fromkeys(hosts))
-    run = mend(controller, counts, check=False)
+    run = converge(controller, counts, check=False)
     assert run.writes() == [f"create_client {name}" for name in NAMES[made:3]]
-    assert_mended(controller)
+    assert_converged(controller)
 
 
 def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str, Stop], playbook: str) -> None:
-    """Kill when every host is where it has to stop: the run, or each host, or what writes on each host."""
+    """Kill when every host is at the step: the run, or each host, or the writer on each host."""
     hosts = controller.hosts
     for name, stop in stops.items():
         arm(hosts[name], stop)
@@ -138,7 +137,7 @@ def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str
                 if victim != "run":
                     {"host": kill_host, "shell": kill_shell}[victim](hosts[name])
         output = kill_run(process, record) if victim == "run" else controller.finish(process, record).output
-    counts.look(controller.service, output, faults=len(stops))
+    counts.check(controller.service, output, faults=len(stops))
     for host in hosts.values():
         release(host)
     settle(hosts.values())
@@ -147,13 +146,10 @@ def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("victim", ["run", "host", "shell"])
 def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, victim: str, half: int) -> None:
-    stops = dict(zip(only(controller, 12).hosts, WRITING[half::2], strict=True))
+    stops = dict(zip(only(controller, len(WRITING) // 2).hosts, WRITING[half::2], strict=True))
     for name, stop in stops.items():
         host = controller.hosts[name]
-        if stop.tool == "rm":
-            # A link that leads to a directory has to go first.
-            host.run("mkdir -p /etc/monitor /opt/agent-directory; ln -s /opt/agent-directory /etc/monitor/agent.conf")
-        elif stop.tool != "mkdir":
+        if stop.tool != "mkdir":
             host.write(OLD)
     before = texts_of(controller)
     playbook = controller.play(PLAY)
@@ -161,20 +157,18 @@ def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, v
     assert_whole(controller, before)
     # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
     assert bool(leftovers(controller)) is (victim != "run")
-    mend(controller, counts, playbook)
-    assert_mended(controller, before)
+    converge(controller, counts, playbook)
+    assert_converged(controller, before)
 
 
 @pytest.mark.parametrize("victim", ["run", "host"])
-def test_killed_at_a_step_of_the_copy(controller: Controller, counts: Tally, victim: str) -> None:
-    """Where commands can't be given input. A link is replaced there too."""
+def test_killed_at_a_step_of_writing_without_input(controller: Controller, counts: Tally, victim: str) -> None:
+    """If commands can't be given input. A symbolic link is replaced then too."""
     controller.group_vars["ansible_become_method"] = "su"
-    stops = dict(zip(NAMES, COPYING, strict=True))
+    stops = dict(zip(NAMES, WITHOUT_INPUT, strict=True))
     for name, stop in stops.items():
         host = controller.hosts[name]
-        if stop.tool == "python3":
-            controller.host_vars[name] = {"ansible_python_interpreter": f"{TOOLS}/python3"}
-        if stop.tool in ("mktemp", "cat", "mv"):
+        if stop.tool in ("dd", "rmdir"):
             host.write("elsewhere\n", "/opt/agent-target", mode="0644")
             host.run("mkdir -p /etc/monitor; ln -s /opt/agent-target /etc/monitor/agent.conf")
         elif stop.tool != "mkdir":
@@ -183,9 +177,8 @@ def test_killed_at_a_step_of_the_copy(controller: Controller, counts: Tally, vic
     playbook = controller.play(PLAY)
     stop_all(controller, counts, victim, stops, playbook)
     assert_whole(controller, before)
-    controller.host_vars.clear()
-    mend(controller, counts, playbook)
-    assert_mended(controller, before)
+    converge(controller, counts, playbook)
+    assert_converged(controller, before)
     for name, stop in stops.items():
         if before[name] == "elsewhere\n":
             assert controller.hosts[name].facts("/opt/agent-target") == "regular file 644 root root", stop
@@ -219,28 +212,34 @@ def test_killed_at_any_time(
     before = texts_of(controller)
     with started(controller, ROLLOUT) as (process, record):
         time.sleep(min(usual) * fraction)
-        counts.look(controller.service, kill_run(process, record), faults=1)
+        counts.check(controller.service, kill_run(process, record), faults=1)
     settle(controller.hosts.values())
     assert_whole(controller, before)
-    mend(controller, counts, check=False)
-    assert_mended(controller)
+    converge(controller, counts, check=False)
+    assert_converged(controller)
     assert labels(controller) == NAMES[:8]
 
 
-def test_what_a_killed_writer_left_is_a_change(controller: Controller, counts: Tally) -> None:
+def leave(host: fleet.Host, directory: str) -> None:
+    """Put there what a writer leaves that is killed."""
+    host.write(OLD, f"{directory}/agent.conf")
+    host.run(f"chmod 1700 {directory}")
+
+
+def test_leftovers_of_a_killed_writer_are_a_change(controller: Controller, counts: Tally) -> None:
     """Though the file itself is right. A writer that is alive keeps its own."""
     hosts = list(only(controller, 3).hosts.values())
     assert controller.run().code == 0
-    dead, alive = f"{fleet.CONFIG[:-10]}.agent.conf.writing-{{}}-aB3dE6gH".format, "1"
-    hosts[0].write(OLD, dead("99999"))
-    hosts[1].write(OLD, dead(alive))
-    run = mend(controller, counts)
+    left, alive = f"{fleet.CONFIG[:-10]}.agent.conf.writing-{{}}-aB3dE6gH".format, "1"
+    leave(hosts[0], left("99999"))
+    leave(hosts[1], left(alive))
+    run = converge(controller, counts)
     assert run.changed_hosts() == {NAMES[0]}
     assert run.of(CONFIGURE)[NAMES[0]].result["differs"] == ["leftovers"]
     assert hosts[0].run("ls -A /etc/monitor").split() == ["agent.conf"]
-    assert hosts[1].read(dead(alive)) == OLD
-    hosts[0].write(OLD, dead("99999"))
+    assert hosts[1].read(f"{left(alive)}/agent.conf") == OLD
+    leave(hosts[0], left("99999"))
     retired = controller.run("monitor.cloud.retire", "-e", "target=all")
-    counts.look(controller.service, retired.output)
+    counts.check(controller.service, retired.output)
     assert (retired.code, labels(controller)) == (0, []), retired.output
     assert hosts[0].run("ls -A /etc/monitor") == ""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Somebody else creates, renames and deletes clients while lists are read and clients are pruned.
+"""A concurrent writer creates, renames and deletes clients while lists are read and clients are pruned.
 
 Nothing is created twice, and nothing is pruned that is not surplus at that moment. In most tests the emulator makes the
 changes of the other one, at a call of choice, so that nothing depends on time.
@@ -19,17 +19,16 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils import _http
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
-from ansible_collections.monitor.cloud.tests.contract.calls import call
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import Result, go, labels
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.calls import call
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, go, labels
 
 PAGE = 25
 _OLD = [f"old-{number:02}" for number in range(10)]
 _KEEP = [f"keep-{number:02}" for number in range(30)]
-_WANTED = [f"web-{number:02}" for number in range(30)]
+_DESIRED = [f"web-{number:02}" for number in range(30)]
 # At the calls of a run that prunes: what they do is done before or after the other one acts.
 MOMENTS: dict[str, dict[str, Any]] = {
     "after page 1": {"operation": "list_clients", "skip": 0, "done": True},
@@ -38,36 +37,33 @@ MOMENTS: dict[str, dict[str, Any]] = {
     "after the last page": {"operation": "list_clients", "match": {"page": 3}, "done": True},
     "before a create": {"operation": "create_client", "skip": 2},
     "after a create": {"operation": "create_client", "skip": 2, "done": True},
-    "before the first look": {"operation": "get_client"},
-    "before a later look": {"operation": "get_client", "skip": 1},
+    "before the first read": {"operation": "get_client"},
+    "before a later read": {"operation": "get_client", "skip": 1},
     "before a delete": {"operation": "delete_client"},
     "after a delete": {"operation": "delete_client", "done": True},
 }
 
 
-@pytest.fixture(autouse=True)
-def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repeats come soon."""
-    monkeypatch.setattr(_http, "_FIRST_BACKOFF", 0.02)
+pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def _seed(emulator: Emulator) -> None:
-    """Sixty clients on three pages: surplus ones on all of them, and most of those that are wanted."""
-    emulator.seed(labels=[*_OLD[:4], *_KEEP[:18], *_OLD[4:7], *_WANTED[:24], *_OLD[7:], *_KEEP[18:]])
+    """Sixty clients on three pages: surplus ones on all of them, and most of the desired ones."""
+    emulator.seed(labels=[*_OLD[:4], *_KEEP[:18], *_OLD[4:7], *_DESIRED[:24], *_OLD[7:], *_KEEP[18:]])
 
 
 def _prune(emulator: Emulator, **options: Any) -> Result:
     surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old-.*", "prune_limit": 12}
-    return go(emulator, monitor_clients, labels=_WANTED, page_size=PAGE, **surplus, **options)
+    return go(emulator, monitor_clients, labels=_DESIRED, page_size=PAGE, **surplus, **options)
 
 
-def _look(counts: Tally, emulator: Emulator, result: Result, faults: int) -> None:
-    """Whatever the other one did, the wanted ones are there, once, and as the result says."""
-    counts.look(emulator, json.dumps(result), faults=faults)
+def _check(counts: Tally, emulator: Emulator, result: Result, faults: int) -> None:
+    """Whatever the other controller did, the desired clients are there, once, and as reported."""
+    counts.check(emulator, json.dumps(result), faults=faults)
     real = {client["label"]: client["id"] for client in emulator.clients()}
     assert result["failures"] == {}
     assert {label: client["id"] for label, client in result["clients"].items()} == {
-        label: real[label] for label in _WANTED
+        label: real[label] for label in _DESIRED
     }
     assert len(result["account_labels"]) == len(set(result["account_labels"]))
     counts.converged += 1
@@ -75,19 +71,21 @@ def _look(counts: Tally, emulator: Emulator, result: Result, faults: int) -> Non
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_who_gets_another_label_meanwhile_is_not_pruned(
+def test_a_client_that_is_renamed_during_the_run_is_not_pruned(
     emulator: Emulator, counts: Tally, moment: str, concurrency: int
 ) -> None:
     _seed(emulator)
     ids = {client["label"]: client["id"] for client in emulator.clients()}
-    # Deletes come in the order of the list, so that these are still to come; at once, there is no telling.
+    # Deletes come in the order of the list, so that these are still to come; with concurrency, the order is
+    # undefined. Creates come after them.
     changes = {"rename": {"old-05": "keep-05-again", "old-09": "old-of-them", "keep-29": "old-keep"}}
-    late = concurrency > 1 and MOMENTS[moment]["operation"] in ("get_client", "delete_client")
+    operation = MOMENTS[moment]["operation"]
+    late = operation == "create_client" or (concurrency > 1 and operation in ("get_client", "delete_client"))
     emulator.fault(
         kind="meanwhile", **MOMENTS[moment], changes={"rename": {"keep-29": "old-keep"}} if late else changes
     )
     result = _prune(emulator, concurrency=concurrency)
-    _look(counts, emulator, result, 1)
+    _check(counts, emulator, result, 1)
     assert emulator.faults() == []
     there = {client["label"]: client["id"] for client in emulator.clients()}
     if "page" not in moment:
@@ -100,15 +98,15 @@ def test_who_gets_another_label_meanwhile_is_not_pruned(
         assert spared.items() <= there.items()
         assert set(result["deleted"]).isdisjoint(spared)
     assert not set(_OLD) & set(there)
-    assert set(there) >= {*_WANTED, *_KEEP[:29]}
+    assert set(there) >= {*_DESIRED, *_KEEP[:29]}
 
 
-def test_the_result_names_who_was_spared(emulator: Emulator, counts: Tally) -> None:
+def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator, counts: Tally) -> None:
     emulator.seed(labels=["old-1", "old-2", "web-1"])
     emulator.fault(kind="meanwhile", operation="get_client", changes={"rename": {"old-2": "new-2"}})
     options: dict[str, Any] = {"labels": ["web-1"], "prune": True, "prune_pattern": "old.*", "concurrency": 1}
     result = go(emulator, monitor_clients, **options)
-    counts.look(emulator, json.dumps(result), faults=1)
+    counts.check(emulator, json.dumps(result), faults=1)
     assert (result["deleted"], result["unchanged"]) == (["old-1"], ["web-1", "old-2"])
     assert list(result["clients"]) == ["web-1"]
     assert result["account_labels"] == ["new-2", "web-1"]
@@ -117,22 +115,22 @@ def test_the_result_names_who_was_spared(emulator: Emulator, counts: Tally) -> N
     assert result["warnings"] == [
         "Client 2 was not deleted: its label was 'old-2' when the list was read, and is 'new-2' now."
     ]
-    assert len(emulator.requests("get_client")) == 2, "one look for each that is to be deleted"
+    assert len(emulator.requests("get_client")) == 2, "one read for each client to delete"
 
 
-@pytest.mark.parametrize("moment", ["before a create", "before the first look", "before a delete", "after a delete"])
-def test_who_is_made_meanwhile_is_not_pruned(emulator: Emulator, counts: Tally, moment: str) -> None:
-    """Not even under the label of one that is surplus, which somebody else deleted first."""
+@pytest.mark.parametrize("moment", ["before a create", "before the first read", "before a delete", "after a delete"])
+def test_a_client_that_is_created_during_the_run_is_not_pruned(emulator: Emulator, counts: Tally, moment: str) -> None:
+    """Not even under the label of a surplus client, which another controller deleted first."""
     _seed(emulator)
     changes = {"delete": ["old-08"], "create": ["old-08", "old-new"]}
     emulator.fault(kind="meanwhile", **MOMENTS[moment], changes=changes)
     result = _prune(emulator, concurrency=1)
-    _look(counts, emulator, result, 1)
-    assert labels(emulator) == sorted([*_WANTED, *_KEEP, "old-08", "old-new"])
+    _check(counts, emulator, result, 1)
+    assert labels(emulator) == sorted([*_DESIRED, *_KEEP, "old-08", "old-new"])
 
 
 @pytest.mark.parametrize("module", ["monitor_clients", "monitor_client"])
-def test_absent_means_who_has_the_label_now(emulator: Emulator, counts: Tally, module: str) -> None:
+def test_absent_deletes_the_client_that_has_the_label_now(emulator: Emulator, counts: Tally, module: str) -> None:
     emulator.seed(labels=["web-1", "web-2"])
     emulator.fault(kind="meanwhile", operation="list_clients", done=True, changes={"rename": {"web-1": "www-1"}})
     if module == "monitor_clients":
@@ -140,16 +138,16 @@ def test_absent_means_who_has_the_label_now(emulator: Emulator, counts: Tally, m
     else:
         result = go(emulator, monitor_client, label="web-1", state="absent")
         assert result["client"] == {}
-    counts.look(emulator, json.dumps(result), faults=1)
+    counts.check(emulator, json.dumps(result), faults=1)
     assert result["changed"] is False
     assert "is 'www-1' now" in result["warnings"][0]
     assert labels(emulator) == ["web-2", "www-1"]
 
 
-def test_pruning_nothing_costs_no_request(emulator: Emulator, counts: Tally) -> None:
-    emulator.seed(labels=_WANTED)
-    result = go(emulator, monitor_clients, labels=_WANTED, prune=True, prune_pattern="old-.*")
-    counts.look(emulator, json.dumps(result))
+def test_a_prune_without_surplus_costs_no_request(emulator: Emulator, counts: Tally) -> None:
+    emulator.seed(labels=_DESIRED)
+    result = go(emulator, monitor_clients, labels=_DESIRED, prune=True, prune_pattern="old-.*")
+    counts.check(emulator, json.dumps(result))
     assert result["api_usage"]["requests"] == len(emulator.requests()) == 1
 
 
@@ -168,15 +166,15 @@ def test_many_changes_at_many_calls(emulator: Emulator, counts: Tally, seed: int
         }
         operation = chance.choice(["list_clients", "create_client", "get_client"])
         if saved and chance.random() < 0.4:
-            # Before a look, for between the look and the delete nothing can be done about it.
+            # Before a read, since a change between the read and the delete can't be detected.
             old = saved.pop()
             changes["rename"][old] = f"saved-{old}"
         done = operation != "get_client" and chance.random() < 0.5
         skip = chance.randint(0, 6)
         emulator.fault(kind="meanwhile", operation=operation, skip=skip, done=done, changes=changes)
     result = _prune(emulator, concurrency=1)
-    _look(counts, emulator, result, 1)
-    # The label that a client had when it was deleted: not one that was saved, or made by somebody else.
+    _check(counts, emulator, result, 1)
+    # The label that a client had when it was deleted: not one that was kept, or created by another controller.
     gone = {entry["label"] for entry in emulator.requests("delete_client")}
     assert gone <= set(_OLD) & set(result["deleted"])
     assert not gone & set(labels(emulator))
@@ -233,21 +231,21 @@ def _at_work(write: Callable[[], None], ended: threading.Event) -> Iterator[None
 
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 @pytest.mark.parametrize("seed", range(short_or_long(2, 50)))
-def test_another_writer_who_never_rests(emulator: Emulator, counts: Tally, seed: int, order: str) -> None:
+def test_a_concurrent_writer_that_never_stops(emulator: Emulator, counts: Tally, seed: int, order: str) -> None:
     _seed(emulator)
     emulator.configure(latency_ms=3.0, list_order=order)
     with _busy(emulator, random.Random(seed)) as mine:
         result = _prune(emulator)
         again = _prune(emulator)
-    _look(counts, emulator, result, 1)
-    _look(counts, emulator, again, 1)
+    _check(counts, emulator, result, 1)
+    _check(counts, emulator, again, 1)
     assert (again["created"], again["deleted"]) == ([], [])
-    assert labels(emulator) == sorted([*_WANTED, *_KEEP, *mine])
+    assert labels(emulator) == sorted([*_DESIRED, *_KEEP, *mine])
 
 
 @pytest.mark.parametrize("past_end", ["not_found", "empty"])
-def test_who_slips_through_every_read_is_found_all_the_same(emulator: Emulator, counts: Tally, past_end: str) -> None:
-    """The service knows the label, and says so at the create; the list is read until it shows the client."""
+def test_a_client_that_every_read_misses_is_found(emulator: Emulator, counts: Tally, past_end: str) -> None:
+    """The service knows the label, and reports it at the create; the list is read until it shows the client."""
     emulator.configure(list_order="newest", past_end=past_end)
     emulator.seed(labels=["web-1", *_KEEP[:24]])
     # The last one of page 1 gets to page 2 before the one is read, and back before the other is.
@@ -256,7 +254,7 @@ def test_who_slips_through_every_read_is_found_all_the_same(emulator: Emulator, 
     )
     emulator.fault(kind="meanwhile", operation="list_clients", match={"page": 2}, times=4, changes={"delete": ["new"]})
     result = go(emulator, monitor_clients, labels=["web-1"], page_size=PAGE)
-    counts.look(emulator, json.dumps(result), faults=8)
+    counts.check(emulator, json.dumps(result), faults=8)
     assert emulator.faults() == []
     assert (result["created"], result["unchanged"], result["clients"]["web-1"]["id"]) == ([], ["web-1"], 1)
     counts.converged += 1

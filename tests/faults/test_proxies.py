@@ -21,9 +21,6 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_clients,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults.certificates import HOST
-from ansible_collections.monitor.cloud.tests.faults.listeners import Account, Listener, Proxy, Reply, Request
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
 from ansible_collections.monitor.cloud.tests.faults.transport import (
     CALLS,
     ELSEWHERE,
@@ -36,9 +33,11 @@ from ansible_collections.monitor.cloud.tests.faults.transport import (
     service,
     tried,
 )
-from ansible_collections.monitor.cloud.tests.fleet.runs import Controller
+from ansible_collections.monitor.cloud.tests.support.certificates import HOST
+from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Proxy, Reply, Request
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
-pytest_plugins = ("ansible_collections.monitor.cloud.tests.faults.places",)
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
 
@@ -49,7 +48,7 @@ _EXEMPT = (None, "*", "{host}", "{host}:{port}", ".example.test", "other.example
 
 
 def _goes_by_proxy(scheme: str, host: str, port: int, setting: str, exempt: str | None) -> bool:
-    """What the environment means, by the words of those who invented it."""
+    """What the environment means, as its inventors describe it."""
     if setting.lower().split("_")[0] not in (scheme, "all"):
         return False
     names = [] if not exempt else exempt.format(host=host, port=port).split(",")
@@ -76,10 +75,10 @@ def test_tunnels_through_proxies(
         expected = _goes_by_proxy("https", host, listener.port, setting, exempt)
         if host == HOST and not expected:
             continue
-        result, said = tried(account, monitor_client, label="web9", ca_path=authority.path)
-        counts.look(account, said)
-        assert result is not None, said
-        assert PASSWORD not in said
+        result, message = tried(account, monitor_client, label="web9", ca_path=authority.path)
+        counts.check(account, message)
+        assert result is not None, message
+        assert PASSWORD not in message
         assert bool(proxy.connections) is expected
         assert all(request.method == "CONNECT" for request in proxy.requests)
         assert_no_token(proxy)
@@ -88,32 +87,34 @@ def test_tunnels_through_proxies(
         assert PASSWORD.encode() not in listener.received
 
 
-@pytest.mark.parametrize("where", ["127.0.0.1", ELSEWHERE])
+@pytest.mark.parametrize("proxy_host", ["127.0.0.1", ELSEWHERE])
 @pytest.mark.parametrize("setting", _SETTINGS)
 def test_plain_http_through_proxies(
-    opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, where: str
+    opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, proxy_host: str
 ) -> None:
-    """To this machine by a proxy elsewhere is refused: the token would leave, and in clear."""
+    """A proxy on another machine for loopback is refused: the token would leave unencrypted."""
     account, listener = service(opened)
-    proxy = opened(Proxy, (listener.address, listener.port), address=where)
+    proxy = opened(Proxy, (listener.address, listener.port), address=proxy_host)
     by_proxy = not setting.lower().startswith("https")
     for value, allowed, exempt in itertools.product(
-        (f"http://someone:{PASSWORD}@{where}:{proxy.port}", f"{where}:{proxy.port}"), (False, True), ("", "127.0.0.1")
+        (f"http://someone:{PASSWORD}@{proxy_host}:{proxy.port}", f"{proxy_host}:{proxy.port}"),
+        (False, True),
+        ("", "127.0.0.1"),
     ):
         listener.forget()
         proxy.forget()
         monkeypatch.setenv(setting, value)
         monkeypatch.setenv("no_proxy", exempt)
-        result, said = tried(account, monitor_client, label="web9", allow_http=allowed)
-        counts.look(account, said)
-        assert PASSWORD not in said
+        result, message = tried(account, monitor_client, label="web9", allow_http=allowed)
+        counts.check(account, message)
+        assert PASSWORD not in message
         assert PASSWORD.encode() not in listener.received
-        if by_proxy and not exempt and not allowed and where == ELSEWHERE:
+        if by_proxy and not exempt and not allowed and proxy_host == ELSEWHERE:
             assert result is None
-            assert f"a proxy for it at {ELSEWHERE}" in said
+            assert f"a proxy for it at {ELSEWHERE}" in message
             assert proxy.connections == listener.connections == 0
             continue
-        assert result is not None, said
+        assert result is not None, message
         assert bool(proxy.connections) is (by_proxy and not exempt)
         assert {request.header("Proxy-Authorization") for request in listener.requests} <= {
             None, f"Basic {base64.b64encode(f'someone:{PASSWORD}'.encode()).decode()}"
@@ -136,29 +137,29 @@ def test_a_proxy_that_gives_no_tunnel_gets_no_token(
     proxy = opened(Listener, refuse, address=ELSEWHERE)
     monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{ELSEWHERE}:{proxy.port}")
     for name, (module, options, _call) in CALLS.items():
-        result, said = tried(account, module, ca_path=kinds[0].path, **options)
-        counts.look(account, said, faults=1)
+        result, message = tried(account, module, ca_path=kinds[0].path, **options)
+        counts.check(account, message, faults=1)
         assert result is None, name
-        assert PASSWORD not in said
+        assert PASSWORD not in message
     assert {request.method for request in asked} == {"CONNECT"}
     assert_no_token(proxy)
     assert listener.connections == trap.connections == 0
 
 
-def test_a_tunnel_that_leads_elsewhere_gets_no_token(
+def test_a_tunnel_to_another_server_gets_no_token(
     kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody in the middle, with a certificate of his own, of the right name even."""
+    """A man in the middle, with his own certificate, even of the right name."""
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
     for kind in REASONS:
         trap = forbidden(opened, certificates[kind])
         proxy = opened(Proxy, (trap.address, trap.port))
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        result, said = tried(account, monitor_clients, labels=["web1", "web9"], ca_path=authority.path)
-        counts.look(account, said, faults=1)
+        result, message = tried(account, monitor_clients, labels=["web1", "web9"], ca_path=authority.path)
+        counts.check(account, message, faults=1)
         assert result is None
-        assert "no secure connection" in said
+        assert "no secure connection" in message
         assert_no_token(proxy, trap)
         assert trap.received == b""
     assert listener.connections == 0
@@ -180,27 +181,27 @@ _BAD_PROXIES = (
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("value", _BAD_PROXIES)
-def test_bad_settings_of_proxies_give_an_error_without_their_password(
+def test_invalid_proxies_give_an_error_without_their_password(
     kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, value: str, scheme: str
 ) -> None:
     account, listener = service(opened, kinds[1]["good"] if scheme == "https" else None)
     monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
-    result, said = tried(account, monitor_client, label="web1", ca_path=kinds[0].path)
-    counts.look(account, said, faults=1)
+    result, message = tried(account, monitor_client, label="web1", ca_path=kinds[0].path)
+    counts.check(account, message, faults=1)
     assert result is None
-    assert PASSWORD not in said
+    assert PASSWORD not in message
     assert listener.connections == 0
 
 
-def test_the_listeners_would_notice(opened: Open, kinds: Kinds, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the tests above look for, they find: in clear through a proxy, and at a service."""
+def test_the_listeners_detect_a_token(opened: Open, kinds: Kinds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks above find a token: unencrypted through a proxy, and at a service."""
     account, listener = service(opened)
     proxy = opened(Proxy, (listener.address, listener.port))
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
     assert tried(account, monitor_client, label="web1")[0] is not None
-    for place in (proxy, listener):
+    for endpoint in (proxy, listener):
         with pytest.raises(AssertionError):
-            assert_no_token(place)
+            assert_no_token(endpoint)
 
 
 # Ansible itself
@@ -215,18 +216,12 @@ def secure(kinds: Kinds) -> Iterator[Emulator]:
         yield emulator
 
 
-def _controller(tmp_path: Path, service: Emulator) -> Controller:
+def _controller(tmp_path: Path, service: Emulator) -> Local:
     """Three hosts over local connections, and a netrc file for every host there is."""
-    place = tmp_path / "c"
-    place.mkdir()
     file = tmp_path / ".netrc"
     file.write_text(f"default login someone password {PASSWORD}\n", encoding="ascii")
     file.chmod(0o600)
-    controller = Controller(place, tmp_path / "keys", service, [])
-    for name in ("web-1", "web-2", "db-1"):
-        path = str(place / name / "agent.conf")
-        controller.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
-    return controller
+    return Local(tmp_path, service, "web-1", "web-2", "db-1")
 
 
 @pytest.mark.parametrize("setting", ["https_proxy", "ALL_PROXY"][: short_or_long(1, 2)])
@@ -248,7 +243,7 @@ def test_a_rollout_by_a_proxy_and_amid_netrc_files(
     again = controller.run("monitor.cloud.rollout", "-vvv", **environment)
     audit = controller.run("monitor.cloud.audit", "-vvv", **environment)
     for run in (first, again, audit):
-        counts.look(secure, run.output, faults=3)
+        counts.check(secure, run.output, faults=3)
         counts.converged += run is again
         assert run.code == 0, run.output[-3000:]
         assert PASSWORD not in run.output
@@ -267,31 +262,31 @@ def test_a_rollout_by_a_proxy_and_amid_netrc_files(
     assert trap.connections == 0
 
 
-def test_rollouts_that_would_give_the_token_away(
+def test_rollouts_that_would_reveal_the_token_are_refused(
     emulator: Emulator, opened: Open, counts: Tally, tmp_path: Path
 ) -> None:
     trap = forbidden(opened, address=ELSEWHERE)
     controller = _controller(tmp_path, emulator)
-    elsewhere = f"http://{ELSEWHERE}:{trap.port}"
+    other = f"http://{ELSEWHERE}:{trap.port}"
     port = emulator.base_url.split(":")[2]
     cases = {
-        "would send the token unencrypted": {"MONITOR_BASE_URL": f"{elsewhere}/v4"},
-        f"a proxy for it at {ELSEWHERE}": {"http_proxy": elsewhere},
+        "would send the token unencrypted": {"MONITOR_BASE_URL": f"{other}/v4"},
+        f"a proxy for it at {ELSEWHERE}": {"http_proxy": other},
         "no secure connection": {"MONITOR_BASE_URL": f"https://127.0.0.1:{port}"},
-        "base_url must carry no credentials": {"MONITOR_BASE_URL": f"http://someone:{PASSWORD}@127.0.0.1:{port}"},
+        "base_url must not contain credentials": {"MONITOR_BASE_URL": f"http://someone:{PASSWORD}@127.0.0.1:{port}"},
     }
-    for words, environment in cases.items():
+    for reason, environment in cases.items():
         # At -vvv core shows the options of tasks, base_url among them.
         run = controller.run("monitor.cloud.rollout", **environment)
-        counts.look(emulator, run.output, faults=1)
+        counts.check(emulator, run.output, faults=1)
         assert run.code != 0
-        assert words in " ".join(run.failures().values())
+        assert reason in " ".join(run.failures().values())
         assert PASSWORD not in run.output
         assert run.requests == []
     assert trap.connections == 0
     redirected = f"http://{ELSEWHERE}:{trap.port}/v4/monitor/clients"
     emulator.configure(redirect_to=redirected, redirect_status=307)
     run = controller.run("monitor.cloud.rollout", "-vvv")
-    counts.look(emulator, run.output, faults=1)
+    counts.check(emulator, run.output, faults=1)
     assert f"a redirect to '{redirected}', which is not followed" in " ".join(run.failures().values())
     assert trap.connections == 0

@@ -2,24 +2,245 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tasks, rollouts, faults and deeds of others in any order, as hypothesis finds them: see sequences.py."""
+"""Tasks, rollouts, faults and changes by others in any order, and what holds after each of them."""
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import seed
-from hypothesis.stateful import run_state_machine_as_test
+import re
+from typing import Any
 
-from ansible_collections.monitor.cloud.plugins.module_utils import _http
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients, monitor_plan
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.faults import matrix
+from ansible_collections.monitor.cloud.tests.faults.attempts import (
+    Account,
+    Outcome,
+    assert_right_keys,
+    assert_true,
+    attempt,
+)
+from ansible_collections.monitor.cloud.tests.faults.matrix import Case
 from ansible_collections.monitor.cloud.tests.faults.rollouts import Rollouts
-from ansible_collections.monitor.cloud.tests.faults.sequences import Tasks, examples
-from ansible_collections.monitor.cloud.tests.faults.tally import SOAK, Tally
+from ansible_collections.monitor.cloud.tests.support.calls import call
+from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, writes
+
+# The last one does not match the prune pattern, though it is similar.
+LABELS = ("web-1", "web-2", "web-3", "old-1", "old-2", "old-10")
+TIERS = (None, "monitor-3", "monitor-10", "monitor-100")
+# Without those that take seconds.
+_QUICK = tuple(name for name in matrix.FAULTS if name not in ("refused", "429 in a second", "429 until a date"))
+_FAULTS = tuple(name for name in _QUICK if SOAK or name != "slow")
+some_labels = st.lists(st.sampled_from(LABELS), unique=True, max_size=4)
+faults = st.none() | st.tuples(
+    st.integers(0, 5), st.sampled_from(_FAULTS), st.sampled_from([1, 1, 2, 3, -1]), st.integers(0, 11)
+)
 
 
-def test_tasks_in_any_order(emulator: Emulator, counts: Tally, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_http, "_FIRST_BACKOFF", 0.02)
+def examples(short: int, long: int, steps: int, *, shrink: bool = True) -> settings:
+    """How hypothesis searches: the same sequences each time in the short form, new ones in the long form."""
+    return settings(
+        max_examples=short_or_long(short, long),
+        stateful_step_count=steps if not SOAK else 2 * steps,
+        derandomize=not SOAK,
+        print_blob=SOAK,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        # If each step takes seconds, to shrink a sequence would take hours.
+        phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
+        suppress_health_check=list(HealthCheck),
+    )
 
+
+class Tasks(RuleBasedStateMachine):
+    """Tasks of the modules, without Ansible's machinery around them. Subclasses have an emulator and counts."""
+
+    emulator: Emulator
+    counts: Tally
+
+    @initialize(
+        labels=some_labels,
+        tier=st.sampled_from(TIERS),
+        behaviour=st.sampled_from([{}, {"update_verb": "put_only"}, {"delete_status": 204}, {"list_order": "newest"}]),
+    )
+    def begin(self, labels: list[str], tier: str | None, behaviour: dict[str, Any]) -> None:
+        self.emulator.reset()
+        self.emulator.configure(**behaviour)
+        self.emulator.seed(labels=labels)
+        self.emulator.set_plan(tier)
+        self.masked = set[str]()
+
+    @rule(labels=some_labels, fault=faults, prune=st.booleans())
+    def register(self, labels: list[str], fault: Any, prune: bool) -> None:
+        more = {"prune": True, "prune_pattern": "old-.", "prune_limit": 2} if prune else {}
+        asked = {label for label in LABELS if re.fullmatch("old-.", label)} - set(labels) if prune else set()
+        self._task(monitor_clients, {"labels": labels, **more}, fault, deleted=asked)
+
+    @rule(labels=some_labels, fault=faults)
+    def remove(self, labels: list[str], fault: Any) -> None:
+        self._task(monitor_clients, {"labels": labels, "state": "absent"}, fault, deleted=set(labels))
+
+    @rule(
+        renames=st.dictionaries(st.sampled_from(LABELS), st.sampled_from(LABELS), min_size=1, max_size=2),
+        labels=some_labels,
+        fault=faults,
+    )
+    def rename(self, renames: dict[str, str], labels: list[str], fault: Any) -> None:
+        self._task(monitor_clients, {"labels": labels, "renames": renames}, fault, renamed=renames)
+
+    @rule(label=st.sampled_from(LABELS), present=st.booleans(), fault=faults)
+    def one(self, label: str, present: bool, fault: Any) -> None:
+        options = {"label": label, "state": "present" if present else "absent"}
+        self._task(monitor_client, options, fault, deleted=set() if present else {label})
+
+    @rule(number=st.integers(0, 5), label=st.none() | st.sampled_from(LABELS), present=st.booleans(), fault=faults)
+    def one_by_id(self, number: int, label: str | None, present: bool, fault: Any) -> None:
+        clients = self.emulator.clients()
+        client: dict[str, Any] = clients[number % len(clients)] if clients else {"id": 99, "label": "missing"}
+        options = {"id": client["id"], "label": label, "state": "present" if present else "absent"}
+        renamed = {client["label"]: label} if label and present else {}
+        self._task(monitor_client, options, fault, renamed=renamed, deleted=set() if present else {client["label"]})
+
+    @rule(spec=st.sampled_from([{"subscription": tier or "free"} for tier in TIERS] + [{"min_clients": 4}]),
+          force=st.booleans(), fault=faults)  # fmt: skip
+    def plan(self, spec: dict[str, Any], force: bool, fault: Any) -> None:
+        self._task(monitor_plan, {**spec, "allow_over_capacity": force}, fault)
+
+    @rule(tier=st.sampled_from(TIERS))
+    def other_controller_changes_the_plan(self, tier: str | None) -> None:
+        self.emulator.set_plan(tier)
+
+    @rule(label=st.sampled_from(LABELS))
+    def other_controller_creates(self, label: str) -> None:
+        if label not in {client["label"] for client in self.emulator.clients()}:
+            self.emulator.seed(labels=[label])
+
+    @precondition(lambda self: bool(self.emulator.clients()))
+    @rule(number=st.integers(0, 5), label=st.none() | st.sampled_from(LABELS))
+    def other_controller_renames_or_deletes(self, number: int, label: str | None) -> None:
+        clients = self.emulator.clients()
+        path = f"/monitor/clients/{clients[number % len(clients)]['id']}"
+        call(self.emulator, "DELETE", path) if label is None else self._rename(path, label)
+
+    def _rename(self, path: str, label: str) -> None:
+        method = "PUT" if self.emulator.settings()["update_verb"] == "put_only" else "POST"
+        call(self.emulator, method, path, {"label": label})
+
+    @rule(labels=some_labels, kind=st.sampled_from(["text", "missing", "cut_short"]))
+    def keys_are_masked(self, labels: list[str], kind: str) -> None:
+        self.masked = set(labels)
+        self.emulator.configure(mask_labels=labels, mask_kind=kind)
+
+    def _task(
+        self,
+        module: Any,
+        options: dict[str, Any],
+        fault: tuple[int, str, int, int] | None,
+        *,
+        deleted: set[str] | None = None,
+        renamed: dict[str, str] | None = None,
+    ) -> None:
+        """Check mode, the task, with a fault or without, and the task again."""
+        case, before = Case("", module, options), Account.of(self.emulator)
+        moved = {*(renamed or {}), *(renamed or {}).values()}
+        predicted = self._check(case, before)
+        outcome = self._run(case, before, fault and (self._operation(predicted, fault[0]), *fault[1:]))
+        self._assert_only(before, deleted or set(), renamed or {}, set(options.get("labels") or [options.get("label")]))
+        if fault is None:
+            self._assert_predicted(predicted, outcome, moved)
+            self._assert_settled(case, outcome)
+            return
+        between = Account.of(self.emulator)
+        predicted = self._check(case, between)
+        repaired = self._run(case, between, None)
+        self._assert_predicted(predicted, repaired, moved)
+        self._assert_settled(case, repaired)
+
+    def _operation(self, predicted: Outcome, number: int) -> str:
+        """One of the operations that a task will use that check mode, its last run, has predicted."""
+        used = {entry["operation"] for entry in self.emulator.requests()}
+        result = predicted.result or {"changed": False}
+        if result["changed"] and "plan" in result:
+            used.add("update_plan")
+        elif result["changed"]:
+            before, after = result["diff"]["before"], result["diff"]["after"]
+            gone, new = before.keys() - after.keys(), after.keys() - before.keys()
+            used |= {"delete_client", "get_client"} if len(gone) > len(new) else set()
+            used |= {"create_client"} if len(new) > len(gone) else set()
+            used |= {"update_client"} if gone and new else set()
+        return sorted(used)[number % len(used)] if used else "list_clients"
+
+    def _check(self, case: Case, before: Account) -> Outcome:
+        self.emulator.clear_log()
+        outcome = attempt(self.emulator, case, check_mode=True)
+        assert writes(self.emulator) == [], "check mode wrote"
+        assert Account.of(self.emulator) == before
+        self.counts.check(self.emulator, outcome.text)
+        return outcome
+
+    def _run(self, case: Case, before: Account, fault: tuple[str, str, int, int] | None) -> Outcome:
+        options: dict[str, Any] = {}
+        self.emulator.clear_log()
+        if fault is not None:
+            operation, name, times, number = fault
+            self.emulator.fault(**matrix.scheduled(operation, name, number), operation=operation, times=times)
+            options = {"retry_timeout": 0.1 if times == -1 else 20.0}
+            options["timeout"] = matrix.SLOW_TIMEOUT if name == "slow" else 20.0
+        outcome = attempt(self.emulator, case, **options)
+        met = sum(entry["fault"] is not None for entry in self.emulator.settle())
+        self.emulator.clear_faults()
+        self.counts.check(self.emulator, outcome.text, faults=met)
+        assert_true(outcome, before, Account.of(self.emulator))
+        assert_right_keys(self.emulator, outcome, masked=True)
+        return outcome
+
+    def _assert_only(self, before: Account, deleted: set[str], renamed: dict[str, str], desired: set[str]) -> None:
+        """Nothing is gone, named otherwise or new that was not asked for."""
+        after = Account.of(self.emulator)
+        assert {label for client, label in before.clients.items() if client not in after.clients} <= deleted
+        for client in before.clients.keys() & after.clients.keys():
+            old, new = before.clients[client], after.clients[client]
+            assert old == new or renamed.get(old) == new
+        assert {after.clients[client] for client in after.clients.keys() - before.clients.keys()} <= desired
+
+    def _assert_predicted(self, predicted: Outcome, outcome: Outcome, moved: set[str]) -> None:
+        """Check mode predicted what was then done. ``moved``: the labels that clients get or lose."""
+        if predicted.result is not None and outcome.result is not None:
+            real = dict(outcome.result)
+            if self.masked & moved:
+                # The emulator masks by label: no client would be read by others once it has another name.
+                lists = ("changed", "created", "renamed", "deleted", "unchanged", "failures", "warnings")
+                assert {name: real.get(name) for name in lists} == {name: predicted.result.get(name) for name in lists}
+                return
+            if "key_owners" in real:
+                # A new client whose keys are masked owns no known key.
+                unseen = {label: label for label in real["created"] if label in self.masked}
+                real["key_owners"] = {**real["key_owners"], **unseen}
+            assert_predicted(predicted.result, real)
+        else:
+            assert (predicted.result, predicted.message) == (outcome.result, outcome.message)
+
+    def _assert_settled(self, case: Case, outcome: Outcome) -> None:
+        """Nothing is left to do; or the task is refused for a reason, without anything done."""
+        if outcome.result is None:
+            assert outcome.details == {}, "a task that can't be done is refused before anything is done"
+            return
+        after = Account.of(self.emulator)
+        self.emulator.clear_log()
+        again = attempt(self.emulator, case)
+        assert again.result is not None and again.result["changed"] is False, again.message
+        assert writes(self.emulator) == []
+        assert Account.of(self.emulator) == after
+        self.counts.check(self.emulator, again.text)
+        self.counts.converged += 1
+
+
+def test_tasks_in_any_sequence(emulator: Emulator, counts: Tally, quick_backoff: None) -> None:
     class Bound(Tasks):
         pass
 
@@ -27,7 +248,7 @@ def test_tasks_in_any_order(emulator: Emulator, counts: Tally, monkeypatch: pyte
     run_state_machine_as_test(Bound, settings=examples(40, 1500, 12))
 
 
-def test_rollouts_in_any_order(emulator: Emulator, counts: Tally) -> None:
+def test_rollouts_in_any_sequence(emulator: Emulator, counts: Tally) -> None:
     class Bound(Rollouts):
         pass
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The token goes nowhere but to the service, whatever certificates, redirects, netrc files and proxies there are.
+"""The token goes only to the service, whatever certificates, redirects, netrc files and proxies there are.
 
 Listeners keep every byte that comes to them: what was sent is what counts, not what was meant.
 """
@@ -19,15 +19,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go
-from ansible_collections.monitor.cloud.tests.faults.listeners import Account, as_json
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally
 from ansible_collections.monitor.cloud.tests.faults.transport import (
     CALLS,
     ELSEWHERE,
@@ -39,8 +36,10 @@ from ansible_collections.monitor.cloud.tests.faults.transport import (
     service,
     tried,
 )
+from ansible_collections.monitor.cloud.tests.support.servers import Account, as_json
+from ansible_collections.monitor.cloud.tests.support.tally import Tally
+from ansible_collections.monitor.cloud.tests.support.tasks import go
 
-pytest_plugins = ("ansible_collections.monitor.cloud.tests.faults.places",)
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
 # Certificates
@@ -54,23 +53,23 @@ def test_a_private_authority(
     account, listener = service(opened, certificates["good"])
     options = {"ca_path": authority.path} if trust == "ca_path" else {}
     if trust == "directory":
-        # OpenSSL looks for a certificate in a directory under the hash of its name.
+        # OpenSSL searches a directory for a certificate by the hash of its name.
         asked = ["openssl", "x509", "-hash", "-noout", "-in", authority.path]
         name = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
         (tmp_path / f"{name}.0").symlink_to(authority.path)
         options = {"ca_path": str(tmp_path)}
     elif trust != "ca_path":
         monkeypatch.setenv(trust, authority.path)
-    result, said = tried(account, monitor_client, label="web1", **options)
-    counts.look(account, said)
-    assert result is not None, said
+    result, message = tried(account, monitor_client, label="web1", **options)
+    counts.check(account, message)
+    assert result is not None, message
     assert {request.header("Authorization") for request in listener.requests} == {f"Bearer {Account.TOKEN}"}
 
 
 @pytest.mark.parametrize(
     ("kind", "trust"), [*itertools.product(REASONS, ["ca_path", "REQUESTS_CA_BUNDLE", "nothing"]), ("good", "nothing")]
 )
-def test_a_certificate_that_is_wrong(
+def test_an_invalid_certificate_is_refused(
     kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, kind: str, trust: str
 ) -> None:
     """Refused at once and for a reason that helps; nothing at all is sent to who shows it."""
@@ -79,11 +78,11 @@ def test_a_certificate_that_is_wrong(
     options = {"ca_path": authority.path} if trust == "ca_path" else {}
     if trust == "REQUESTS_CA_BUNDLE":
         monkeypatch.setenv(trust, authority.path)
-    result, said = tried(account, monitor_client, label="web9", retry_timeout=60.0, **options)
-    counts.look(account, said, faults=1)
+    result, message = tried(account, monitor_client, label="web9", retry_timeout=60.0, **options)
+    counts.check(account, message, faults=1)
     assert result is None
-    assert "no secure connection: SSLCertVerificationError" in said
-    assert REASONS.get(kind if trust != "nothing" else "", "certificate verify failed") in said
+    assert "no secure connection: SSLCertVerificationError" in message
+    assert REASONS.get(kind if trust != "nothing" else "", "certificate verify failed") in message
     assert (listener.connections, listener.received) == (1, b"")
 
 
@@ -92,18 +91,18 @@ def test_checks_turned_off(
     kinds: Kinds, opened: Open, counts: Tally, kind: str, recwarn: pytest.WarningsRecorder
 ) -> None:
     account, listener = service(opened, kinds[1][kind])
-    result, said = tried(account, monitor_client, label="web1", validate_certs=False)
-    counts.look(account, said, *(str(warning.message) for warning in recwarn))
-    assert result is not None, said
+    result, message = tried(account, monitor_client, label="web1", validate_certs=False)
+    counts.check(account, message, *(str(warning.message) for warning in recwarn))
+    assert result is not None, message
     assert listener.received
     assert [str(warning.message) for warning in recwarn if "HTTPS" in str(warning.message)] == []
 
 
-def test_who_checks_is_still_warned_of_others(kinds: Kinds) -> None:
+def test_warnings_of_other_code_stay_enabled(kinds: Kinds) -> None:
     """Turned off for one, in a process of its own: what another library asks for is not silenced beforehand."""
     script = (
         "import warnings, urllib3\n"
-        "from ansible_collections.monitor.cloud.plugins.module_utils._http import Http, Settings\n"
+        "from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings\n"
         "Http(Settings('https://127.0.0.1/v4', validate_certs=CHECKED))\n"
         "warnings.warn('unverified', urllib3.exceptions.InsecureRequestWarning)\n"
     )
@@ -128,7 +127,7 @@ _REMOTE = (
     "http://0.0.0.0:{port}/v4",
     "\thttp://127.0.0.2:{port}/v4\n",
 )
-_ODD = ("http://127.0.0.1:{port}@127.0.0.2:{port}/v4", "http://127.0.0.2:{port}#@127.0.0.1/v4", "http:127.0.0.2/v4")
+_INVALID = ("http://127.0.0.1:{port}@127.0.0.2:{port}/v4", "http://127.0.0.2:{port}#@127.0.0.1/v4", "http:127.0.0.2/v4")
 
 
 class _Watch:
@@ -145,7 +144,7 @@ class _Watch:
 
 @pytest.fixture
 def network() -> Iterator[list[str]]:
-    """Connections and look-ups of names, of this process, as they happen."""
+    """Connections and name lookups of this process, as they happen."""
     if not _Watch.installed:
         sys.addaudithook(_Watch.hook)
         _Watch.installed = True
@@ -155,7 +154,7 @@ def network() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("proxied", [False, True])
-@pytest.mark.parametrize("address", [*_REMOTE, *_ODD])
+@pytest.mark.parametrize("address", [*_REMOTE, *_INVALID])
 def test_plain_http_to_others_is_refused_before_any_packet(
     opened: Open, counts: Tally, network: list[str], monkeypatch: pytest.MonkeyPatch, address: str, proxied: bool
 ) -> None:
@@ -167,15 +166,15 @@ def test_plain_http_to_others_is_refused_before_any_packet(
     for module, options in ((monitor_client_info, {}), (region_info, {}), (monitor_client, {"label": "web1"})):
         with pytest.raises(InputError):
             go(account, module, **options)  # type: ignore[arg-type]
-        counts.look(account)
+        counts.check(account)
     assert network == []
     assert trap.connections == 0
 
 
-def test_plain_http_where_that_is_allowed(opened: Open, counts: Tally, network: list[str]) -> None:
+def test_plain_http_if_it_is_allowed(opened: Open, counts: Tally, network: list[str]) -> None:
     account, listener = service(opened, address=ELSEWHERE)
-    result, said = tried(account, monitor_client, label="web1", allow_http=True)
-    counts.look(account, said)
+    result, message = tried(account, monitor_client, label="web1", allow_http=True)
+    counts.check(account, message)
     assert result is not None
     assert Account.TOKEN.encode() in listener.received
     assert all(ELSEWHERE in event for event in network)
@@ -188,11 +187,11 @@ def test_plain_http_where_that_is_allowed(opened: Open, counts: Tally, network: 
 @pytest.mark.parametrize("to", ["same host", "other host", "other name", "http", "http of the service"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tally, status: int, to: str) -> None:
-    """From a secure service: not followed, whatever the call, the status and the place."""
+    """From a secure service: not followed, whatever the call, the status and the target."""
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
     secure, plain = forbidden(opened, certificates["good"], address=ELSEWHERE), forbidden(opened)
-    places = {
+    targets = {
         "same host": f"https://127.0.0.1:{listener.port}/v4/elsewhere",
         "other host": f"https://{ELSEWHERE}:{secure.port}/v4/monitor/clients",
         "other name": f"//localhost:{plain.port}/v4/monitor/clients",
@@ -201,13 +200,13 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
     }
     for name, (module, options, call) in CALLS.items():
         listener.forget()
-        account.overrides = {call: as_json({}, status, Location=places[to])}
-        result, said = tried(account, module, ca_path=authority.path, **options)
-        counts.look(account, said, faults=1)
+        account.overrides = {call: as_json({}, status, Location=targets[to])}
+        result, message = tried(account, module, ca_path=authority.path, **options)
+        counts.check(account, message, faults=1)
         assert result is None, name
-        assert f"answered {status}, a redirect to '{places[to]}', which is not followed" in said
+        assert f"returned {status}, a redirect to '{targets[to]}', which is not followed" in message
         assert listener.requests[-1].method == call[0]
-        # A delete is looked at first; none is sent twice.
+        # A client is read before its delete; no delete is sent twice.
         assert len([request for request in listener.requests if request.method != "GET"]) == (call[0] != "GET")
         assert not any("elsewhere" in request.target for request in listener.requests)
     assert secure.connections == plain.connections == 0
@@ -217,12 +216,12 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
 def test_redirects_to_no_address(opened: Open, counts: Tally, location: str | None) -> None:
     account, listener = service(opened)
     account.overrides = {("GET", "clients"): as_json({}, 302, **({} if location is None else {"Location": location}))}
-    result, said = tried(account, monitor_client_info)
-    counts.look(account, said, faults=1)
+    result, message = tried(account, monitor_client_info)
+    counts.check(account, message, faults=1)
     assert result is None
-    assert "answered 302, a redirect to" in said
-    assert said.isprintable()
-    assert len(said) < 1000
+    assert "returned 302, a redirect to" in message
+    assert message.isprintable()
+    assert len(message) < 1000
     assert len(listener.requests) == 1
 
 
@@ -230,24 +229,24 @@ def test_redirects_to_no_address(opened: Open, counts: Tally, location: str | No
 
 
 @pytest.mark.parametrize("entry", ["machine 127.0.0.1", "machine localhost", "default"])
-@pytest.mark.parametrize("place", ["NETRC", ".netrc", "_netrc"])
+@pytest.mark.parametrize("name_of_file", ["NETRC", ".netrc", "_netrc"])
 @pytest.mark.parametrize("secure", [False, True])
 def test_netrc_files_are_not_used(
     kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    entry: str, place: str, secure: bool,
+    entry: str, name_of_file: str, secure: bool,
 ) -> None:  # fmt: skip
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"] if secure else None)
-    file = tmp_path / place
+    file = tmp_path / name_of_file
     file.write_text(f"{entry} login someone password {PASSWORD}\n", encoding="ascii")
     file.chmod(0o600)
-    if place == "NETRC":
+    if name_of_file == "NETRC":
         monkeypatch.setenv("NETRC", str(file))
     account.base_url = account.base_url.replace("127.0.0.1", "localhost") if "localhost" in entry else account.base_url
     for name, (module, options, _call) in CALLS.items():
-        result, said = tried(account, module, ca_path=authority.path, **options)
-        counts.look(account, said)
-        assert result is not None, f"{name}: {said}"
+        result, message = tried(account, module, ca_path=authority.path, **options)
+        counts.check(account, message)
+        assert result is not None, f"{name}: {message}"
     public = [r for r in listener.requests if "/regions" in r.target or "/subscriptions" in r.target]
     assert {request.header("Authorization") for request in public} == {None}
     private = [request for request in listener.requests if request not in public]

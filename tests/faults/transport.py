@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What tests of the transport share: places that keep every byte, and calls of each kind."""
+"""What tests of the transport share: servers that keep every byte, and calls of each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.monitor.cloud.plugins.module_utils._errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -17,9 +17,9 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go
-from ansible_collections.monitor.cloud.tests.faults.certificates import Authority
-from ansible_collections.monitor.cloud.tests.faults.listeners import Account, Listener
+from ansible_collections.monitor.cloud.tests.support.certificates import Authority
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener
+from ansible_collections.monitor.cloud.tests.support.tasks import go
 
 ELSEWHERE = "127.0.0.2"
 PASSWORD = "netrc-or-proxy-password"
@@ -52,19 +52,19 @@ REASONS = {
 
 def service(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> tuple[Any, Listener]:
     account = Account()
-    listener: Listener = opened(Listener, account.answer, tls=tls, **options)
+    listener: Listener = opened(Listener, account.respond, tls=tls, **options)
     account.base_url = f"{'https' if tls else 'http'}://{listener.address}:{listener.port}/v4"
     return account, listener
 
 
 def forbidden(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> Listener:
-    """A place that answers like a service, and where no token may come."""
-    listener: Listener = opened(Listener, Account().answer, tls=tls, **options)
+    """A server that responds like a service and must not receive a token."""
+    listener: Listener = opened(Listener, Account().respond, tls=tls, **options)
     return listener
 
 
 def tried(account: Any, module: Any, **options: Any) -> tuple[dict[str, Any] | None, str]:
-    """The result, or None, and what was said."""
+    """The result, or None, and the message."""
     try:
         result = go(account, module, **{"retry_timeout": 0.0, "timeout": 20.0, **options})
     except MonitorError as error:

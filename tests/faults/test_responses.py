@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Answers that no service should give: each gets the right result or a clear error, and never a traceback."""
+"""Responses that no service should send: each gets the right result or a clear error, and never a traceback."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._answer import retry_after
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import retry_after
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import natural
-from ansible_collections.monitor.cloud.tests.contract.client.tasks import go
-from ansible_collections.monitor.cloud.tests.faults.inputs import (
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
+from ansible_collections.monitor.cloud.tests.support.inputs import (
     CALLS,
-    ODD_VALUES,
+    INVALID_VALUES,
     examples,
     json_values,
     nested,
-    places,
     replaced,
-    right_answer,
     tried,
+    valid_response,
+    value_paths,
 )
-from ansible_collections.monitor.cloud.tests.faults.listeners import Account, Listener, Reply, as_json, page
-from ansible_collections.monitor.cloud.tests.faults.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Reply, as_json, page
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.tasks import go
 
 _RAW: tuple[bytes, ...] = (
     b"", b" ", b"\0", b"null", b"\xff\xfe", b"\xef\xbb\xbf{}", b'{"data":[],"data":7}', b'["\xff"]', b'"\xed\xa0\x80"',
@@ -52,48 +52,48 @@ _TIMES = (
 
 @pytest.fixture(scope="module")
 def account() -> Iterator[Any]:
-    """A service whose answers the tests replace."""
+    """A service whose responses the tests replace."""
     found = Account()
-    listener = Listener(found.answer)
+    listener = Listener(found.respond)
     found.base_url = f"http://127.0.0.1:{listener.port}/v4"
     yield found
     listener.stop()
 
 
 @pytest.fixture(autouse=True)
-def right_again(account: Any) -> None:
+def restored(account: Any) -> None:
     """Each test begins with a service that is all right."""
     account.overrides = {}
 
 
-def _look(counts: Tally, account: Any, call: str, reply: Reply) -> dict[str, Any] | None:
+def _check(counts: Tally, account: Any, call: str, reply: Reply) -> dict[str, Any] | None:
     account.overrides = {CALLS[call][2]: reply}
-    result, said = tried(account, call)
-    counts.look(account, said, faults=1)
+    result, message = tried(account, call)
+    counts.check(account, message, faults=1)
     return result
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_calls_are_right_as_long_as_the_answers_are(account: Any, counts: Tally, call: str) -> None:
+def test_valid_responses_give_a_result(account: Any, counts: Tally, call: str) -> None:
     assert tried(account, call)[0] is not None
-    assert _look(counts, account, call, as_json(right_answer(call))) is not None
+    assert _check(counts, account, call, as_json(valid_response(call))) is not None
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_odd_values_at_each_place(account: Any, counts: Tally, call: str) -> None:
+def test_invalid_values_at_each_path(account: Any, counts: Tally, call: str) -> None:
     step = short_or_long(4, 1)
-    right = right_answer(call)
-    for number, place in enumerate(places(right)):
-        # Another part of them at each place.
-        for value in ODD_VALUES[number % step :: step]:
-            _look(counts, account, call, as_json(replaced(right, place, value)))
+    right = valid_response(call)
+    for number, path in enumerate(value_paths(right)):
+        # Another part of them at each path.
+        for value in INVALID_VALUES[number % step :: step]:
+            _check(counts, account, call, as_json(replaced(right, path, value)))
 
 
-# What is relied upon: with anything but this in its place, there is no result.
+# Required fields: with any other type, there is no result.
 _NEEDED: dict[str, dict[tuple[str | int, ...], tuple[type, ...]]] = {
-    "list, register": {("data",): (list,), ("data", 0): (dict,), ("data", 0, "label"): (str,), ("pages",): (int,)},
+    "list, register": {("data",): (list,), ("data", 0): (dict,), ("pages",): (int,)},
     "list, info": {("data", 0, "id"): (int, str), ("results",): (int, type(None))},
-    "view": {("label",): (str,), ("id",): (int, str)},
+    "view": {("id",): (int, str)},
     "create one": {("label",): (str,), ("id",): (int, str)},
     "tiers": {("data", 0, "clients_included"): (int,), ("data", 0, "id"): (str,)},
     "plan": {("clients_included",): (int,), ("id",): (str,)},
@@ -102,30 +102,30 @@ _NEEDED: dict[str, dict[tuple[str | int, ...], tuple[type, ...]]] = {
 
 
 @pytest.mark.parametrize("call", _NEEDED)
-def test_what_is_relied_upon_is_looked_at(account: Any, counts: Tally, call: str) -> None:
-    for place, kinds in _NEEDED[call].items():
-        for value in ODD_VALUES:
-            # Of a wrong type; what is falsy counts as no value where one may be left out.
+def test_required_fields_are_checked(account: Any, counts: Tally, call: str) -> None:
+    for path, kinds in _NEEDED[call].items():
+        for value in INVALID_VALUES:
+            # Of a wrong type; a falsy value counts as missing if the field is optional.
             if isinstance(value, kinds) or (type(None) in kinds and not value):
                 continue
-            assert _look(counts, account, call, as_json(replaced(right_answer(call), place, value))) is None, (
-                place,
+            assert _check(counts, account, call, as_json(replaced(valid_response(call), path, value))) is None, (
+                path,
                 value,
             )
 
 
 @pytest.mark.parametrize("call", list(CALLS)[:: short_or_long(3, 1)])
-def test_bytes_that_are_no_json_of_that_kind(account: Any, counts: Tally, call: str) -> None:
+def test_bytes_that_are_not_valid_json(account: Any, counts: Tally, call: str) -> None:
     for raw in _RAW:
         for status in _STATUSES:
-            _look(counts, account, call, as_json(raw, status))
+            _check(counts, account, call, as_json(raw, status))
 
 
 @pytest.mark.parametrize("header", _TIMES)
-def test_odd_headers(account: Any, counts: Tally, header: str) -> None:
+def test_invalid_headers_cause_no_traceback(account: Any, counts: Tally, header: str) -> None:
     for status in (200, 302, 429, 503):
         headers = {"Retry-After": header, "Content-Type": header, "Location": header, "Content-Encoding": header}
-        _look(counts, account, "list, info", (status, headers, b"<p>"))
+        _check(counts, account, "list, info", (status, headers, b"<p>"))
 
 
 @examples(200, 20000)
@@ -138,31 +138,31 @@ def test_times_to_wait(text: str) -> None:
 @examples(300, 30000)
 @given(call=st.sampled_from(sorted(CALLS)), value=json_values, status=st.sampled_from((200, 200, 201, 400, 422, 503)))
 def test_any_json(account: Any, counts: Tally, call: str, value: Any, status: int) -> None:
-    _look(counts, account, call, as_json(value, status))
+    _check(counts, account, call, as_json(value, status))
 
 
 @examples(300, 30000)
 @given(call=st.sampled_from(sorted(CALLS)), value=json_values, data=st.data())
-def test_any_json_within_a_right_answer(
+def test_any_json_within_a_valid_response(
     account: Any, counts: Tally, call: str, value: Any, data: st.DataObject
 ) -> None:
-    right = right_answer(call)
-    place = data.draw(st.sampled_from(list(places(right))))
-    _look(counts, account, call, as_json(replaced(right, place, value)))
+    right = valid_response(call)
+    path = data.draw(st.sampled_from(list(value_paths(right))))
+    _check(counts, account, call, as_json(replaced(right, path, value)))
 
 
 @examples(60, 5000)
 @given(raw=st.binary(max_size=60), status=st.integers(200, 599), call=st.sampled_from(sorted(CALLS)))
 def test_any_bytes(account: Any, counts: Tally, raw: bytes, status: int, call: str) -> None:
-    _look(counts, account, call, as_json(raw, status))
+    _check(counts, account, call, as_json(raw, status))
 
 
 @pytest.mark.parametrize("field", ["api_key", "install_code"])
-def test_half_a_character_is_no_key(account: Any, counts: Tally, field: str) -> None:
+def test_half_a_surrogate_pair_is_not_a_key(account: Any, counts: Tally, field: str) -> None:
     """It could not be written to a host."""
     account.overrides = {("GET", "clients"): as_json(page([{**Account.CLIENT, field: "\ud800" * 40}]))}
     [client] = go(account, monitor_client_info, include_keys=True)["clients"]
-    counts.look(account, repr(client), faults=1)
+    counts.check(account, repr(client), faults=1)
     assert client["keys_masked"] is True
     assert field not in client
 
@@ -172,17 +172,17 @@ def test_labels_of_thousands_of_digits_are_sorted() -> None:
     assert sorted(names, key=natural) == ["web-2", "web-10", "web-010", "web-" + "1" * 5000, "web-" + "9" * 5000]
 
 
-def test_the_error_says_what_is_wrong(account: Any, counts: Tally) -> None:
+def test_an_unreadable_response_is_described(account: Any, counts: Tally) -> None:
     cases = {
-        b"[" * 100000 + b"]" * 100000: "the answer holds more within each other than any answer should",
-        json.dumps({"data": [nested(60)]}).encode(): "the answer holds more within each other than any answer should",
+        b"[" * 100000 + b"]" * 100000: "the response is nested more deeply than any response should be",
+        json.dumps({"data": [nested(60)]}).encode(): "the response is nested more deeply than any response should be",
         b'{"data":[],"pages":1000000000000}': "pages is more than 10000",
     }
-    for raw, words in cases.items():
+    for raw, expected in cases.items():
         account.overrides = {("GET", "clients"): as_json(raw)}
-        said = tried(account, "list, info")[1]
-        counts.look(account, said, faults=1)
-        assert words in said
-    # Not above what is taken, so that the test of more tells something.
+        message = tried(account, "list, info")[1]
+        counts.check(account, message, faults=1)
+        assert expected in message
+    # At the limit, which is accepted, so that the test above it is significant.
     account.overrides = {("GET", "clients"): as_json(page([{**Account.CLIENT, "more": nested(40)}]))}
     assert go(account, monitor_client_info)["clients"][0]["more"] == nested(40)

@@ -1,0 +1,144 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An unprivileged user who owns the directory of the file, or the one above it, gains nothing while root writes.
+
+The attacker swaps names at each step of each way of writing. That a writer which trusts names loses to it is tested
+too: without that, no success would mean nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.faults import attacker, trials
+from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.support.tally import FIGURES, Tally, short_or_long
+
+PART = "hostile directories"
+
+
+@pytest.fixture(autouse=True)
+def as_root() -> None:
+    """Namespaces and other users' files need root."""
+    if reason := fleet.missing():
+        pytest.skip(reason)
+
+
+@pytest.mark.parametrize("step", trials.STEPS)
+def test_a_naive_writer_is_not_safe_in_hostile_directories(step: str) -> None:
+    result = trials.in_namespaces("input", "naive", step, count=400, enough=2)
+    assert result.successes == 2, result
+
+
+@pytest.mark.parametrize(("way", "step"), trials.CASES)
+def test_the_writer_is_safe_in_hostile_directories(counts: Tally, way: str, step: str) -> None:
+    # The other ways differ from standard input in how the content gets to its path.
+    count = short_or_long(200 if way == "input" or step == "content" else 60, 2000)
+    result = trials.in_namespaces(way, "collection", step, count=count, enough=count)
+    _count(counts, f"{step}, {way}", result.trials, result.successes)
+    assert (result.trials, result.lost) == (count, {})
+    assert result.begun > count // 10, "attacks that come too late prove nothing"
+    # In a directory of others, a mounted file is never written; nothing is when the content does not arrive.
+    assert result.written > 0 or step == "clean-up" or way == "mounted", "a writer that always refuses proves nothing"
+
+
+def _count(counts: Tally, name: str, tried: int, successes: int) -> None:
+    counts.faults += tried
+    counts.runs += tried
+    figures = FIGURES.setdefault(PART, {"successes of the attacker": 0})
+    figures["successes of the attacker"] += successes
+    figures[f"trials: {name}"] = tried
+
+
+PLAY = f"""
+- hosts: all
+  gather_facts: false
+  tasks:
+    - name: {CONFIGURE}
+      monitor.cloud.agent_config:
+        path: "{{{{ item }}}}"
+        content: "api_key={{{{ client.api_key }}}}\\n"
+        client: {{id: 1, label: web-1, install_code: {"C" * 36}, api_key: {trials.KEY.strip().partition("=")[2]}}}
+        owner: root
+        group: daemon
+        mode: "0640"
+        backup: "{{{{ kept }}}}"
+      loop: "{{{{ attacked }}}}"
+      ignore_errors: true
+"""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[tuple[Path, Path, fleet.Host]]:
+    """One host with a file system of its own."""
+    with fleet.workshop() as room, fleet.running(["web-1"], *room, first_address=230) as running:
+        yield *room, running[0]
+
+
+@contextlib.contextmanager
+def attacked(host: fleet.Host, plans: list[attacker.Plan], roots: list[Path]) -> Iterator[list[str]]:
+    """Attackers at work on the host, one for each plan; what they could read, in the end."""
+    program = Path(attacker.__file__).read_text(encoding="utf-8")
+    user = ["setpriv", f"--reuid={trials.USER}", f"--regid={trials.USER}", "--clear-groups"]
+    command = [*host.enter, *user, "/usr/bin/python3", "-c", program]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _plan in plans]
+    loot: list[str] = []
+    try:
+        for process, plan, root in zip(processes, plans, roots, strict=True):
+            assert process.stdin
+            process.stdin.write(json.dumps({"plan": vars(plan), "root": str(root)}) + "\n")
+            process.stdin.flush()
+        for process in processes:
+            assert process.stdout and process.stdout.readline() == "ready\n"
+        yield loot
+        loot += [str(json.loads(process.communicate("{}\n", timeout=60)[0])[1]) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("way", trials.WAYS)
+def test_plays_are_safe_in_hostile_directories(
+    machine: tuple[Path, Path, fleet.Host], emulator: Emulator, counts: Tally, way: str
+) -> None:
+    directory, keys, host = machine
+    host.reset()
+    controller = Controller(Path(tempfile.mkdtemp(prefix="c-", dir=directory)), keys, emulator, [host])
+    # The command that becomes another user there takes no input.
+    controller.group_vars.update({"ansible_become": True, "ansible_become_method": "su"} if way == "file" else {})
+    cases = [(step, *trials.STEPS[step][number % len(trials.STEPS[step])]) for number, step in enumerate(_steps(way))]
+    roots = [Path(f"/tmp/trial-{way}-{number}") for number in range(len(cases))]
+    above = f"/proc/{host.first_process}/root"
+    grounds = [trials.Ground(root, *case[:2], above) for root, case in zip(roots, cases, strict=True)]
+    plans = [ground.plan(*case, turns=True) for ground, case in zip(grounds, cases, strict=True)]
+    paths = [ground.inside(ground.path) for ground in grounds]
+    if way == "mounted":
+        host.run("\n".join(f"mount --bind {root}/mounted {path}" for root, path in zip(roots, paths, strict=True)))
+    with attacked(host, plans, roots) as loot:
+        run = controller.run(controller.play(PLAY), "-e", json.dumps({"attacked": paths, "kept": way != "mounted"}))
+    results = run.events[-1].result["results"]
+    assert len(results) == len(paths), run.output
+    assert trials.KEY.strip() not in run.output
+    written = [not result.get("failed") for result in results]
+    lost = [ground.losses(got, written=done) for ground, got, done in zip(grounds, loot, written, strict=True)]
+    _count(counts, f"plays, {way}", len(lost), sum(map(bool, lost)))
+    assert dict(zip(cases, lost, strict=True)) == {case: set() for case in cases}
+    assert any(written), run.output
+
+
+def _steps(way: str) -> list[str]:
+    """Each step, twice: with different names and decoys."""
+    return [step for case, step in trials.CASES if case == way and step != "removal"] * 2

@@ -1,0 +1,304 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The commands that an audit proposes, run as it prints them: they change what the finding names, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.tally import Tally
+
+STRANGE = "11111111-2222-3333-4444444444444444"
+AUDIT = "monitor.cloud.audit"
+# A title, what it means, and the command below: lines that end in a backslash go on.
+_PROPOSAL = re.compile(r"^  (\w[^.\n]*?)(?: \(\d+\))?\. (?:.+\n)+?(    ansible(?:.*\\\n)*.*)$", re.MULTILINE)
+
+
+def proposals(audit: Run) -> dict[str, str]:
+    """The commands of an audit's output by the title of their finding, as they are printed."""
+    assert audit.code == 0, audit.output
+    return dict(_PROPOSAL.findall(audit.output.partition("What to do:\n")[2]))
+
+
+class Fleet:
+    """Hosts that are directories, and what a command changes: files on hosts, and the account."""
+
+    def __init__(self, controller: Controller, counts: Tally) -> None:
+        self.controller = controller
+        self.service = controller.service
+        self._counts = counts
+
+    def path(self, host: str) -> Path:
+        return Path(self.controller.host_vars[host]["monitor_agent_config_path"])
+
+    def write(self, host: str, text: str, mode: int = 0o600) -> None:
+        self.path(host).parent.mkdir(exist_ok=True)
+        self.path(host).write_text(text, encoding="utf-8")
+        self.path(host).chmod(mode)
+
+    def expected(self, label: str) -> str:
+        client = next(client for client in self.service.clients() if client["label"] == label)
+        return f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
+
+    def files(self) -> dict[str, object]:
+        """Content and mode of each host's file."""
+        found: dict[str, object] = {}
+        for host in self.controller.host_vars:
+            path = self.path(host)
+            found[host] = (path.read_bytes(), path.stat().st_mode) if path.is_file() else path.exists()
+        return found
+
+    def audit(self, *options: str, **environment: str) -> dict[str, str]:
+        """The proposals of an audit."""
+        before = self.files()
+        run = self.controller.run(AUDIT, *options, **environment)
+        self._counts.check(self.service, run.output)
+        assert (run.writes(), self.files()) == ([], before)
+        return proposals(run)
+
+    def does(
+        self,
+        command: str,
+        *,
+        hosts: Collection[str] = (),
+        writes: Collection[str] = (),
+        code: int = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> Run:
+        """Run a command as it is printed: it changes these hosts, makes these calls, and nothing else."""
+        before = self.files()
+        run = self.controller.shell(command, **(environment or {}))
+        self._counts.check(self.service, run.output, faults=1)
+        assert run.code == code, f"{command}\n{run.output}"
+        after = self.files()
+        assert {host for host in before if before[host] != after[host]} == set(hosts), command
+        assert sorted(run.writes()) == sorted(writes), command
+        self._counts.converged += 1
+        return run
+
+
+@pytest.fixture
+def fleet_of(emulator: Emulator, counts: Tally, tmp_path: Path) -> Fleet:
+    """A fleet without hosts."""
+    emulator.configure(validate_responses=False)
+    return Fleet(Local(tmp_path, emulator), counts)
+
+
+def add(of: Fleet, *hosts: str) -> None:
+    """Hosts for a fleet."""
+    for host in hosts:
+        path = of.controller.directory / f"host-{len(of.controller.host_vars)}" / "agent.conf"
+        of.controller.host_vars[host] = {"ansible_connection": "local", "monitor_agent_config_path": str(path)}
+
+
+def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
+    of = fleet_of
+    lost = ["lost-1", "lost-2"]
+    names = {
+        *("clone-1", "cloned-1", "new-1", "strange-1", "strange-2", "fresh-1", "fresh-2", "empty-1", "closed-1"),
+        *("edited-1", "edited-2", "open-1", "ok-1", "gone-1"),
+    }
+    add(of, *sorted(names))
+    of.controller.host_vars["gone-1"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
+    of.service.seed(labels=[*(names - {"new-1", "fresh-1", "fresh-2"}), "old-1", *lost])
+    of.service.set_plan("monitor-10")
+    for name in ("cloned-1", "edited-1", "edited-2", "open-1", "ok-1"):
+        of.write(name, of.expected(name))
+    of.write("clone-1", of.expected("cloned-1"))
+    of.write("new-1", of.expected("old-1"))
+    for number in (1, 2):
+        of.write(f"strange-{number}", f"install_code={STRANGE[::-1]}\napi_key={STRANGE[:-1]}{number}\n")
+        of.path(f"edited-{number}").open("a", encoding="utf-8").write("# edited\n")
+    of.path("closed-1").mkdir(parents=True)
+    of.path("open-1").chmod(0o644)
+
+    # Other users of the account judge their own clients and the plan.
+    found = of.audit("-e", "monitor_agent_audit_orphan_pattern=nothing", "-e", "monitor_agent_check_capacity=false")
+    assert set(found) == {
+        "Could not be reached", "Report as another host", "Report under a label that no host has",
+        "Carry an unknown key", "Their key is on other hosts too", "Not registered", "Not configured",
+        "Can't be verified", "Outdated configuration", "Wrong permissions", "The plan is too small",
+    }  # fmt: skip
+    # Each host has its own, and none is that of the report, which needs none.
+    assert "--connection" not in "".join(found.values())
+    of.does(found["Could not be reached"], code=4)
+    of.does(found["Can't be verified"])
+    of.does(found["Their key is on other hosts too"], hosts=["clone-1"])
+    of.does(found["Report as another host"])
+    of.does(found["Report under a label that no host has"], writes=["update_client new-1"])
+    assert of.path("new-1").read_text(encoding="utf-8") == of.expected("new-1")
+    of.does(found["Carry an unknown key"], hosts=["strange-1", "strange-2"])
+    of.does(found["The plan is too small"], writes=["update_plan"])
+    of.does(
+        found["Not registered"], hosts=["fresh-1", "fresh-2"], writes=["create_client fresh-1", "create_client fresh-2"]
+    )
+    of.does(found["Not configured"], hosts=["empty-1"])
+    of.does(found["Outdated configuration"], hosts=["edited-1", "edited-2"])
+    of.does(found["Wrong permissions"], hosts=["open-1"])
+
+    shutil.rmtree(of.path("closed-1"))
+    found = of.audit()
+    assert set(found) == {"Could not be reached", "Not configured", "Clients without a host"}
+    of.does(found["Not configured"], hosts=["closed-1"])
+    of.does(found["Clients without a host"])
+    of.does(
+        found["Clients without a host"].replace(" --check", ""), writes=[f"delete_client {label}" for label in lost]
+    )
+
+
+def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
+    add(fleet_of, "web-1", "web-2", "db-1")
+    fleet_of.service.seed(labels=fleet_of.controller.host_vars)
+    for name in fleet_of.controller.host_vars:
+        fleet_of.write(name, fleet_of.expected("db-1" if name == "db-1" else "web-1"))
+    read_only = fleet_of.service.tokens["read_only"]
+    found = fleet_of.audit(MONITOR_API_TOKEN=read_only)
+    assert set(found) == {"Carry the same key", "Can't be verified"}
+    run = fleet_of.does(found["Carry the same key"])
+    # With the other token, as proposed, of these hosts alone.
+    assert set(re.findall(r"^(\w+-\d) +\w+_key", run.output, re.MULTILINE)) == {"web-1", "web-2"}
+
+
+@pytest.mark.parametrize("number", [4, 12], ids=["four long labels", "more than prune_limit"])
+def test_no_client_that_the_audit_left_out_is_deleted(fleet_of: Fleet, number: int) -> None:
+    ours = [f"ours-{index:027}" for index in range(number)]
+    fleet_of.service.seed(labels=["theirs-1", "ours-x", "web-1", *ours])
+    add(fleet_of, "web-1", "ours-x")
+    for name in ("web-1", "ours-x"):
+        fleet_of.write(name, fleet_of.expected(name))
+    found = fleet_of.audit("-e", "monitor_agent_audit_orphan_pattern=ours-.*")
+    fleet_of.does(found["Clients without a host"])
+    fleet_of.does(
+        found["Clients without a host"].replace(" --check", ""), writes=[f"delete_client {label}" for label in ours]
+    )
+
+
+def test_labels_with_special_characters_are_pruned_exactly(fleet_of: Fleet) -> None:
+    special = ["a.b", "a b{{ 7 }}", "x|y", "it's $(id)", "~web", '"quoted"', "back\\slash", "{% if %}", "é\U0001f600é"]
+    fleet_of.service.seed(labels=[*special, "aXb", "web", "web-1"])
+    add(fleet_of, "web-1", "aXb", "web")
+    found = fleet_of.audit()
+    fleet_of.does(
+        found["Clients without a host"].replace(" --check", ""), writes=[f"delete_client {label}" for label in special]
+    )
+
+
+_SPECIAL = (
+    "web 1", "web$(id)", "web'; id #", 'web"x', "web{{ 7*7 }}", "web{% x %}", "web\\x41", "wéb", "-x", "web,2", "~web",
+    "!web", "web*", "@web", "web?.example",
+)  # fmt: skip
+
+
+def test_host_names_with_special_characters_are_exact_patterns(fleet_of: Fleet) -> None:
+    # The last four have no file as well, and are not audited.
+    add(fleet_of, *_SPECIAL, "web", "web-2", "webx.example", "webA")
+    (fleet_of.controller.directory / "limit").write_text("\n".join(_SPECIAL), encoding="utf-8")
+    found = fleet_of.audit("--limit", "@limit")
+    fleet_of.does(
+        found["Not registered"], hosts=_SPECIAL, writes=[f"create_client {client_label(name)}" for name in _SPECIAL]
+    )
+
+
+@pytest.mark.parametrize("reports", [True, False], ids=["a file beside the reports", "in full"])
+def test_long_lists_mean_the_hosts_of_the_finding(fleet_of: Fleet, reports: bool) -> None:
+    lost = [f"web-{number}.a-very-long-name.of-a-data-centre.example.com" for number in range(6)]
+    add(fleet_of, *lost, "ok-1", "other-1", "other-2")
+    options = ["-e", "monitor_agent_audit_html=reports/audit.html"] if reports else []
+    found = fleet_of.audit("--limit", "web-*,ok-1", *options)
+    command = found["Not registered"]
+    assert ("@reports/audit.not_registered.hosts" in command) is reports
+    # ok-1 is not registered either.
+    expected = [*lost, "ok-1"]
+    fleet_of.does(command, hosts=expected, writes=[f"create_client {client_label(name)}" for name in expected])
+
+
+def test_a_host_named_as_a_group_is_not_the_group(fleet_of: Fleet) -> None:
+    add(fleet_of, "web", "web-1", "web-2")
+    inventory = fleet_of.controller.directory / "groups.yml"
+    inventory.write_text("web: {hosts: {web-1: {}, web-2: {}}}\n", encoding="utf-8")
+    found = fleet_of.audit("-i", str(inventory), "--limit", "all,!web-1,!web-2")
+    fleet_of.does(found["Not registered"], hosts=["web"], writes=["create_client web"])
+
+
+def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> None:
+    directory, token = fleet_of.controller.directory, fleet_of.service.tokens["read_write"]
+    add(fleet_of, "web-1", "web-2")
+    fleet_of.service.seed(labels=["web-1", "web-2", "old-1"])
+    fleet_of.service.set_plan("monitor-3")
+    fleet_of.service.seed(labels=["old-2"])
+    for name in ("web-1", "web-2"):
+        fleet_of.write(name, fleet_of.expected(name), 0o600)
+    (directory / "my vars.yml").write_text(
+        "monitor_agent_config_mode: '0640'\nansible_python_interpreter: /nowhere/python\n", encoding="utf-8"
+    )
+    (directory / "vault").write_text("password\n", encoding="utf-8")
+    given = (
+        *("-e", "@my vars.yml", "-e", f"monitor_agent_base_url={fleet_of.service.base_url} target=web-1"),
+        *("-e", f'{{"monitor_agent_timeout": 20, "monitor_agent_api_token": "{token}", "other": ["{token}"]}}'),
+        *("-e", json.dumps({"monitor_agent_note": fleet_of.expected("web-1"), "monitor_agent_brand": "monitor"})),
+        *("-e", "pwd_db=hunter3 snmp_community=hunter4 site=hunter5 ansible_proxy=http://x:hunter6@y"),
+        *("-e", "ansible_ssh_common_args='-o ProxyCommand=hunter7' ansible_timeout=21"),
+        "--ssh-common-args=-o ProxyCommand='sshpass -p hunter8 ssh gate'",
+        *("--vault-password-file", "vault", "-e", "monitor_agent_audit_json=audit.json"),
+    )
+    nothing = {"MONITOR_BASE_URL": "", "MONITOR_API_TOKEN": ""}
+    audit = fleet_of.controller.run(AUDIT, *given, **nothing)
+    secrets = (token, *(str(client["api_key"]) for client in fleet_of.service.clients()))
+    assert not [secret[:4] for secret in secrets if secret in audit.output]
+    assert "hunter" not in audit.output + (directory / "audit.json").read_text(encoding="utf-8")
+    found = proposals(audit)
+    output = " ".join(audit.output.split())
+    assert (
+        "because they can be secret: --ssh-common-args, ansible_proxy, ansible_ssh_common_args, "
+        "monitor_agent_api_token, monitor_agent_note, other, pwd_db, site, snmp_community." in output
+    )
+    assert "-e ansible_timeout=21" in found["Wrong permissions"]
+    assert "monitor_agent_audit_json" not in found["Wrong permissions"]
+    assert "--vault-password-file" in found["Wrong permissions"]
+    again = {"MONITOR_BASE_URL": "", "MONITOR_API_TOKEN": token}
+    fleet_of.does(found["Wrong permissions"], hosts=["web-1"], environment=again)
+    assert fleet_of.path("web-1").stat().st_mode & 0o777 == 0o640
+    fleet_of.does(found["The plan is too small"], writes=["update_plan"], environment=again)
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
+    """Two hosts with file systems of their own."""
+    if reason := fleet.missing():
+        pytest.skip(reason)
+    with fleet.workshop() as room, fleet.running(["web-1", "db-1"], *room, first_address=220) as running:
+        yield *room, running
+
+
+def test_a_proposal_connects_and_becomes_as_the_audit_did(
+    machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator, counts: Tally
+) -> None:
+    directory, keys, running = machines
+    for host in running:
+        host.reset()
+    controller = Controller(Path(tempfile.mkdtemp(prefix="c-", dir=directory)), keys, emulator, running)
+    del controller.group_vars["ansible_user"]
+    # An option with the value of the setting is not repeated.
+    unset = {"ANSIBLE_PRIVATE_KEY_FILE": ""}
+    audit = controller.run(AUDIT, "--become", "-u", fleet.USER, "--private-key", str(keys / "client"), **unset)
+    command = proposals(audit)["Not registered"]
+    # With a connection that the audit left open, a missing key would not fail.
+    assert "--private-key" in command
+    run = controller.shell(command, **unset)
+    counts.check(emulator, audit.output, run.output, faults=1)
+    assert run.code == 0, run.output
+    assert {host.facts() for host in running} == {"regular file 600 root root"}
+    counts.converged += 1

@@ -1,0 +1,166 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Templates and options that fail or warn with a client's secrets in them: no part of one is shown anywhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Event, Local
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
+
+# KEY stands for the key.
+MISTAKES = {
+    "no such member": "{{ {}[KEY] }}",
+    "no such member of the client": "{{ client[KEY] }}",
+    "no such member, part of the key": "{{ {}[KEY[:12]] }}",
+    "no such member, key in capitals": "{{ {}[KEY | swapcase] }}",
+    "no such member, key backwards": "{{ {}[KEY | reverse] }}",
+    "no such member, key in base64": "{{ {}[KEY | b64encode] }}",
+    "no such member, key of the registration": "{{ {}[registered.clients['web-1'].api_key] }}",
+    "no such member, key of another client": "{{ {}[registered.clients['web-2'].api_key] }}",
+    "no such file, key of another client, as a warning": (
+        "{{ lookup('file', registered.clients['web-2'].api_key, errors='warn') }}"
+    ),
+    "a command fails": "{{ lookup('pipe', 'exit 3 ' ~ KEY) }}",
+    "a command fails, as a warning": "{{ lookup('pipe', 'exit 3 ' ~ KEY, errors='warn') }}",
+    "no such file": "{{ lookup('file', KEY) }}",
+    "no such file, as a warning": "{{ lookup('file', KEY, errors='warn') }}",
+    "no such file, first found": "{{ lookup('first_found', [KEY]) }}",
+    "no such template": "{{ lookup('template', KEY) }}",
+    "no such template to include": "{% include KEY %}",
+    "no such template to extend": "{% extends KEY %}",
+    "no such lookup": "{{ lookup(KEY) }}",
+    "no such variable": "{{ lookup('vars', KEY) }}",
+    "no such test": "{{ ['x'] | select(KEY) | list }}",
+    "no such filter": "{{ ['x'] | map(KEY) | list }}",
+    "not a list": "{{ [client] | subelements('api_key') }}",
+    "not a number": "{{ KEY | human_to_bytes }}",
+    "not JSON": "{{ ('x' ~ KEY) | from_json }}",
+    "not YAML": "{{ ('a: [' ~ KEY) | from_yaml }}",
+    "not a date": "{{ KEY | to_datetime }}",
+    "not a regular expression": "{{ 'x' | regex_search('(' ~ KEY) }}",
+    "mandatory": "{{ nothing | mandatory('no value for ' ~ KEY) }}",
+    "undefined with a hint": "{{ undef('no value for ' ~ KEY) }}",
+    "only with the real key": "{{ 'x' if KEY.startswith('5E171A7E') else {}[KEY] }}",
+}
+OPTIONS = {
+    "path": {"path": "/nowhere/{{ secret }}/agent.conf"},
+    "relative path": {"path": "{{ secret }}"},
+    "owner": {"owner": "{{ secret }}"},
+    "group": {"group": "x{{ secret | b64encode }}"},
+    "mode": {"mode": "{{ secret }}"},
+    "state": {"state": "{{ secret }}"},
+    "backup": {"backup": "{{ secret }}"},
+    "label": {"label": "{{ secret }}"},
+    "label, key of another client": {"label": "{{ registered.clients['web-2'].api_key }}"},
+    "name of the registration": {"registration": "{{ secret }}"},
+    "mode, code of another client": {"mode": "{{ registered.clients['web-2'].install_code | b64encode }}"},
+    "the placeholder": {"label": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"},
+    "the registration itself": {"registration": "{{ registered }}", "mode": "rw"},
+    "the client itself": {"registration": "{{ omit }}", "client": "{{ registered.clients['web-1'] }}", "mode": "rw"},
+}
+REGISTER = """
+- hosts: web-1
+  gather_facts: false
+  tasks:
+    - monitor.cloud.monitor_clients: {labels: [web-1, web-2], include_keys: true}
+      register: registered
+"""
+
+
+def _play(directory: Path, controller: Controller, tasks: dict[str, dict[str, Any]]) -> str:
+    play = yaml.safe_load(REGISTER)
+    for name, options in tasks.items():
+        given = {"path": str(directory / "agent.conf"), "registration": "registered", "label": "web-1", **options}
+        if "client" in given:
+            del given["label"]
+        play[0]["tasks"].append(
+            {
+                "name": name,
+                "monitor.cloud.agent_config": given,
+                "vars": {"secret": "{{ registered.clients['web-1'].api_key }}"},
+                "ignore_errors": True,
+            }
+        )
+    return controller.play(yaml.safe_dump(play, sort_keys=False))
+
+
+def _parts(service: Emulator) -> set[str]:
+    secrets = [client[field] for client in service.clients() for field in ("api_key", "install_code")]
+    return {secret[start : start + 8].lower() for secret in secrets for start in range(len(secret) - 7)}
+
+
+def _run(controller: Controller, counts: Tally, tasks: dict[str, dict[str, Any]], *options: str) -> dict[str, Event]:
+    """The events by task, after no part of a secret was found in all that was shown, logged and given to callbacks."""
+    service, directory = controller.service, controller.directory
+    service.seed(labels=["web-1", "web-2"])
+    controller.host_vars["web-1"]["ansible_python_interpreter"] = sys.executable
+    seen, log, tree = directory / "seen", directory / "log", directory / "tree"
+    for name, text in MISTAKES.items():
+        (directory / f"{name}.j2").write_text(f"# {{{{ label }}}}\n{text}\n".replace("KEY", "client.api_key"))
+    run = controller.run(
+        _play(directory, controller, tasks),
+        "-vvvvv",
+        *options,
+        FLEET_SEEN=str(seen),
+        ANSIBLE_LOG_PATH=str(log),
+        ANSIBLE_DISPLAY_TRACEBACK="always",
+        ANSIBLE_CALLBACKS_ENABLED="record,ansible.builtin.tree",
+        ANSIBLE_CALLBACK_TREE_DIR=str(tree),
+    )
+    assert run.code == 0, run.output[-3000:]
+    events = {event.task: event for event in run.events}
+    assert set(tasks) <= set(events)
+    outputs = [run.output, json.dumps([event.result for event in run.events])]
+    outputs += [path.read_text(encoding="utf-8") for path in (seen, log, *tree.iterdir())]
+    parts = _parts(service)
+    leaking = {part for part in parts for text in outputs if part in text.lower()}
+    counts.check(service, faults=len(tasks))
+    counts.leaks += len(leaking)
+    assert not leaking, [line for line in run.output.splitlines() if any(part in line.lower() for part in leaking)]
+    return events
+
+
+FORMS = ([], ["--check", "--diff"], ["--diff"], ["--check"])[: short_or_long(2, 4)]
+
+
+@pytest.mark.parametrize("source", ["content", "template"])
+@pytest.mark.parametrize("form", FORMS, ids=" ".join)
+def test_mistakes_in_templates(emulator: Emulator, counts: Tally, tmp_path: Path, source: str, form: list[str]) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    tasks = {
+        name: {source: text.replace("KEY", "client.api_key") if source == "content" else f"{name}.j2"}
+        for name, text in MISTAKES.items()
+    }
+    assert len(tasks) == 30
+    events = _run(controller, counts, tasks, *form)
+    warned = {name for name in tasks if "as a warning" in name}
+    assert {name for name in tasks if events[name].status == "ignored"} == set(tasks) - warned
+    # The reason is still there, with placeholders for the secrets.
+    assert "5E171A7E" in events["no such member"].result["msg"]
+    assert "no value for 5E171A7E" in events["mandatory"].result["msg"]
+    assert "because it can hold them" in events["only with the real key"].result["msg"]
+    assert "5E171A7E" in str(events["no such file, as a warning"].result["warnings"])
+
+
+@pytest.mark.parametrize("form", FORMS, ids=" ".join)
+def test_secrets_in_options(emulator: Emulator, counts: Tally, tmp_path: Path, form: list[str]) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    tasks = {name: {"content": "{{ client.api_key }}", **options} for name, options in OPTIONS.items()}
+    events = _run(controller, counts, tasks, *form)
+    assert {name: events[name].status for name in tasks} == dict.fromkeys(tasks, "ignored")
+    for name in ("path", "owner", "group"):
+        assert events[name].result["msg"].startswith(f"{name} holds the api_key of the client")
+    other = events["label, key of another client"].result["msg"]
+    assert "The label '<api_key of web-2>' was not registered" in other
+    assert "VALUE_SPECIFIED" in events["the placeholder"].result["msg"]

@@ -1,0 +1,214 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Responses that never end, that come a byte at a time, or that expand: each fails in time and in bounded memory.
+
+The client runs in a process of its own, which reports its peak memory.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.faults.transport import Kinds, Open
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Endless, Listener, Proxy
+from ansible_collections.monitor.cloud.tests.support.tally import FIGURES, Tally
+
+pytestmark = pytest.mark.usefixtures("bare_environment")
+
+_OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+_CHUNKED = _OK + b"Transfer-Encoding: chunked\r\n\r\n"
+_MIB = b" " * 2**20
+# What comes once, and what comes again and again, a tenth of a second apart: no timeout between bytes ever ends it.
+_SLOW = {
+    "status line": (b"HTTP/1.1 200 ", b"O"),
+    "header": (_OK + b"X-Long: ", b"x"),
+    "headers": (_OK, b"X-Many: 1\r\n"),
+    "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "103 Early Hints": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
+    "body": (_OK + b"Content-Length: 1000000\r\n\r\n", b" "),
+    "body of unknown length": (_OK + b"\r\n", b" "),
+    "chunks": (_CHUNKED, b"1\r\n \r\n"),
+    "length of a chunk": (_CHUNKED + b"1;", b"x"),
+}
+# As fast as they are read.
+_FAST = {
+    "body": (_OK + b"\r\n", _MIB),
+    "body of 1 TiB": (_OK + b"Content-Length: 1099511627776\r\n\r\n", _MIB),
+    "chunks": (_CHUNKED, b"100000\r\n" + _MIB + b"\r\n"),
+    "length of a chunk": (_CHUNKED + b"1;", _MIB),
+    "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 10000),
+    "body of a refusal": (b"HTTP/1.1 502 Bad\r\nContent-Type: text/html\r\n\r\n", _MIB),
+}
+_CLIENT = """
+import json, sys, time
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info, region_info
+from ansible_collections.monitor.cloud.tests.support.tasks import go
+class Service:
+    base_url, tokens = sys.argv[1], {"read_write": sys.argv[2]}
+options = json.loads(sys.argv[3])
+module = region_info if "token" in options else monitor_client_info
+began = time.monotonic()
+try:
+    message = json.dumps(go(Service, module, **options))
+except MonitorError as error:
+    message = str(error)
+took = time.monotonic() - began
+# ru_maxrss has the parent's in it.
+[peak] = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:")]
+print(json.dumps([message, took, int(peak) / 1024]))
+"""
+# Over what the same client takes for a short response: the response, encoded or decoded, and one piece of gzip.
+_MOST_MIB = 200
+_ACCOUNT: Any = Account()
+_WAYS = ("plain", "TLS", "TLS by a proxy", "TLS by a proxy over TLS")
+
+
+def _fetch(base_url: str, *, environment: Mapping[str, str] | None = None, **options: Any) -> tuple[str, float, float]:
+    """What a client reports, its seconds, and its peak memory in MiB."""
+    given = json.dumps({"retry_timeout": 0.0, **options})
+    command = [sys.executable, "-c", _CLIENT, base_url, Account.TOKEN, given]
+    done = subprocess.run(
+        command, env={**os.environ, **(environment or {})}, capture_output=True, text=True, timeout=120, check=True
+    )
+    message, took, peak = json.loads(done.stdout)
+    return message, took, peak
+
+
+def _fetch_by(way: str, listener: Listener, opened: Open, kinds: Kinds, pause: float = 0) -> tuple[str, float, float]:
+    """The same by one of the ways to the service, of which a proxy may pass responses on slowly."""
+    environment = {}
+    if "proxy" in way:
+        over_tls = way.endswith("over TLS")
+        files = kinds[1]["good"] if over_tls else None
+        proxy = opened(Proxy, (listener.address, listener.port), tls=files, pause=pause)
+        environment["https_proxy"] = f"http{'s' * over_tls}://127.0.0.1:{proxy.port}"
+    base_url = f"{'http' if way == 'plain' else 'https'}://127.0.0.1:{listener.port}/v4"
+    return _fetch(base_url, environment=environment, ca_path=kinds[0].path, timeout=1.5)
+
+
+def _note(took: float, more: float) -> None:
+    for name, value in (("longest time, s", took), ("peak memory over a short response, MiB", more)):
+        figures = FIGURES.setdefault("unbounded responses", {})
+        figures[name] = max(figures.get(name, 0.0), round(value, 1))
+
+
+@pytest.fixture(scope="module")
+def ordinary() -> float:
+    """MiB that the client takes for a short response."""
+    listener = Listener(Account().respond)
+    message, _took, peak = _fetch(f"http://127.0.0.1:{listener.port}/v4")
+    listener.stop()
+    assert '"label": "web1"' in message
+    return peak
+
+
+@pytest.mark.parametrize("way", _WAYS)
+def test_a_response_that_trickles_ends_at_its_deadline(
+    kinds: Kinds, opened: Open, counts: Tally, ordinary: float, way: str
+) -> None:
+    tls = None if way == "plain" else kinds[1]["good"]
+
+    def fetch(name: str) -> tuple[str, float, float]:
+        return _fetch_by(way, opened(Endless, *_SLOW[name], pause=0.1, tls=tls), opened, kinds)
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:
+        for name, (message, took, peak) in zip(_SLOW, pool.map(fetch, _SLOW), strict=True):
+            counts.check(_ACCOUNT, message, faults=1)
+            _note(took, peak - ordinary)
+            assert "no whole response within 1.5 s" in message, name
+            assert took < 20, name
+
+
+@pytest.mark.parametrize("way", [way for way in _WAYS if "proxy" in way])
+def test_a_tunnel_that_trickles_ends_at_the_deadline(
+    kinds: Kinds, opened: Open, counts: Tally, ordinary: float, way: str
+) -> None:
+    """Within the handshake of TLS and within its records, of which the client sees nothing until they are whole."""
+    listener = opened(Listener, Account().respond, tls=kinds[1]["good"])
+    message, took, peak = _fetch_by(way, listener, opened, kinds, pause=0.1)
+    counts.check(_ACCOUNT, message, faults=1)
+    _note(took, peak - ordinary)
+    assert "within 1.5 s" in message or "timed out" in message
+    assert took < 20
+
+
+@pytest.mark.parametrize("name", _FAST)
+def test_a_response_without_end_is_not_kept(opened: Open, counts: Tally, ordinary: float, name: str) -> None:
+    listener = opened(Endless, *_FAST[name], pause=0)
+    message, took, peak = _fetch(f"http://127.0.0.1:{listener.port}/v4", retry_timeout=1.0)
+    counts.check(_ACCOUNT, message, faults=1)
+    _note(took, peak - ordinary)
+    # Newer versions of urllib3 have a limit of their own for one of them.
+    assert "the response is larger than 64 MiB" in message or "exceeded maximum allowed length" in message
+    assert peak - ordinary < _MOST_MIB
+
+
+def _bomb(layers: int, wbits: int) -> bytes:
+    """512 MiB of white space."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, wbits)
+    packed = b"".join(packer.compress(_MIB) for _number in range(512)) + packer.flush()
+    return packed if layers == 1 else zlib.compress(packed, 9, wbits)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "layers", "expected"),
+    [
+        ("gzip", 1, "the response is larger than 64 MiB"),
+        ("deflate", 1, "the response is larger than 64 MiB"),
+        ("gzip, gzip", 2, "the response is encoded as 'gzip, gzip', which was not requested"),
+        ("br", 1, "the response is encoded as 'br', which was not requested"),
+    ],
+)
+def test_a_body_that_expands_is_stopped(
+    opened: Open, counts: Tally, ordinary: float, encoding: str, layers: int, expected: str
+) -> None:
+    body = _bomb(layers, 31 if "gzip" in encoding else 15)
+    headers = {"Content-Type": "application/json", "Content-Encoding": encoding}
+    listener = opened(Listener, lambda _request: (200, headers, body))
+    message, took, peak = _fetch(f"http://127.0.0.1:{listener.port}/v4", retry_timeout=60.0)
+    counts.check(_ACCOUNT, message, faults=1)
+    _note(took, peak - ordinary)
+    assert expected in message
+    assert peak - ordinary < _MOST_MIB
+    # The same would come again.
+    assert len(listener.requests) == 1
+    assert listener.requests[0].header("Accept-Encoding") == "gzip, deflate"
+
+
+def test_a_text_of_the_largest_size_is_cut_before_it_is_redacted(opened: Open, counts: Tally, ordinary: float) -> None:
+    """Without a token too: 60 MiB, character by character, took 5 s and 540 MiB."""
+    listener = opened(Listener, lambda _request: (200, {"Content-Type": "text/plain"}, b"x" * (60 * 2**20)))
+    message, took, peak = _fetch(f"http://127.0.0.1:{listener.port}/v4", token=None)
+    counts.check(_ACCOUNT, message, faults=1)
+    _note(took, peak - ordinary)
+    assert "the response is not JSON but text/plain, starting with 'xxx" in message
+    assert peak - ordinary < _MOST_MIB
+
+
+def test_a_response_of_the_largest_size_is_taken(opened: Open, counts: Tally) -> None:
+    body = json.dumps({"data": [Account.CLIENT], "page": 1, "pages": 1, "results": 1}).encode()
+    listener = opened(Listener, lambda _request: (200, {}, body + b" " * (2**26 - len(body) - 2**16)))
+    message, _took, _peak = _fetch(f"http://127.0.0.1:{listener.port}/v4")
+    counts.check(_ACCOUNT, message, faults=1)
+    assert '"label": "web1"' in message
+
+
+def test_early_hints_come_before_the_response(opened: Open, counts: Tally) -> None:
+    body = json.dumps({"data": [Account.CLIENT], "page": 1, "pages": 1, "results": 1}).encode()
+    whole = _OK + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
+    listener = opened(Endless, b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + whole, b"", pause=0)
+    message, _took, _peak = _fetch(f"http://127.0.0.1:{listener.port}/v4")
+    counts.check(_ACCOUNT, message, faults=1)
+    assert '"label": "web1"' in message
