@@ -32,7 +32,7 @@ FORKS = 10
 class Bench:
     """A directory to work in, a service, and how often to measure. ``scale`` makes everything smaller, for a trial."""
 
-    place: Path
+    directory: Path
     emulator: Emulator
     rounds: int
     scale: float
@@ -43,19 +43,19 @@ class Bench:
 
     def room(self, name: str) -> Path:
         """A directory for a scenario."""
-        room = self.place / name
+        room = self.directory / name
         room.mkdir(mode=0o700)
         return room
 
     def environment(self) -> dict[str, str]:
         """Without the user's own settings, and with a home for Ansible that is ours."""
-        ours = {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.place / "home"), "ANSIBLE_NOCOLOR": "1"}
-        return {**own_settings(self.place), **self.emulator.environment(), **ours}
+        ours = {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.directory / "home"), "ANSIBLE_NOCOLOR": "1"}
+        return {**own_settings(self.directory), **self.emulator.environment(), **ours}
 
     def play(self, playbook: str, fleet: Fleet | None = None, variables: Mapping[str, Any] | None = None) -> Cost:
         """Run a playbook of this directory, or of a collection."""
         name = playbook if "." in playbook else str(HERE / f"{playbook}.yml")
-        extra = self.place / "extra.json"
+        extra = self.directory / "extra.json"
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name]
         command += ["-i", str(fleet.inventory)] if fleet else []
@@ -81,7 +81,7 @@ class Bench:
         found = Counter(str(request["operation"]) for request in self.emulator.requests())
         self.emulator.clear_log()
         if found != Counter({operation: times for operation, times in expected.items() if times}):
-            raise RuntimeError(f"The service was asked {dict(found)}, where {expected} was to be expected.")
+            raise RuntimeError(f"The service got {dict(found)}, expected {expected}.")
 
     def first_rollout(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
         """Roll out to hosts of which neither the service nor they themselves know anything."""
@@ -124,7 +124,7 @@ class Bench:
         return connect
 
     def unconnected(self, fleet: Fleet, contender: Contender) -> Contender:
-        """As the contender, where each host has to be connected to first."""
+        """As the contender, if each host has to be connected to first."""
 
         def disconnect() -> Cost:
             fleet.disconnect()

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ansible_collections.monitor.cloud.tests.fleet import hosts as ssh_hosts
+from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 # Beside those that the tests use.
 _FIRST_ADDRESS = 150
@@ -32,16 +32,16 @@ class Fleet:
     disconnect: Callable[[], None] = field(default=lambda: None)
 
 
-def _write_inventory(place: Path, hosts: Mapping[str, str], common: str) -> Path:
-    inventory = place / "inventory.ini"
+def _write_inventory(directory: Path, hosts: Mapping[str, str], common: str) -> Path:
+    inventory = directory / "inventory.ini"
     lines = ["[all]", *(f"{name} {variables}" for name, variables in hosts.items()), "[all:vars]", common]
     inventory.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return inventory
 
 
-def local(place: Path, size: int) -> Fleet:
+def local(directory: Path, size: int) -> Fleet:
     """Hosts that are a directory each."""
-    files = place / "files"
+    files = directory / "files"
     names = [f"host-{number:05}" for number in range(size)]
     hosts = {name: f"monitor_agent_config_path={files}/{name}/agent.conf" for name in names}
     common = f"ansible_connection=local\nansible_python_interpreter={sys.executable}\nmonitor_agent_service="
@@ -51,16 +51,16 @@ def local(place: Path, size: int) -> Fleet:
         files.mkdir()
 
     forget()
-    return Fleet(size, _write_inventory(place, hosts, common), files, {}, forget)
+    return Fleet(size, _write_inventory(directory, hosts, common), files, {}, forget)
 
 
 @contextmanager
-def over_ssh(place: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]:
+def over_ssh(directory: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]:
     """Hosts with an address, an sshd and a file system each, so that no two share a connection."""
     names = [f"host-{number:05}" for number in range(size)]
-    keys = ssh_hosts.make_keys(place)
-    started = ssh_hosts.start(names, place, keys, first_address=_FIRST_ADDRESS)
-    sockets = place / "sockets"
+    keys = ssh_hosts.make_keys(directory)
+    started = ssh_hosts.start(names, directory, keys, first_address=_FIRST_ADDRESS)
+    sockets = directory / "sockets"
     settings = {
         "ANSIBLE_PIPELINING": str(pipelining),
         "ANSIBLE_HOST_KEY_CHECKING": "False",
@@ -78,7 +78,7 @@ def over_ssh(place: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]:
             host.run("rm -rf /etc/monitor")
 
     try:
-        inventory = _write_inventory(place, addresses, common)
+        inventory = _write_inventory(directory, addresses, common)
         yield Fleet(size, inventory, None, settings, forget, lambda: _close_connections(sockets))
     finally:
         _close_connections(sockets)

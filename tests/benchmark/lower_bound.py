@@ -27,9 +27,9 @@ def main() -> int:
     session.mount("http://", HTTPAdapter(pool_maxsize=WORKERS))
 
     def page(number: int) -> dict[str, object]:
-        answer = session.get(f"{base_url}/clients", params={"page_size": 500, "page": number}, timeout=30)
-        answer.raise_for_status()
-        return dict(answer.json())
+        response = session.get(f"{base_url}/clients", params={"page_size": 500, "page": number}, timeout=30)
+        response.raise_for_status()
+        return dict(response.json())
 
     def create(label: str) -> None:
         session.post(f"{base_url}/clients", json={"label": label}, timeout=30).raise_for_status()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs commands and tells what they cost."""
+"""Runs commands and measures what they cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Contender = Callable[[], Cost]
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
-    """Run a command to its end. RuntimeError with its words if it fails."""
+    """Run a command to its end. Raises RuntimeError with its output if it fails."""
     with tempfile.TemporaryFile() as output:
         started = time.monotonic()
         process = subprocess.Popen(
@@ -50,13 +50,13 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             output.seek(0)
-            words = output.read().decode(errors="replace")[-_SHOWN:]
-            raise RuntimeError(f"{' '.join(command)} ended with exit code {process.returncode}:\n{words}")
+            text = output.read().decode(errors="replace")[-_SHOWN:]
+            raise RuntimeError(f"{' '.join(command)} ended with exit code {process.returncode}:\n{text}")
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def side_by_side(contenders: Mapping[str, Contender], rounds: int) -> dict[str, list[Cost]]:
-    """Let all run in turn, round after round, so that what else the machine does meets all alike."""
+    """Let all run in turn, round after round, so that other load of the machine affects all alike."""
     costs: dict[str, list[Cost]] = {name: [] for name in contenders}
     for _round in range(rounds):
         for name, contender in contenders.items():

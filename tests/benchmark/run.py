@@ -25,20 +25,20 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 RESULTS = CHECKOUT / "build" / "benchmark.json"
 HEADER = (
-    f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}{'cpu':>6}  {'wanted':<9}{'':<8}{'of'}"
+    f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}{'cpu':>6}  {'limit':<9}{'':<8}{'of'}"
 )
 
 
 def line(figure: Figure) -> str:
     """A line of the table."""
     relation = ">=" if figure.at_least else "<="
-    wanted = "" if figure.limit is None else f"{relation} {figure.limit:g}"
+    bound = "" if figure.limit is None else f"{relation} {figure.limit:g}"
     word = {True: "holds", False: "MISSED", None: ""}[figure.holds]
     cpu = "" if figure.cpu is None else f"{figure.cpu:.2f}"
     of = " / ".join(f"{value:.3g} {figure.unit}" for value in figure.of)
     return (
         f"{figure.scenario:<13}{figure.size:>6}  {figure.ours:<29}{figure.theirs:<19}{figure.ratio:>6.2f}{cpu:>6}  "
-        f"{wanted:<9}{word:<8}{of}"
+        f"{bound:<9}{word:<8}{of}"
     )
 
 
@@ -91,12 +91,12 @@ def as_json(outcomes: dict[str, Outcome], about: dict[str, Any], rounds: int, sc
 
 
 def main() -> int:
-    """Measure what the command line names; the exit code says whether every figure that has a limit keeps it."""
+    """Measure what the command line names; the exit code is 0 if every figure that has a limit keeps it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="scenario", help=", ".join(SCENARIOS))
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="one round with a tenth of the hosts: a trial, no figures")
-    parser.add_argument("--json", type=Path, default=RESULTS, help="where the numbers are kept (default: %(default)s)")
+    parser.add_argument("--json", type=Path, default=RESULTS, help="the file for the numbers (default: %(default)s)")
     options = parser.parse_args()
     names: list[str] = options.scenarios or list(SCENARIOS)
     if unknown := set(names) - set(SCENARIOS):

@@ -21,9 +21,9 @@ Costs = Mapping[str, Sequence[Cost]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest where ``at_least`` is set.
+    """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest if ``at_least`` is set.
 
-    ``cpu`` is the same ratio in seconds of processors instead of the clock's, for what a busy machine hides.
+    ``cpu`` is the same ratio in seconds of processors instead of the clock's, for a busy machine.
     """
 
     scenario: str
@@ -168,7 +168,7 @@ def _memory(costs: Costs, ours: str, size: int) -> Figure:
 
 
 def registration(bench: Bench) -> Outcome:
-    """Many labels at a service that takes 20 ms to answer, against a script that does nothing else."""
+    """Many labels at a service that responds after 20 ms, against a script that does nothing else."""
     labels = [f"label-{number:05}" for number in range(bench.size(1000))]
     given = bench.room("registration") / "labels.json"
     given.write_text(json.dumps({"labels": labels}), encoding="utf-8")
@@ -252,7 +252,7 @@ def module(bench: Bench) -> Outcome:
 
 def _reports(bench: Bench) -> dict[str, str]:
     """The variables that have an audit write each of its reports."""
-    return {f"monitor_agent_audit_{kind}": str(bench.place / f"audit.{kind}") for kind in ("html", "json", "junit")}
+    return {f"monitor_agent_audit_{kind}": str(bench.directory / f"audit.{kind}") for kind in ("html", "json", "junit")}
 
 
 def audit(bench: Bench) -> Outcome:
@@ -261,11 +261,11 @@ def audit(bench: Bench) -> Outcome:
     bench.first_rollout(fleet)()
     files = _reports(bench)
 
-    def look() -> Cost:
+    def run_audit() -> Cost:
         bench.emulator.clear_log()
         return bench.play("monitor.cloud.audit", fleet, files)
 
-    contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet), "audit": look}
+    contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet), "audit": run_audit}
     costs = side_by_side(contenders, bench.rounds)
     peaks = _pick(costs, "audit", "memory"), _pick(costs, "steady run", "memory")
     medians = statistics.median(peaks[0]), statistics.median(peaks[1])
@@ -282,7 +282,7 @@ def report(bench: Bench) -> Outcome:
     fleet = fleets.local(bench.room("report"), bench.size(2000))
     bench.first_rollout(fleet)()
     files = _reports(bench)
-    spent = bench.place / "last_task.json"
+    spent = bench.directory / "last_task.json"
     timed = {
         "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callbacks"),
         "ANSIBLE_CALLBACKS_ENABLED": "last_task",

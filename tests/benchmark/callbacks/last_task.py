@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Callback that tells what the last task of a run took, from its start to the end of the run."""
+"""Callback that records how long the last task of a run took, from its start to the end of the run."""
 
 from __future__ import annotations
 
