@@ -32,6 +32,8 @@ QUICK = [
 ]
 # Many tests wait for timeouts and retries: one process more than there are processors keeps all of them busy.
 PROCESSES = (os.cpu_count() or 1) + 1
+# Tests of signals and deadlines share the machine with others: a failed one is retried once, and printed as RERUN.
+RETRY = ["--reruns=1", "-rR"]
 
 
 def run_suites(parts: Sequence[str]) -> list[Outcome]:
@@ -40,7 +42,7 @@ def run_suites(parts: Sequence[str]) -> list[Outcome]:
         report = Path(temporary, "report.xml")
         chosen = [path for part in parts for path in SUITES.get(part, QUICK)]
         command = [sys.executable, "-m", "pytest", f"-n{PROCESSES}", "--dist=worksteal", f"--junitxml={report}"]
-        code = subprocess.run([*command, *chosen], cwd=CHECKOUT, check=False).returncode
+        code = subprocess.run([*command, *RETRY, *chosen], cwd=CHECKOUT, check=False).returncode
         outcomes = {part: Outcome(part) for part in parts}
         if report.exists():
             read_report(outcomes, report)

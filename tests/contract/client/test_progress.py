@@ -37,6 +37,7 @@ PLAY = """
         mode: "0600"
 """
 INTERRUPTED = 99
+CONCURRENCY = 8
 
 
 def start(directory: Path, service: Emulator, count: int) -> subprocess.Popen[str]:
@@ -131,7 +132,10 @@ def test_a_module_that_no_signal_reaches_stops_too(tmp_path: Path, emulator: Emu
         os.kill(worker, signal.SIGCONT)
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == INTERRUPTED, stdout + stderr
-    assert "monitor_clients: interrupted, 30 of 100 clients done. Run again to do the rest." in stderr
+    # Threads whose wait ended meanwhile may send their request before the module learns that its parent ended.
+    done = len(emulator.clients())
+    assert 30 <= done <= 30 + CONCURRENCY
+    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in stderr
 
 
 def test_a_terminated_module_completes_its_started_requests(tmp_path: Path, emulator: Emulator) -> None:
