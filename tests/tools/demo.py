@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def own_settings(directory: Path) -> dict[str, str]:
 def play(inventory: Path, environment: dict[str, str], *arguments: str) -> str:
     """Run a playbook of the collection, show what it prints, and return that."""
     command = [str(BIN / "ansible-playbook"), "-i", str(inventory), *arguments]
-    print(f"$ {' '.join(['ansible-playbook', *command[1:]])}", flush=True)
+    print(f"$ {shlex.join(['ansible-playbook', *command[1:]])}", flush=True)
     nothing = subprocess.DEVNULL
     shown = subprocess.run(
         command, env=environment, stdin=nothing, stdout=subprocess.PIPE, text=True, check=False
@@ -77,7 +78,7 @@ def audit(inventory: Path, environment: dict[str, str], directory: Path) -> dict
     """Audit the hosts, leave the page, and return the state of each host."""
     report = directory / "audit.json"
     files = {"html": str(PAGE), "json": str(report)}
-    options = [f"monitor_agent_audit_{kind}={path}" for kind, path in files.items()]
+    options = [f"monitor_agent_audit_{kind}={shlex.quote(path)}" for kind, path in files.items()]
     play(inventory, environment, "monitor.cloud.audit", *(part for option in options for part in ("-e", option)))
     if not report.exists():
         return {}
