@@ -10,6 +10,7 @@ import datetime
 import functools
 import os
 import typing as t
+from collections.abc import Mapping
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
@@ -19,9 +20,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base, findings, invocation, remedies, reports
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import unseal
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class ActionModule(base.FleetAction):

@@ -7,15 +7,13 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping, Sequence
 
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.datatag import native_type_name
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, labels_of_hosts
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def label_of_host(host: str) -> str:

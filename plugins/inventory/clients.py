@@ -85,16 +85,14 @@ cache_connection: ~/.cache/monitor-clients
 import typing as t
 
 from ansible.errors import AnsibleParserError
+from ansible.inventory.data import InventoryData
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views, fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, compiled, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.options import CONNECTION_OPTIONS, connect
-
-if t.TYPE_CHECKING:
-    from ansible.inventory.data import InventoryData
-    from ansible.parsing.dataloader import DataLoader
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")

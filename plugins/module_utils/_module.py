@@ -13,11 +13,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.options import CONNECTION_OPTIONS, Params, connect
-
-if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 __all__ = ["CONNECTION_OPTIONS", "INCLUDE_KEYS", "Module", "Params", "Result"]
 

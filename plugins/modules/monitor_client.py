@@ -100,8 +100,6 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-import typing as t
-
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import (
     carry_out,
     ensure_capacity,
@@ -116,16 +114,13 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
     labelled_client,
     renamed_client,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Views
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
-if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
-
-OPTIONS: dict[str, t.Any] = {
+OPTIONS = {
     "label": {"type": "str"},
     "id": {"type": "int"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -182,11 +177,7 @@ def _change_by_id(api: Api, client_id: int, label: str | None, present: bool) ->
 
 
 MODULE = Module(run, OPTIONS, {"required_one_of": [("label", "id")]})
-
-
-def main() -> None:
-    MODULE.main()
-
+main = MODULE.main
 
 if __name__ == "__main__":
     main()

@@ -88,17 +88,13 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-import typing as t
-
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import by_label
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Views
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import compiled, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
-if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
-
-OPTIONS: dict[str, t.Any] = {
+OPTIONS = {
     "id": {"type": "int"},
     "label": {"type": "str"},
     "label_pattern": {"type": "str"},
@@ -126,11 +122,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 
 
 MODULE = Module(run, OPTIONS, {"mutually_exclusive": [("id", "label", "label_pattern")]})
-
-
-def main() -> None:
-    MODULE.main()
-
+main = MODULE.main
 
 if __name__ == "__main__":
     main()

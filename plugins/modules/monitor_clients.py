@@ -194,7 +194,7 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-import typing as t
+from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import (
     ChangeResult,
@@ -210,14 +210,10 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 
-if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
-
-OPTIONS: dict[str, t.Any] = {
+OPTIONS = {
     "labels": {"type": "list", "elements": "str", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
@@ -313,11 +309,7 @@ def _failure_message(result: Result) -> str:
 
 
 MODULE = Module(run, OPTIONS, {"required_if": [("prune", True, ["prune_pattern"])]})
-
-
-def main() -> None:
-    MODULE.main()
-
+main = MODULE.main
 
 if __name__ == "__main__":
     main()

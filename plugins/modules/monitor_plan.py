@@ -94,8 +94,6 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-import typing as t
-
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
     FREE,
     check_plan_fits,
@@ -103,11 +101,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
     plan_facts,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
-if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
-
-OPTIONS: dict[str, t.Any] = {
+OPTIONS = {
     "subscription": {"type": "str"},
     "min_clients": {"type": "int"},
     "allow_over_capacity": {"type": "bool", "default": False},
@@ -133,11 +129,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 
 _EITHER = ("subscription", "min_clients")
 MODULE = Module(run, OPTIONS, {"required_one_of": [_EITHER], "mutually_exclusive": [_EITHER]})
-
-
-def main() -> None:
-    MODULE.main()
-
+main = MODULE.main
 
 if __name__ == "__main__":
     main()

@@ -86,14 +86,10 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-import typing as t
-
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
-if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
-
-OPTIONS: dict[str, t.Any] = {"count_clients": {"type": "bool", "default": True}}
+OPTIONS = {"count_clients": {"type": "bool", "default": True}}
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
@@ -110,11 +106,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 
 
 MODULE = Module(run, OPTIONS)
-
-
-def main() -> None:
-    MODULE.main()
-
+main = MODULE.main
 
 if __name__ == "__main__":
     main()

@@ -109,11 +109,9 @@ api_usage:
 import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
-if t.TYPE_CHECKING:
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
-
-OPTIONS: dict[str, t.Any] = {
+OPTIONS = {
     "id": {"type": "str"},
     "country": {"type": "str"},
     "capabilities": {"type": "list", "elements": "str", "default": []},
@@ -159,11 +157,7 @@ def _with_availability(
 
 
 MODULE = Module(run, OPTIONS)
-
-
-def main() -> None:
-    MODULE.main()
-
+main = MODULE.main
 
 if __name__ == "__main__":
     main()

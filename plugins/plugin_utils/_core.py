@@ -12,24 +12,21 @@ import io
 import os
 import re
 import typing as t
+from collections.abc import Iterator, Mapping
 
 from ansible import constants, context
 from ansible.executor.module_common import _apply_action_arg_defaults
+from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import parse_kv
+from ansible.playbook.play import Play
+from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 from ansible.plugins.callback import CallbackBase
+from ansible.plugins.connection import ConnectionBase
 from ansible.plugins.loader import strategy_loader
 from ansible.plugins.strategy.linear import StrategyModule
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ansible.parsing.dataloader import DataLoader
-    from ansible.playbook.play import Play
-    from ansible.playbook.task import Task
-    from ansible.plugins.connection import ConnectionBase
 
 # ---- modules: tested on 2.19 and 2.21 ----
 

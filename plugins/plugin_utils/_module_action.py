@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 import typing as t
+from collections.abc import Iterator
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -24,6 +25,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import REQUESTS_MISSING
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
@@ -40,11 +42,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import warn_of_unknown
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import seal
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 _PROGRESS_EVERY = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)

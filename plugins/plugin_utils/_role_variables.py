@@ -9,12 +9,9 @@ from __future__ import annotations
 import difflib
 import pathlib
 import re
-import typing as t
+from collections.abc import Iterable
 
 from ansible.utils.display import Display
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ROLE = pathlib.Path(__file__).parents[2] / "roles" / "monitor_agent"
 _SPECS = (_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8")

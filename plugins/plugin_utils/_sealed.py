@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -21,9 +22,6 @@ try:
 except ImportError:
     # ansible-core requires it, so that this is true for sanity tests only.
     Fernet = None  # type: ignore[assignment, misc]
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FIELD = "sealed_keys"
 if Fernet is not None:

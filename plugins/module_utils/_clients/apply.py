@@ -13,8 +13,11 @@ import threading
 import time
 import typing as t
 import unicodedata
+from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client
+from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
     InputError,
@@ -23,12 +26,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     Outcome,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import backoffs, gave_up
-
-if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 
 # At least this number of failures in a row have one cause, even if there are fewer workers.
 _LEAST_IN_A_ROW = 3

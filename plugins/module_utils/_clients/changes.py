@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, name_of
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
@@ -21,10 +22,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels impo
     matching,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 Labelled = t.Dict[str, t.List[Client]]  # noqa: UP006
 

@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-
-if t.TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Tier = t.Dict[str, t.Any]  # noqa: UP006
 FREE = "free"

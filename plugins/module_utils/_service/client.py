@@ -14,6 +14,7 @@ import itertools
 import re
 import typing as t
 import urllib.parse
+from collections.abc import Collection, Iterable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
@@ -21,8 +22,10 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     OtherObject,
     missing_option,
 )
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
     Object,
+    Operation,
     Page,
     client_of,
     invalid_shape,
@@ -34,26 +37,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
     tier_of,
 )
 
-if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
-
 T = t.TypeVar("T")
-
-
-class Operation(t.NamedTuple):
-    """An operation: the request, its purpose as errors report it, and the access that it needs, None if public.
-
-    The texts are format strings with the brand and with the object of the operation.
-    """
-
-    method: str
-    path: str
-    purpose: str
-    access: str | None = None
-    # Whether a second request has no further effect.
-    idempotent: bool = True
 
 
 _READ = "the scope {brand}:read_only"

@@ -25,10 +25,15 @@ import threading
 import time
 import typing as t
 import urllib.parse
+from collections.abc import Iterator, Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Response, unsupported_encoding
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
+    Operation,
+    Response,
+    unsupported_encoding,
+)
 
 try:
     import requests
@@ -40,11 +45,6 @@ except ImportError as import_error:
     REQUESTS_MISSING: str | None = str(import_error)
 else:
     REQUESTS_MISSING = None
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Operation
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FIRST_BACKOFF = 0.5

@@ -17,13 +17,9 @@ import json
 import math
 import typing as t
 import urllib.parse
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject, Outcome
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Operation
 
 _RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _EXCERPT = 120
@@ -42,6 +38,20 @@ _LONGEST_ID = 64
 _MAX_PAGES = 10_000
 
 Object = t.Dict[str, t.Any]  # noqa: UP006
+
+
+class Operation(t.NamedTuple):
+    """An operation: the request, its purpose as errors report it, and the access that it needs, None if public.
+
+    The texts are format strings with the brand and with the object of the operation.
+    """
+
+    method: str
+    path: str
+    purpose: str
+    access: str | None = None
+    # Whether a second request has no further effect.
+    idempotent: bool = True
 
 
 class Page(t.TypedDict):

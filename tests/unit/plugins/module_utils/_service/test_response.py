@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Operation
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Response, retry_after
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Operation, Response, retry_after
 
 
 class Attempt(NamedTuple):
