@@ -23,7 +23,7 @@ author:
 extends_documentation_fragment:
   - constructed
   - inventory_cache
-  - monitor.cloud._api
+  - monitor.cloud._shared.connection
 options:
   plugin:
     description: Marks the file as one for this plugin.

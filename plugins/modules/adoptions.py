@@ -19,9 +19,7 @@ description:
     another client has the label of the host.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-extends_documentation_fragment:
-  - monitor.cloud._attributes
-  - monitor.cloud._attributes.info
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
 options:
   account:
     description:

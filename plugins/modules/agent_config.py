@@ -31,16 +31,7 @@ description:
   - Cannot be delegated. A Windows host is refused with O(state=present), and nothing is removed with O(state=absent)
     on it.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
-extends_documentation_fragment:
-  - monitor.cloud._attributes
-  - monitor.cloud._client
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.changes, monitor.cloud._shared.client]
 options:
   path:
     description: Absolute path of the file on the host. A symbolic link there is replaced, not followed.

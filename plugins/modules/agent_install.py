@@ -15,11 +15,7 @@ description:
   - Runs a command on a host with the client's install code in the environment variable E(MONITOR_INSTALL_CODE). The
     code is passed on standard input, so that it is on no command line, in no file and in no log.
   - Needs no Python on the host. Cannot be delegated.
-author:
-  - monitor.cloud contributors (!UNKNOWN)
-extends_documentation_fragment:
-  - monitor.cloud._attributes
-  - monitor.cloud._client
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.client]
 attributes:
   check_mode:
     support: full

@@ -16,9 +16,7 @@ description:
     for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML and HTML if requested.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(audit) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-extends_documentation_fragment:
-  - monitor.cloud._attributes
-  - monitor.cloud._attributes.info
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
 options:
   account:
     description:

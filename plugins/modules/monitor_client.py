@@ -15,12 +15,7 @@ description:
   - Makes sure that a monitoring client exists, has a label, or is gone.
   - A client collects nothing until the agent on its host is configured with its C(install_code) and C(api_key). To
     register many hosts use M(monitor.cloud.monitor_clients), which reads the account once for all of them.
-extends_documentation_fragment:
-  - monitor.cloud._api
-  - monitor.cloud._api.attributes
-  - monitor.cloud._attributes
-  - monitor.cloud._attributes.changes
-  - monitor.cloud._attributes.keys
+extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
 options:
   label:
     description:

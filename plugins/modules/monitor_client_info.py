@@ -13,12 +13,7 @@ short_description: Read monitoring clients
 version_added: 0.1.0
 description:
   - Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
-extends_documentation_fragment:
-  - monitor.cloud._api
-  - monitor.cloud._api.attributes
-  - monitor.cloud._attributes
-  - monitor.cloud._attributes.info
-  - monitor.cloud._attributes.keys
+extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys]
 options:
   id:
     description: Id of the only client to return.

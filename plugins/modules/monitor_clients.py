@@ -22,12 +22,7 @@ description:
     their ids, and none of them is changed.
   - A response about another client or label than the requested one ends the task.
   - Invalid input is refused before anything is written.
-extends_documentation_fragment:
-  - monitor.cloud._api
-  - monitor.cloud._api.attributes
-  - monitor.cloud._attributes
-  - monitor.cloud._attributes.changes
-  - monitor.cloud._attributes.keys
+extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
 options:
   labels:
     description:

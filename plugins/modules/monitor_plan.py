@@ -15,11 +15,7 @@ description:
   - Switches the account's monitoring plan to a tier, to the free plan, or up to the smallest tier that includes a
     number of clients. A switch changes what the account is billed.
   - Needs the grant C(monitor_subscription) of the account.
-extends_documentation_fragment:
-  - monitor.cloud._api
-  - monitor.cloud._api.attributes
-  - monitor.cloud._attributes
-  - monitor.cloud._attributes.changes
+extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes]
 options:
   subscription:
     description:

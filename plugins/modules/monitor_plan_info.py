@@ -13,11 +13,7 @@ short_description: Read the monitoring plan and how much of it is used
 version_added: 0.1.0
 description:
   - Returns the account's monitoring plan, how many clients there are and how many are included.
-extends_documentation_fragment:
-  - monitor.cloud._api
-  - monitor.cloud._api.attributes
-  - monitor.cloud._attributes
-  - monitor.cloud._attributes.info
+extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   count_clients:
     description: Whether to count the clients too, which takes a request more.

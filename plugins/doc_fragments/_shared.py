@@ -2,13 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of the connection options, for modules and the inventory plugin."""
+"""Documentation that modules, action plugins and the inventory plugin share."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
     DOCUMENTATION = r"""
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and report what the run would change, without changing anything.
+  diff_mode:
+    description: Returns what has changed, or in C(check_mode) what would, when in diff mode. Never shows a key.
+"""
+
+    CONNECTION = r"""
 requirements:
   - Python library C(requests) for the interpreter that runs it.
 options:
@@ -71,12 +81,65 @@ options:
     type: int
 """
 
-    ATTRIBUTES = r"""
-options: {}
-attributes:
-  action_group:
+    # DOCUMENTATION ends with the attributes, and this is one more.
+    API = f"""{CONNECTION}{DOCUMENTATION}  action_group:
     description: Use C(group/monitor.cloud.api) in C(module_defaults) to set defaults for this module.
     support: full
     membership:
       - monitor.cloud.api
+"""
+
+    CHANGES = r"""
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+"""
+
+    INFO = r"""
+attributes:
+  check_mode:
+    support: full
+    details:
+      - This module does not change anything.
+  diff_mode:
+    support: N/A
+    details:
+      - This module does not change anything.
+"""
+
+    KEYS = r"""
+options:
+  include_keys:
+    description:
+      - Whether clients in the result carry C(api_key) and C(install_code).
+      - The result is then kept out of the output and out of logs, whether or not the task sets C(no_log). A failure
+        stays readable.
+      - A client whose keys are masked never carries them, only RV(ignore:keys_masked=true).
+    type: bool
+    default: false
+"""
+
+    CLIENT = r"""
+options:
+  client:
+    description:
+      - The client, as M(monitor.cloud.monitor_client) returns it with
+        O(monitor.cloud.monitor_client#module:include_keys=true).
+    type: dict
+  label:
+    description:
+      - Label of the client in O(registration).
+      - If not set, the variable C(monitor_agent_label) of the host, or else what the filter
+        P(monitor.cloud.client_label#filter) makes of its name.
+    type: str
+  registration:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
+        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered anew
+        for each host, and be shown among the arguments of the task.
+      - If there are several names, the first one that holds clients is used.
+    type: list
+    elements: str
 """
