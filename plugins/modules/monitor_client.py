@@ -85,13 +85,9 @@ client:
     key_fingerprint: 1f3a5c7e9b2d
     keys_masked: false
 api_usage:
-  description: What the task cost.
+  description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  contains:
-    requests: {description: Requests sent., type: int}
-    retries: {description: How many of them were retries., type: int}
-    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 

@@ -50,20 +50,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 clients:
-  description: The clients found, in the order of the service.
+  description:
+    - The clients found, in the order of the service, with the fields of RV(monitor.cloud.monitor_client#module:client).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: Unique id of the client., type: int}
-    label: {description: Label of the client., type: str}
-    apps: {description: Whether the agent monitors these applications on the host., type: dict}
-    created: {description: When the client was created., type: str}
-    updated: {description: When the client was last updated., type: str}
-    key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
-    keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
-    api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
-    install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
     - id: 789
       label: web1
@@ -73,13 +64,9 @@ clients:
       key_fingerprint: 1f3a5c7e9b2d
       keys_masked: false
 api_usage:
-  description: What the task cost.
+  description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  contains:
-    requests: {description: Requests sent., type: int}
-    retries: {description: How many of them were retries., type: int}
-    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 

@@ -112,19 +112,10 @@ RETURN = r"""
 clients:
   description:
     - The clients that O(labels) and O(renames) name and that are there, by label. Empty after O(state=absent).
+    - Each has the fields of RV(monitor.cloud.monitor_client#module:client).
     - In check mode those that would be there; id and key fingerprint are null for one to be created.
   returned: success
   type: dict
-  contains:
-    id: {description: Unique id of the client., type: int}
-    label: {description: Label of the client., type: str}
-    apps: {description: Whether the agent monitors these applications on the host., type: dict}
-    created: {description: When the client was created., type: str}
-    updated: {description: When the client was last updated., type: str}
-    key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
-    keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
-    api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
-    install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
     web1:
       id: 789
@@ -179,13 +170,9 @@ failures:
   type: dict
   sample: {}
 api_usage:
-  description: What the task cost.
+  description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  contains:
-    requests: {description: Requests sent., type: int}
-    retries: {description: How many of them were retries., type: int}
-    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 

@@ -56,19 +56,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description: The plan of the account, in check mode what it would be. Empty for the free plan.
+  description:
+    - The plan of the account, in check mode what it would be. Empty for the free plan.
+    - The fields are those of RV(monitor.cloud.monitor_subscription_info#module:subscriptions).
   returned: success
   type: dict
-  contains:
-    id: {description: Id of the tier., type: str}
-    label: {description: Name of the tier., type: str}
-    clients_included: {description: How many clients the tier includes., type: int}
-    price:
-      description: Price of the tier.
-      type: dict
-      contains:
-        hourly: {description: Price of an hour., type: float}
-        monthly: {description: Price of a month., type: float}
   sample:
     id: monitor-10
     label: Monitor 10 pack
@@ -80,13 +72,9 @@ previous:
   type: dict
   sample: {}
 api_usage:
-  description: What the task cost.
+  description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  contains:
-    requests: {description: Requests sent., type: int}
-    retries: {description: How many of them were retries., type: int}
-    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 

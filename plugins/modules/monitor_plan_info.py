@@ -38,19 +38,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description: The plan of the account. Empty for the free plan.
+  description:
+    - The plan of the account, with the fields of RV(monitor.cloud.monitor_subscription_info#module:subscriptions).
+    - Empty for the free plan.
   returned: success
   type: dict
-  contains:
-    id: {description: Id of the tier., type: str}
-    label: {description: Name of the tier., type: str}
-    clients_included: {description: How many clients the tier includes., type: int}
-    price:
-      description: Price of the tier.
-      type: dict
-      contains:
-        hourly: {description: Price of an hour., type: float}
-        monthly: {description: Price of a month., type: float}
   sample:
     id: monitor-10
     label: Monitor 10 pack
@@ -72,13 +64,9 @@ clients_included:
   type: int
   sample: 10
 api_usage:
-  description: What the task cost.
+  description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  contains:
-    requests: {description: Requests sent., type: int}
-    retries: {description: How many of them were retries., type: int}
-    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 

@@ -56,13 +56,9 @@ subscriptions:
       clients_included: 10
       price: {hourly: 0.06, monthly: 40}
 api_usage:
-  description: What the task cost.
+  description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  contains:
-    requests: {description: Requests sent., type: int}
-    retries: {description: How many of them were retries., type: int}
-    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 

@@ -92,13 +92,9 @@ regions:
       resolvers: {ipv4: "192.0.2.1,192.0.2.2", ipv6: "2001:db8::1"}
       status: ok
 api_usage:
-  description: What the task cost.
+  description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  contains:
-    requests: {description: Requests sent., type: int}
-    retries: {description: How many of them were retries., type: int}
-    waited: {description: Seconds spent waiting before retries., type: float}
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
