@@ -91,8 +91,8 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views, fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, compiled, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.options import CONNECTION_OPTIONS, connect
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")

@@ -26,9 +26,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels impo
     client_label,
     labels_of_hosts,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, check_base_url
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.options import check_base_url
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,

@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Protocol
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
-from ansible_collections.monitor.cloud.plugins.module_utils._service.options import connect
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 Result = dict[str, Any]

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service import http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._service.options import connect
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.network_faults import CASES, FAULTS, TIMEOUTS

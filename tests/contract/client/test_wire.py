@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.options import VERSION
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
