@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import SECRET_FIELDS
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base, findings, invocation, remedies, reports

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.datatag import native_type_name
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, labels_of_hosts
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 

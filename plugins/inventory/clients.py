@@ -89,8 +89,14 @@ from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views, fingerprint
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label, compiled, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
+    Client,
+    Views,
+    client_label,
+    compiled,
+    fingerprint,
+    matching,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 

@@ -105,8 +105,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
     labelled_client,
     renamed_client,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import check_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError

@@ -189,8 +189,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
     Fleet,
     reconcile_fleet,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, Views
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure

@@ -14,7 +14,7 @@ import json
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import SECRET_FIELDS
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 try:

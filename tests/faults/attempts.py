@@ -11,7 +11,7 @@ import dataclasses
 import json
 from typing import Any
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.matrix import Case

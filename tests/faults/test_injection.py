@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hostile import TEXTS, assert_quiet
 from ansible_collections.monitor.cloud.tests.support.runs import Local

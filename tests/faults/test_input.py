@@ -21,7 +21,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     check_label,
     client_label,
     labels_of_hosts,

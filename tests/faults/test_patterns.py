@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_clients
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, whose_key

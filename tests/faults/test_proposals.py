@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run

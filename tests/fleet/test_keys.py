@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Run
 from ansible_collections.monitor.cloud.tests.support.steps import converge, diffs, snapshots, text_of

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, diffs, text_of

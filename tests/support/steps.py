@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Controller, Run, texts
 

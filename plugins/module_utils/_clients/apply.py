@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client
 from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,

@@ -13,13 +13,14 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import Client, name_of
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
+    Client,
     check_label,
     check_labels,
     compiled,
     listed,
     matching,
+    name_of,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 

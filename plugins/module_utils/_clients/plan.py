@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 Tier = t.Dict[str, t.Any]  # noqa: UP006

@@ -14,7 +14,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import host_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import host_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (

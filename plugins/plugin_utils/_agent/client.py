@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     SECRET_FIELDS,
     fingerprint,
     looks_masked,

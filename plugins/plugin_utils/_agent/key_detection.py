@@ -13,7 +13,7 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import fingerprint, looks_masked
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint, looks_masked
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

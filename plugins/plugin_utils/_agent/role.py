@@ -15,7 +15,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.template import trust_as_template
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import run_action

@@ -14,7 +14,7 @@ import typing as t
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import host_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import host_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection

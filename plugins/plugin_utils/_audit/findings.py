@@ -16,7 +16,7 @@ import functools
 import re
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     MAX_LENGTH,
     MIN_LENGTH,
     listed,

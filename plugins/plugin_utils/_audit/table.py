@@ -11,7 +11,7 @@ import shlex
 import textwrap
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
 

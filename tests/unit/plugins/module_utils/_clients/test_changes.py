@@ -24,7 +24,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
     rename,
     renamed_client,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
     check_plan_fits,
     plan_change,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     Views,
     fingerprint,
     looks_masked,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.labels import (
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     check_label,
     check_labels,
     client_label,

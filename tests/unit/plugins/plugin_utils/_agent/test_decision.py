@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import (

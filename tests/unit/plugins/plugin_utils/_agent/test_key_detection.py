@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.keys import fingerprint, looks_masked
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint, looks_masked
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import (
     SENTINELS,
     KeyOwner,

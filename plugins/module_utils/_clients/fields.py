@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keys and masks of keys, fingerprints, and the fields of a client that may be shown. Pure.
+"""The fields of a client: its label, and the keys that are masked, shown as fingerprints, or left out. Pure.
 
-The schema Client of docs/openapi.yaml leaves open when, and how, ``api_key`` and ``install_code`` are masked.
+Implements the schemas Label and Client of docs/openapi.yaml. They leave open when and how ``api_key`` and
+``install_code`` are masked.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import collections
 import hashlib
 import re
 import typing as t
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 # Python 3.8 has to reach the message in Module.main, so aliases do not subscript the classes.
 Client = t.Dict[str, t.Any]  # noqa: UP006
@@ -24,6 +27,95 @@ SECRET_FIELDS = ("api_key", "install_code")
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
 _FINGERPRINT_DIGITS = 12
+MIN_LENGTH = 3
+MAX_LENGTH = 32
+_DIGITS = 8
+# docs/openapi.yaml limits the length only; some services accept no other characters than these.
+_PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
+_NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def check_label(label: str) -> None:
+    """Raise InputError unless the label has 3 to 32 characters; the service checks all other rules."""
+    if not isinstance(label, str):
+        raise InputError(f"The label {label!r} is not text. Put it in quotes.")
+    if not MIN_LENGTH <= len(label) <= MAX_LENGTH:
+        raise InputError(
+            f"The label {label!r} has {len(label)} characters; a label has {MIN_LENGTH} to {MAX_LENGTH}. "
+            "Choose another one; the filter monitor.cloud.client_label derives a valid one from any host name."
+        )
+
+
+def check_labels(labels: t.Iterable[str]) -> None:
+    """Raise InputError for the first label that :func:`check_label` refuses, or that is listed twice."""
+    seen = set()
+    for label in labels:
+        check_label(label)
+        if label in seen:
+            raise InputError(f"The label {label!r} is listed twice. Labels are unique: give each host its own.")
+        seen.add(label)
+
+
+def client_label(host: str) -> str:
+    """The label of a host: its name if that is portable, else the start of it, ``-`` and 8 hex digits of a hash."""
+    if _PORTABLE.fullmatch(host):
+        return host
+    digest = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    head = _NOT_PORTABLE.sub("-", host)[: MAX_LENGTH - _DIGITS - 1].strip("-") or "host"
+    return f"{head}-{digest}"
+
+
+def host_label(host: str, own: t.Any) -> str:
+    """The label of a host: the one that the inventory or an option sets, else the one derived from its name."""
+    return client_label(host) if own in (None, "") else str(own)
+
+
+def labels_of_hosts(
+    hosts: t.Sequence[str], all_hosts: t.Iterable[str], own_label: t.Callable[[str], t.Any]
+) -> dict[str, str]:
+    """Host → label for ``hosts``. InputError for two hosts of ``all_hosts`` with one label, or an invalid label.
+
+    ``own_label`` returns the label that the inventory sets for a host, or None.
+    """
+    requested = set(hosts)
+    labels: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    for host in dict.fromkeys([*hosts, *all_hosts]):
+        label = host_label(host, own_label(host))
+        if host in requested:
+            try:
+                check_label(label)
+            except InputError as error:
+                raise InputError(f"monitor_agent_label of host {host}: {error}") from error
+        if label in owners:
+            raise InputError(
+                f"The hosts {owners[label]} and {host} have the same label {label!r}. Each host needs a client of its "
+                "own: set monitor_agent_label for one of them in the inventory."
+            )
+        owners[label] = host
+        labels[host] = label
+    return {host: labels[host] for host in hosts}
+
+
+def listed(names: t.Sequence[str], limit: int = 20, form: t.Callable[[str], str] = repr) -> str:
+    """Names for a message, in quotes: the first ones up to the limit, and the number of the others."""
+    more = len(names) - limit
+    return ", ".join(map(form, names[:limit])) + (f" and {more} more" if more > 0 else "")
+
+
+def compiled(pattern: str, option: str) -> re.Pattern[str]:
+    """The regular expression of an option, or InputError."""
+    try:
+        # A label may hold any character, and ".*" means any label.
+        return re.compile(pattern, re.DOTALL)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{option} {pattern!r} is not a valid regular expression: {error}.") from error
+
+
+def matching(pattern: str, option: str, labels: t.Sequence[str]) -> list[str]:
+    """Those of the labels that the whole expression matches, in their order; InputError if it is invalid."""
+    expression = compiled(pattern, option)
+    return [label for label in labels if expression.fullmatch(label)]
 
 
 def name_of(client: Client) -> str:
