@@ -26,7 +26,6 @@ SECRET_FIELDS = ("api_key", "install_code")
 # can hold, can't be written to a file.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
-_FINGERPRINT_DIGITS = 12
 MIN_LENGTH = 3
 MAX_LENGTH = 32
 _DIGITS = 8
@@ -56,18 +55,17 @@ def check_labels(labels: t.Iterable[str]) -> None:
         seen.add(label)
 
 
-def client_label(host: str) -> str:
-    """The label of a host: its name if that is portable, else the start of it, ``-`` and 8 hex digits of a hash."""
+def client_label(host: str, own: t.Any = None) -> str:
+    """The label of a host: the one that the inventory or an option sets, else its name if that is portable.
+
+    For another name it is the start of it, ``-`` and 8 hex digits of a hash.
+    """
+    if own not in (None, ""):
+        return str(own)
     if _PORTABLE.fullmatch(host):
         return host
-    digest = hashlib.sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     head = _NOT_PORTABLE.sub("-", host)[: MAX_LENGTH - _DIGITS - 1].strip("-") or "host"
-    return f"{head}-{digest}"
-
-
-def host_label(host: str, own: t.Any) -> str:
-    """The label of a host: the one that the inventory or an option sets, else the one derived from its name."""
-    return client_label(host) if own in (None, "") else str(own)
+    return f"{head}-{fingerprint(host)[:_DIGITS]}"
 
 
 def labels_of_hosts(
@@ -78,10 +76,9 @@ def labels_of_hosts(
     ``own_label`` returns the label that the inventory sets for a host, or None.
     """
     requested = set(hosts)
-    labels: dict[str, str] = {}
     owners: dict[str, str] = {}
     for host in dict.fromkeys([*hosts, *all_hosts]):
-        label = host_label(host, own_label(host))
+        label = client_label(host, own_label(host))
         if host in requested:
             try:
                 check_label(label)
@@ -93,8 +90,7 @@ def labels_of_hosts(
                 "own: set monitor_agent_label for one of them in the inventory."
             )
         owners[label] = host
-        labels[host] = label
-    return {host: labels[host] for host in hosts}
+    return {host: label for label, host in owners.items() if host in requested}
 
 
 def listed(names: t.Sequence[str], limit: int = 20, form: t.Callable[[str], str] = repr) -> str:
@@ -130,7 +126,7 @@ def looks_masked(value: object) -> bool:
 
 def fingerprint(key: str) -> str:
     """The first 12 hexadecimal digits of the SHA-256 of a key: distinguishes keys without showing them."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_FINGERPRINT_DIGITS]
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def masked_ids(clients: t.Sequence[Client]) -> set[t.Any]:
@@ -145,21 +141,6 @@ def masked_ids(clients: t.Sequence[Client]) -> set[t.Any]:
         for client in clients
         if any(looks_masked(client.get(field)) or counts[field][client[field]] > 1 for field in SECRET_FIELDS)
     }
-
-
-def public_view(client: Client, *, masked: bool, include_keys: bool) -> Client:
-    """A client as a result shows it: its fields without the secrets, ``key_fingerprint`` and ``keys_masked``.
-
-    With ``include_keys`` the two secrets stay in, unless masked: a template that uses a masked one has to fail rather
-    than write the mask. A client that check mode predicts has no key yet, so neither secret nor fingerprint.
-    """
-    view = {name: value for name, value in client.items() if name not in SECRET_FIELDS}
-    key = client.get("api_key")
-    view["key_fingerprint"] = fingerprint(key) if isinstance(key, str) and not masked else None
-    view["keys_masked"] = masked
-    if include_keys and not masked:
-        view.update({field: client[field] for field in SECRET_FIELDS if field in client})
-    return view
 
 
 class Views:
@@ -177,10 +158,20 @@ class Views:
         self._include_keys = include_keys
 
     def show(self, client: Client) -> Client:
-        """:func:`public_view` of a client; ``{}`` for none."""
+        """A client as a result shows it: its fields without the secrets, ``key_fingerprint`` and ``keys_masked``.
+
+        With ``include_keys`` the two secrets stay in, unless masked: a template that uses a masked one has to fail
+        rather than write the mask. A client that check mode predicts has no key yet. ``{}`` for none.
+        """
         if not client:
             return {}
-        return public_view(client, masked=client["id"] in self._masked, include_keys=self._include_keys)
+        masked, key = client["id"] in self._masked, client.get("api_key")
+        left_out = () if self._include_keys and not masked else SECRET_FIELDS
+        return {
+            **{name: value for name, value in client.items() if name not in left_out},
+            "key_fingerprint": fingerprint(key) if isinstance(key, str) and not masked else None,
+            "keys_masked": masked,
+        }
 
     def fingerprints(self, clients: t.Iterable[Client]) -> dict[str, str]:
         """Label → key fingerprint, as a diff shows clients; ``new`` for one to be created, ``masked`` without a key."""

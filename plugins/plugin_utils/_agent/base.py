@@ -14,7 +14,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import host_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
@@ -130,7 +130,7 @@ class HostAction(PrivateAction):
         """The label of the host's client: the option, the host's monitor_agent_label, or the one of its host name."""
         if self._label is None:
             label = options["label"] or self._templar.template(variables.get("monitor_agent_label"))
-            self._label = host_label(str(variables["inventory_hostname"]), label)
+            self._label = client_label(str(variables["inventory_hostname"]), label)
         return self._label
 
     def client(self, options: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> Registered:

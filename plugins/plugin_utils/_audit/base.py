@@ -14,7 +14,7 @@ import typing as t
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import host_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection
@@ -50,7 +50,7 @@ class FleetAction(ActionBase):
 def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:
     """Host → label, for the whole inventory and not only the hosts of the play."""
     hostvars = variables["hostvars"]
-    return {host: host_label(host, hostvars[host].get("monitor_agent_label")) for host in variables["groups"]["all"]}
+    return {host: client_label(host, hostvars[host].get("monitor_agent_label")) for host in variables["groups"]["all"]}
 
 
 def inspections(
@@ -59,7 +59,7 @@ def inspections(
     """The results that a task registered for each host under a name, with the label that the task used."""
     results = {host: _core.registered(variables, host, name) for host in hosts}
     return [
-        Inspection(host, host_label(host, (result or {}).get("label") or labels.get(host)), result)
+        Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), result)
         for host, result in results.items()
     ]
 
