@@ -81,8 +81,8 @@ options:
     type: int
 """
 
-    # DOCUMENTATION ends with the attributes, and this is one more.
-    API = f"""{CONNECTION}{DOCUMENTATION}  action_group:
+    # DOCUMENTATION ends with the attributes, and this is one more. Annotated, because yamllint reads literals only.
+    API: str = f"""{CONNECTION}{DOCUMENTATION}  action_group:
     description: Use C(group/monitor.cloud.api) in C(module_defaults) to set defaults for this module.
     support: full
     membership:

@@ -15,7 +15,7 @@ import typing as t
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     InputError,
     MonitorError,

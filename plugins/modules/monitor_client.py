@@ -107,7 +107,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 OPTIONS = {

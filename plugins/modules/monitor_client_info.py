@@ -73,7 +73,7 @@ api_usage:
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import by_label
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, compiled, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {
     "id": {"type": "int"},

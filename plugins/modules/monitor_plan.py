@@ -85,7 +85,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
     plan_facts,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {
     "subscription": {"type": "str"},

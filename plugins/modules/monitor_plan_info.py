@@ -71,7 +71,7 @@ api_usage:
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {"count_clients": {"type": "bool", "default": True}}
 

@@ -63,7 +63,7 @@ api_usage:
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {"id": {"type": "str"}}
 

@@ -25,7 +25,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import REQUESTS_MISSING
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
@@ -171,11 +171,11 @@ def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:
         if select.select([reader], [], [], _PROGRESS_EVERY)[0]:
             received = os.read(reader, 64)
             if received != _END:
-                api.interrupt()
+                api.http.interrupt()
         elif os.getppid() != parent:
             # The parent process was killed.
             caught.append(signal.SIGTERM)
-            api.interrupt()
+            api.http.interrupt()
         else:
             # Not on standard output, where other programs may expect JSON and nothing else.
             Display().display(f"{name}: {_progress(api)}{_pause(api)}", stderr=True)
@@ -187,4 +187,4 @@ def _progress(api: Api) -> str:
 
 def _pause(api: Api) -> str:
     # A pause of less than a second is not shown.
-    return f", waiting {api.pause_left:.0f} s for the rate limit" if api.pause_left >= 1 else ""
+    return f", waiting {api.http.pause_left:.0f} s for the rate limit" if api.http.pause_left >= 1 else ""

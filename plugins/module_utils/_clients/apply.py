@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client
-from ansible_collections.monitor.cloud.plugins.module_utils._service.client import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
     InputError,
@@ -210,7 +210,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change], retry_timeout: float
             for change in todo:
                 gave_up(_error(done[change.label]), retry_timeout)
             break
-        worker.api.pause(pause, retries=sum(done[change.label].tried for change in todo))
+        worker.api.http.pause(pause, retries=sum(done[change.label].tried for change in todo))
     return [done[change.label] for change in changes]
 
 

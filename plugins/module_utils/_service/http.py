@@ -103,7 +103,8 @@ class Http:
         Public operations carry no token. A request that is not idempotent is sent again only if the service
         certainly did not do it. Raises ApiError.
         """
-        auth = _Bearer(self.settings.token if operation.access else None)
+        token = self.settings.token if operation.access else None
+        headers = {"Authorization": f"Bearer {token}"} if token else None
         began = time.monotonic()
         outcome: Outcome = "not_done"
         for backoff in backoffs():
@@ -113,7 +114,7 @@ class Http:
             if self._interrupted.is_set():
                 raise ApiError("interrupted", outcome=outcome)
             try:
-                return self._attempt(operation, auth=auth, params=query, json=body)
+                return self._attempt(operation, headers=headers, params=query, json=body)
             except ApiError as failure:
                 error = failure
             # It may have been done by this attempt, or by an earlier one.
@@ -183,16 +184,17 @@ class Http:
 
     def pause(self, seconds: float, *, retries: int = 1, for_all: bool = False) -> None:
         """Count this number of retries, and wait before them; ``for_all``: before any other request."""
+        waited = seconds
         with self._lock:
             self.usage["retries"] += retries
             if for_all:
                 now = time.monotonic()
                 # Pauses of several workers overlap: their common time counts once.
                 begin, self._paused_until = max(now, self._paused_until), max(now + seconds, self._paused_until)
-                self.usage["waited"] += self._paused_until - begin
-                return
-            self.usage["waited"] += seconds
-        self._interrupted.wait(seconds)
+                waited = self._paused_until - begin
+            self.usage["waited"] = round(self.usage["waited"] + waited, 3)
+        if not for_all:
+            self._interrupted.wait(seconds)
 
     @property
     def pause_left(self) -> float:
@@ -231,7 +233,7 @@ def _session(settings: Settings) -> requests.Session:
     session.mount("https://", adapter)
     session.mount("http://", adapter)
     # The environment's proxies and certificates, read once: with each request it would cost nearly as much as the
-    # request. Merged with ca_path and validate_certs in the precedence of requests.
+    # request. Merged with ca_path and validate_certs in the precedence of requests. It takes no netrc file after that.
     verify = (settings.ca_path or True) if settings.validate_certs else False
     found = session.merge_environment_settings(settings.base_url, {}, False, verify, None)
     session.proxies, session.verify = found["proxies"], found["verify"]
@@ -274,18 +276,6 @@ def _check_proxy(proxy: str, settings: Settings) -> None:
             "would get the token unencrypted. Name the host in the environment's no_proxy, or set allow_http: true if "
             "the connection to the proxy is protected in another way."
         )
-
-
-class _Bearer:
-    """The token of a request, or none. With any ``auth`` requests takes no credentials from a netrc file."""
-
-    def __init__(self, token: str | None) -> None:
-        self._token = token
-
-    def __call__(self, request: t.Any) -> t.Any:
-        if self._token:
-            request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
 
 
 # ``deadline``: the end of the attempt that the thread makes.

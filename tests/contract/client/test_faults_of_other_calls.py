@@ -165,10 +165,10 @@ def test_a_pause_of_two_minutes_is_within_the_default_budget(emulator: Emulator)
 
     reader = threading.Thread(target=read)
     reader.start()
-    while reader.is_alive() and api.pause_left == 0:
+    while reader.is_alive() and api.http.pause_left == 0:
         time.sleep(0.01)
-    waits = api.pause_left
-    api.interrupt()
+    waits = api.http.pause_left
+    api.http.interrupt()
     reader.join()
     assert waits > 60, failures
 

@@ -77,25 +77,14 @@ class Api:
             raise InputError(f"brand {brand!r} must be the product word of the service's paths, such as monitor.")
         if page_size is not None and page_size < 1:
             raise InputError(f"page_size must be at least 1, not {page_size}.")
-        self._http = http
-        self.interrupt = http.interrupt
-        self.pause = http.pause
+        self.http = http
+        self.usage = http.usage
         self._brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._rename = RENAME_CLIENT
         # The progress of a task: changes to make, None until they are known, and made.
         self.total: int | None = None
         self.done = 0
-
-    @property
-    def usage(self) -> Object:
-        """Requests, retries and seconds waited so far."""
-        return {**self._http.usage, "waited": round(self._http.usage["waited"], 3)}
-
-    @property
-    def pause_left(self) -> float:
-        """Seconds that are left of the pause that the service asked for."""
-        return self._http.pause_left
 
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""
@@ -167,9 +156,7 @@ class Api:
     def delete_client(self, client_id: int, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
         try:
-            self._call(
-                DELETE_CLIENT, lambda value: None if value is None else object_of(value), id=client_id, label=label
-            )
+            self._call(DELETE_CLIENT, lambda value: value is None or object_of(value), id=client_id, label=label)
         except ApiError as error:
             if error.status != 404:
                 raise
@@ -256,18 +243,17 @@ class Api:
     ) -> T:
         """The response to an operation, as ``check`` returns it. ``names`` fill in the texts of the operation."""
         request = self._filled_in(operation, names)
-        if request.access and not self._http.settings.token:
+        if request.access and not self.http.settings.token:
             raise missing_option("api_token", request.purpose)
         responded = False
         try:
-            response = self._http.request(request, query=query, body=body)
+            response = self.http.request(request, query=query, body=body)
             responded = True
             return check(response)
         except ApiError as error:
             if responded and request.method != "GET" and error.outcome == "not_done":
                 error.outcome = "unknown"
-            self._attach(error, operation, names)
-            raise
+            raise _about(error, request, named=bool(names)) from None
 
     def _filled_in(self, operation: Operation, names: Object) -> Operation:
         """The operation without placeholders."""
@@ -276,21 +262,6 @@ class Api:
             purpose=operation.purpose.format(**names),
             access=operation.access and operation.access.format(brand=self._brand),
         )
-
-    def _attach(self, error: ApiError, operation: Operation, names: Object) -> None:
-        """Add to an error what failed, and the access that it needs."""
-        request = self._filled_in(operation, names)
-        error.purpose = request.purpose
-        if error.method:
-            # The error is of another request, which checks the response to this one.
-            return
-        error.method, error.path = request.method, request.path
-        if request.access and error.lacks_access:
-            has = f" It has the scopes {error.scopes}." if error.scopes else ""
-            accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
-            error.hint = f"The token needs {request.access}.{has}{accepts}"
-        elif error.status == 404 and not names:
-            error.hint = "Check that base_url leads to the service, version segment included, and brand."
 
     def _read_list(
         self,
@@ -320,9 +291,7 @@ class Api:
             if received < least and ids == before:
                 problem = f"the service announced {least} entries and returned {received}"
                 hint = "An incomplete list is not used. Try a smaller page_size, or run again later."
-                error = ApiError(problem, hint=hint)
-                self._attach(error, operation, {})
-                raise error
+                raise _about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
             if complete(items) or ids == before or announced in ({None}, {len(items)}):
                 break
             before = ids
@@ -332,7 +301,7 @@ class Api:
         pages = [self._page(operation, check, 1)]
         numbers = range(2, pages[0]["pages"] + 1)
         if numbers:
-            workers = min(len(numbers), self._http.settings.concurrency)
+            workers = min(len(numbers), self.http.settings.concurrency)
             with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
                 pages += pool.map(lambda number: self._page(operation, check, number), numbers)
         return pages
@@ -363,6 +332,22 @@ class Api:
         # The error may be about the size. Without a size, the next one certainly is not.
         self._page_sizes = self._page_sizes[-1:]
         return True
+
+
+def _about(error: ApiError, request: Operation, *, named: bool) -> ApiError:
+    """The error with what failed, and the access that it needs. ``named``: the request is about one object."""
+    error.purpose = request.purpose
+    if error.method:
+        # The error is of another request, which checks the response to this one.
+        return error
+    error.method, error.path = request.method, request.path
+    if request.access and error.lacks_access:
+        has = f" It has the scopes {error.scopes}." if error.scopes else ""
+        accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
+        error.hint = f"The token needs {request.access}.{has}{accepts}"
+    elif error.status == 404 and not named:
+        error.hint = "Check that base_url leads to the service, version segment included, and brand."
+    return error
 
 
 def _ids(items: Iterable[Object]) -> tuple[str, ...]:
