@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base, findings, invocation, remedies, reports
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import unseal
 
 
 class ActionModule(base.FleetAction):

@@ -40,8 +40,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     use_local_connection,
     write_to_terminal,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import warn_of_unknown
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import seal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal, warn_of_unknown
 
 _PROGRESS_EVERY = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed import unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import unseal
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
