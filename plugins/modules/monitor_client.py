@@ -91,20 +91,7 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import (
-    carry_out,
-    ensure_capacity,
-    not_deleted,
-)
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
-    Change,
-    absent,
-    by_label,
-    delete,
-    keep,
-    labelled_client,
-    renamed_client,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply, changes
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
@@ -126,11 +113,11 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     current: list[Client] = []
     if client_id is None:
         current = api.list_clients()
-        change = labelled_client(by_label(current), label, present=present)
+        change = changes.labelled_client(changes.by_label(current), label, present=present)
     else:
         change = _change_by_id(api, client_id, label, present)
-    warnings = ensure_capacity(api, [change], len(current))
-    (done,) = carry_out(
+    warnings = apply.ensure_capacity(api, [change], len(current))
+    (done,) = apply.carry_out(
         api,
         [change],
         check_mode=check_mode,
@@ -146,24 +133,24 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         "changed": change.changed,
         "client": views.show(done.client if change.after else change.before),
         "diff": {"before": views.fingerprints([change.before]), "after": views.fingerprints([change.after])},
-        "warnings": [*warnings, *not_deleted([done])],
+        "warnings": [*warnings, *apply.not_deleted([done])],
     }
 
 
-def _change_by_id(api: Api, client_id: int, label: str | None, present: bool) -> Change:
+def _change_by_id(api: Api, client_id: int, label: str | None, present: bool) -> changes.Change:
     client = api.get_client(client_id)
     if client is None:
         if present:
             raise InputError(f"There is no client with the id {client_id}. Give label alone to create one.")
-        return absent(label or str(client_id))
+        return changes.absent(label or str(client_id))
     if label in (None, client["label"]):
-        return keep(client) if present else delete(client)
+        return changes.keep(client) if present else changes.delete(client)
     if not present:
         raise InputError(
             f"Client {client_id} has the label {client['label']!r}, not {label!r}: not deleted. Give the id alone, or "
             "the label alone."
         )
-    return renamed_client(client, str(label), api.list_clients())
+    return changes.renamed_client(client, str(label), api.list_clients())
 
 
 MODULE = Module(run, OPTIONS, {"required_one_of": [("label", "id")]})

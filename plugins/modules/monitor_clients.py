@@ -178,17 +178,8 @@ api_usage:
 
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import (
-    ChangeResult,
-    carry_out,
-    ensure_capacity,
-    not_deleted,
-)
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
-    Change,
-    Fleet,
-    reconcile_fleet,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, Fleet, reconcile_fleet
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
@@ -221,15 +212,15 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     fleet.check()
     current = api.list_clients()
     changes = reconcile_fleet(current, fleet)
-    warnings = ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
-    done = carry_out(
+    warnings = apply.ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
+    done = apply.carry_out(
         api,
         changes,
         check_mode=check_mode,
         concurrency=params["concurrency"],
         retry_timeout=params["retry_timeout"],
     )
-    result = {**_summary(done), "warnings": [*warnings, *not_deleted(done)]}
+    result = {**_summary(done), "warnings": [*warnings, *apply.not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
         raise TaskFailure(_failure_message(result), result)
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
@@ -255,7 +246,7 @@ def _diff(views: Views, changes: Sequence[Change]) -> Result:
     }
 
 
-def _summary(done: Sequence[ChangeResult]) -> Result:
+def _summary(done: Sequence[apply.ChangeResult]) -> Result:
     lists: dict[str, list[str]] = {name: [] for name in _LISTED.values()}
     for entry in done:
         if entry.error is None:
@@ -267,7 +258,7 @@ def _summary(done: Sequence[ChangeResult]) -> Result:
     }
 
 
-def _labels(before: Sequence[Client], done: Sequence[ChangeResult]) -> list[str]:
+def _labels(before: Sequence[Client], done: Sequence[apply.ChangeResult]) -> list[str]:
     """The account's labels after the task: of a client that was renamed, only the new one."""
     clients = [*before, *(entry.client for entry in done if entry.client)]
     labels = {client["id"] or client["label"]: client["label"] for client in clients}

@@ -28,18 +28,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Modul
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import REQUESTS_MISSING
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
-    PrivateAction,
-    check_linear,
-    host_variables,
-    is_local,
-    plain,
-    show_diff,
-    task_environment,
-    unlogged,
-    use_local_connection,
-    write_to_terminal,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal, warn_of_unknown
 
 _PROGRESS_EVERY = 5.0
@@ -51,7 +40,7 @@ _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stde
 _SEAL_KEYS = "monitor_agent_seal_keys"
 
 
-class ModuleAction(PrivateAction):
+class ModuleAction(_core.PrivateAction):
     """The action plugin of a module. Callbacks see neither the token nor keys; failures never carry keys."""
 
     _supports_async = True
@@ -59,7 +48,7 @@ class ModuleAction(PrivateAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
         variables = task_vars or {}
-        use_local_connection(self, variables)
+        _core.use_local_connection(self, variables)
         begin_result = super().run(tmp, task_vars)
         arguments = self.arguments
         if "include_keys" not in self.MODULE.options:
@@ -83,30 +72,30 @@ class ModuleAction(PrivateAction):
             return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}
         if "diff" in result and result.get("changed"):
             # Core does not show it with such a result; it has labels and fingerprints only.
-            show_diff(self, result["diff"])
+            _core.show_diff(self, result["diff"])
         # Core removes this from a module's own result.
         return {**result, "_ansible_no_log": True}
 
     def _check(self, with_keys: bool) -> None:
         if self._task.run_once:
-            check_linear(self._task.get_play().strategy)
+            _core.check_linear(self._task.get_play().strategy)
         if with_keys and self._task.async_val:
             raise InputError("include_keys cannot be used with async: the job's file and status would show the keys.")
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
         if self._can_run_here(variables):
-            with task_environment(self):
-                return self._run_here(plain(arguments))
-        with unlogged(self._connection) if with_keys else contextlib.nullcontext():
+            with _core.task_environment(self):
+                return self._run_here(_core.plain(arguments))
+        with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
             wrap = bool(self._task.async_val)
             return dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
 
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
         """Whether the module would run on the controller, as this user, with this Python or a discovered one."""
         # On macOS the look-up of proxies crashes in a process that was forked and not executed.
-        if REQUESTS_MISSING or self._task.async_val or not is_local(self) or sys.platform == "darwin":
+        if REQUESTS_MISSING or self._task.async_val or not _core.is_local(self) or sys.platform == "darwin":
             return False
-        interpreter = self._templar.template(host_variables(self, variables).get("ansible_python_interpreter"))
+        interpreter = self._templar.template(_core.host_variables(self, variables).get("ansible_python_interpreter"))
         return interpreter in (None, sys.executable) or str(interpreter).startswith("auto")
 
     def _run_here(self, arguments: dict[str, t.Any]) -> Result:
@@ -159,7 +148,7 @@ class ModuleAction(PrivateAction):
             os.close(reader)
             os.close(writer)
             if caught:
-                write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
+                _core.write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
                 os.kill(os.getpid(), caught[0])
 
 
