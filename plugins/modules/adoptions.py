@@ -19,19 +19,7 @@ description:
     another client has the label of the host.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
-options:
-  account:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode, with
-        O(monitor.cloud.monitor_clients#module:include_keys=true).
-    type: str
-    required: true
-  config:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
-    type: str
-    required: true
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.inspected]
 seealso:
   - module: monitor.cloud.audit_report
 """

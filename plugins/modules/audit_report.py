@@ -16,19 +16,8 @@ description:
     for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML and HTML if requested.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(audit) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.inspected]
 options:
-  account:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode, with
-        O(monitor.cloud.monitor_clients#module:include_keys=true).
-    type: str
-    required: true
-  config:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
-    type: str
-    required: true
   plan:
     description: Name of the variable that holds the result of a M(monitor.cloud.monitor_plan_info) task.
     type: str
