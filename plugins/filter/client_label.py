@@ -12,23 +12,23 @@ from collections.abc import Mapping, Sequence
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.datatag import native_type_name
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, labels_of_hosts
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 
-def label_of_host(host: str) -> str:
-    """A valid label for a host's name; see :func:`client_label`."""
+def client_label(host: str) -> str:
+    """A valid label for a host's name; see :func:`.fields.client_label`."""
     if not isinstance(host, str):
         raise AnsibleFilterError(f"client_label takes the name of a host, not {native_type_name(host)}.")
-    return client_label(host)
+    return fields.client_label(host)
 
 
-def labels_of_fleet(hosts: Sequence[str], hostvars: Mapping[str, t.Any], windows: bool = True) -> dict[str, str]:
+def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any], windows: bool = True) -> dict[str, str]:
     """Host → label, with monitor_agent_label of the inventory. All labels of ``hostvars`` must differ."""
     if isinstance(hosts, str):
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     try:
-        labels = labels_of_hosts(list(hosts), list(hostvars), lambda host: hostvars[host].get("monitor_agent_label"))
+        labels = fields.labels_of_hosts(list(hosts), hostvars, lambda host: hostvars[host].get("monitor_agent_label"))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
     return labels if windows else {host: label for host, label in labels.items() if not _is_windows(hostvars[host])}
@@ -42,4 +42,4 @@ def _is_windows(variables: Mapping[str, t.Any]) -> bool:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"client_label": label_of_host, "client_labels": labels_of_fleet}
+        return {"client_label": client_label, "client_labels": client_labels}

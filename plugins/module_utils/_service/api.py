@@ -39,7 +39,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
 
 T = t.TypeVar("T")
 
-
 _READ = "the scope {brand}:read_only"
 _WRITE = "the scope {brand}:read_write"
 _PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{brand}"
@@ -179,7 +178,6 @@ class Api:
         return self._call(SET_PLAN, confirmed, body={f"{self._brand}_subscription": tier}, plan=tier or "free")
 
     def list_subscriptions(self) -> list[Object]:
-        """The tiers."""
         return self._read_list(LIST_SUBSCRIPTIONS, tier_of)
 
     def get_subscription(self, subscription_id: str) -> Object | None:
@@ -187,7 +185,6 @@ class Api:
         return self._get_by_name(GET_SUBSCRIPTION, tier_of, subscription_id)
 
     def list_regions(self) -> list[Object]:
-        """The regions."""
         return self._read_list(LIST_REGIONS, region_of)
 
     def list_availability(self) -> list[Object]:
