@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults.transport import VARIABLES, Kinds
+from ansible_collections.monitor.cloud.tests.faults.transport import VARIABLES, Kinds, Open, service
 from ansible_collections.monitor.cloud.tests.support import tally
 from ansible_collections.monitor.cloud.tests.support.certificates import all_kinds
 from ansible_collections.monitor.cloud.tests.support.hostile import CANARY
@@ -37,6 +37,12 @@ def counts(request: pytest.FixtureRequest) -> tally.Tally:
 def kinds(tmp_path_factory: pytest.TempPathFactory) -> Kinds:
     """An authority, and its certificates by what is wrong with them."""
     return all_kinds(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def account(opened: Open) -> Any:
+    """A service whose responses the tests may replace."""
+    return service(opened)[0]
 
 
 @pytest.fixture

@@ -10,9 +10,7 @@ import json
 import os
 import shutil
 import socket
-import string
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +20,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    check_label,
-    client_label,
     labels_of_hosts,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, check_base_url
@@ -39,11 +35,11 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file as host_file
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, as_module, examples, texts
+from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, examples, texts
 from ansible_collections.monitor.cloud.tests.support.runs import Local
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener
+from ansible_collections.monitor.cloud.tests.support.servers import Account
 from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
-from ansible_collections.monitor.cloud.tests.support.tasks import go
+from ansible_collections.monitor.cloud.tests.support.tasks import as_module, go
 
 _NEEDED: dict[Any, dict[str, Any]] = {
     monitor_client: {"label": "web1"},
@@ -74,16 +70,6 @@ _VALUES: tuple[Any, ...] = tuple(
     value for value in INVALID_VALUES if not isinstance(value, (float, str)) or value in ("", 1.5)
 )
 _VALUES = (*_VALUES, *_NUMBERS, "a\nb", "\x1b[31m", "{{ 7 * 7 }}", "é" * 40, "x" * 5000, [["web1"]], [{"a": 1}], [None])
-
-
-@pytest.fixture(scope="module")
-def account() -> Iterator[Any]:
-    """A service that is all right."""
-    found = Account()
-    listener = Listener(found.respond)
-    found.base_url = f"http://127.0.0.1:{listener.port}/v4"
-    yield found
-    listener.stop()
 
 
 @pytest.mark.filterwarnings("ignore:Possible nested set")
@@ -118,7 +104,6 @@ def test_invalid_times_are_refused(account: Any, counts: Tally, option: str, val
     account.overrides = {("GET", "clients"): (503, {}, b"")} if option == "retry_timeout" else {}
     with pytest.raises(MonitorError) as refused:
         go(account, monitor_client_info, **options)
-    account.overrides = {}
     counts.check(account, str(refused.value), faults=1)
     assert "timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than 86400" in str(
         refused.value
@@ -194,15 +179,6 @@ def test_accepted_addresses_are_secure(address: str) -> None:
 
 
 # Labels
-
-
-@examples(300, 30000)
-@given(host=texts)
-def test_any_host_has_a_valid_label(host: str) -> None:
-    label = client_label(host)
-    check_label(label)
-    assert set(label) <= set(string.ascii_letters + string.digits + "-_")
-    assert client_label(label) == label
 
 
 @examples(150, 20000)

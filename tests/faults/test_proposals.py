@@ -18,7 +18,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
-from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 STRANGE = "11111111-2222-3333-4444444444444444"
@@ -33,40 +33,25 @@ def proposals(audit: Run) -> dict[str, str]:
     return dict(_PROPOSAL.findall(audit.output.partition("What to do:\n")[2]))
 
 
-class Fleet:
+class Fleet(Local):
     """Hosts that are directories, and what a command changes: files on hosts, and the account."""
 
-    def __init__(self, controller: Controller, counts: Tally) -> None:
-        self.controller = controller
-        self.service = controller.service
-        self._counts = counts
+    counts: Tally
 
-    def path(self, host: str) -> Path:
-        return Path(self.controller.host_vars[host]["monitor_agent_config_path"])
-
-    def write(self, host: str, text: str, mode: int = 0o600) -> None:
-        self.path(host).parent.mkdir(exist_ok=True)
-        self.path(host).write_text(text, encoding="utf-8")
-        self.path(host).chmod(mode)
-
-    def expected(self, label: str) -> str:
-        client = next(client for client in self.service.clients() if client["label"] == label)
-        return f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
-
-    def files(self) -> dict[str, object]:
+    def snapshot(self) -> dict[str, object]:
         """Content and mode of each host's file."""
-        found: dict[str, object] = {}
-        for host in self.controller.host_vars:
-            path = self.path(host)
-            found[host] = (path.read_bytes(), path.stat().st_mode) if path.is_file() else path.exists()
-        return found
+        paths = {host: self.path(host) for host in self.host_vars}
+        return {
+            host: (path.read_bytes(), path.stat().st_mode) if path.is_file() else path.exists()
+            for host, path in paths.items()
+        }
 
     def audit(self, *options: str, **environment: str) -> dict[str, str]:
         """The proposals of an audit."""
-        before = self.files()
-        run = self.controller.run(AUDIT, *options, **environment)
-        self._counts.check(self.service, run.output)
-        assert (run.writes(), self.files()) == ([], before)
+        before = self.snapshot()
+        run = self.run(AUDIT, *options, **environment)
+        self.counts.check(self.service, run.output)
+        assert (run.writes(), self.snapshot()) == ([], before)
         return proposals(run)
 
     def does(
@@ -79,14 +64,14 @@ class Fleet:
         environment: Mapping[str, str] | None = None,
     ) -> Run:
         """Run a command as it is printed: it changes these hosts, makes these calls, and nothing else."""
-        before = self.files()
-        run = self.controller.shell(command, **(environment or {}))
-        self._counts.check(self.service, run.output, faults=1)
+        before = self.snapshot()
+        run = self.shell(command, **(environment or {}))
+        self.counts.check(self.service, run.output, faults=1)
         assert run.code == code, f"{command}\n{run.output}"
-        after = self.files()
+        after = self.snapshot()
         assert {host for host in before if before[host] != after[host]} == set(hosts), command
         assert sorted(run.writes()) == sorted(writes), command
-        self._counts.converged += 1
+        self.counts.converged += 1
         return run
 
 
@@ -94,14 +79,15 @@ class Fleet:
 def fleet_of(emulator: Emulator, counts: Tally, tmp_path: Path) -> Fleet:
     """A fleet without hosts."""
     emulator.configure(validate_responses=False)
-    return Fleet(Local(tmp_path, emulator), counts)
+    found = Fleet(tmp_path, emulator)
+    found.counts = counts
+    return found
 
 
 def add(of: Fleet, *hosts: str) -> None:
     """Hosts for a fleet."""
     for host in hosts:
-        path = of.controller.directory / f"host-{len(of.controller.host_vars)}" / "agent.conf"
-        of.controller.host_vars[host] = {"ansible_connection": "local", "monitor_agent_config_path": str(path)}
+        of.add(host)
 
 
 def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
@@ -112,13 +98,13 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
         *("edited-1", "edited-2", "open-1", "ok-1", "gone-1"),
     }
     add(of, *sorted(names))
-    of.controller.host_vars["gone-1"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
+    of.host_vars["gone-1"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
     of.service.seed(labels=[*(names - {"new-1", "fresh-1", "fresh-2"}), "old-1", *lost])
     of.service.set_plan("monitor-10")
     for name in ("cloned-1", "edited-1", "edited-2", "open-1", "ok-1"):
         of.write(name, of.expected(name))
     of.write("clone-1", of.expected("cloned-1"))
-    of.write("new-1", of.expected("old-1"))
+    of.write("new-1", texts(of.service.clients())["old-1"])
     for number in (1, 2):
         of.write(f"strange-{number}", f"install_code={STRANGE[::-1]}\napi_key={STRANGE[:-1]}{number}\n")
         of.path(f"edited-{number}").open("a", encoding="utf-8").write("# edited\n")
@@ -161,8 +147,8 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
 
 def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
     add(fleet_of, "web-1", "web-2", "db-1")
-    fleet_of.service.seed(labels=fleet_of.controller.host_vars)
-    for name in fleet_of.controller.host_vars:
+    fleet_of.service.seed(labels=fleet_of.host_vars)
+    for name in fleet_of.host_vars:
         fleet_of.write(name, fleet_of.expected("db-1" if name == "db-1" else "web-1"))
     read_only = fleet_of.service.tokens["read_only"]
     found = fleet_of.audit(MONITOR_API_TOKEN=read_only)
@@ -205,7 +191,7 @@ _SPECIAL = (
 def test_host_names_with_special_characters_are_exact_patterns(fleet_of: Fleet) -> None:
     # The last four have no file as well, and are not audited.
     add(fleet_of, *_SPECIAL, "web", "web-2", "webx.example", "webA")
-    (fleet_of.controller.directory / "limit").write_text("\n".join(_SPECIAL), encoding="utf-8")
+    (fleet_of.directory / "limit").write_text("\n".join(_SPECIAL), encoding="utf-8")
     found = fleet_of.audit("--limit", "@limit")
     fleet_of.does(
         found["Not registered"], hosts=_SPECIAL, writes=[f"create_client {client_label(name)}" for name in _SPECIAL]
@@ -227,14 +213,14 @@ def test_long_lists_mean_the_hosts_of_the_finding(fleet_of: Fleet, reports: bool
 
 def test_a_host_named_as_a_group_is_not_the_group(fleet_of: Fleet) -> None:
     add(fleet_of, "web", "web-1", "web-2")
-    inventory = fleet_of.controller.directory / "groups.yml"
+    inventory = fleet_of.directory / "groups.yml"
     inventory.write_text("web: {hosts: {web-1: {}, web-2: {}}}\n", encoding="utf-8")
     found = fleet_of.audit("-i", str(inventory), "--limit", "all,!web-1,!web-2")
     fleet_of.does(found["Not registered"], hosts=["web"], writes=["create_client web"])
 
 
 def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> None:
-    directory, token = fleet_of.controller.directory, fleet_of.service.tokens["read_write"]
+    directory, token = fleet_of.directory, fleet_of.service.tokens["read_write"]
     add(fleet_of, "web-1", "web-2")
     fleet_of.service.seed(labels=["web-1", "web-2", "old-1"])
     fleet_of.service.set_plan("monitor-3")
@@ -255,7 +241,7 @@ def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> No
         *("--vault-password-file", "vault", "-e", "monitor_agent_audit_json=audit.json"),
     )
     nothing = {"MONITOR_BASE_URL": "", "MONITOR_API_TOKEN": ""}
-    audit = fleet_of.controller.run(AUDIT, *given, **nothing)
+    audit = fleet_of.run(AUDIT, *given, **nothing)
     secrets = (token, *(str(client["api_key"]) for client in fleet_of.service.clients()))
     assert not [secret[:4] for secret in secrets if secret in audit.output]
     assert "hunter" not in audit.output + (directory / "audit.json").read_text(encoding="utf-8")
@@ -291,7 +277,7 @@ def test_a_proposal_connects_and_becomes_as_the_audit_did(
         host.reset()
     controller = Controller(Path(tempfile.mkdtemp(prefix="c-", dir=directory)), keys, emulator, running)
     del controller.group_vars["ansible_user"]
-    # An option with the value of the setting is not repeated.
+    # An option with the value of the setting is left out.
     unset = {"ANSIBLE_PRIVATE_KEY_FILE": ""}
     audit = controller.run(AUDIT, "--become", "-u", fleet.USER, "--private-key", str(keys / "client"), **unset)
     command = proposals(audit)["Not registered"]

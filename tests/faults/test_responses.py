@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from ansible_collections.monitor.cloud.tests.support.inputs import (
     valid_response,
     value_paths,
 )
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Reply, as_json, page
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Reply, as_json, page
 from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 from ansible_collections.monitor.cloud.tests.support.tasks import go
 
@@ -48,22 +47,6 @@ _TIMES = (
     "Mon, 99 Foo 99999999999999999 00:00:00", "Fri, 31 Dec 9999999 23:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 -9999",
     "Thu, 01 Jan 1970 00:00:00 +99999999999999", "Thu, 01 Jan 0001 00:00:00 +2359",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def account() -> Iterator[Any]:
-    """A service whose responses the tests replace."""
-    found = Account()
-    listener = Listener(found.respond)
-    found.base_url = f"http://127.0.0.1:{listener.port}/v4"
-    yield found
-    listener.stop()
-
-
-@pytest.fixture(autouse=True)
-def restored(account: Any) -> None:
-    """Each test begins with a service that is all right."""
-    account.overrides = {}
 
 
 def _check(counts: Tally, account: Any, call: str, reply: Reply) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
@@ -26,7 +26,8 @@ from ansible_collections.monitor.cloud.tests.faults.attempts import (
 from ansible_collections.monitor.cloud.tests.faults.matrix import Case
 from ansible_collections.monitor.cloud.tests.faults.rollouts import Rollouts
 from ansible_collections.monitor.cloud.tests.support.calls import call
-from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.inputs import examples
+from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, writes
 
 # The last one does not match the prune pattern, though it is similar.
@@ -41,19 +42,14 @@ faults = st.none() | st.tuples(
 )
 
 
-def examples(short: int, long: int, steps: int, *, shrink: bool = True) -> settings:
-    """How hypothesis searches: the same sequences each time in the short form, new ones in the long form."""
+def sequences(short: int, long: int, steps: int, *, shrink: bool = True) -> settings:
+    """Settings of hypothesis for sequences of this number of steps, twice as many in the long form."""
     return settings(
-        max_examples=short_or_long(short, long),
+        examples(short, long),
         stateful_step_count=steps if not SOAK else 2 * steps,
-        derandomize=not SOAK,
-        print_blob=SOAK,
-        database=None,
-        deadline=None,
         report_multiple_bugs=False,
         # If each step takes seconds, to shrink a sequence would take hours.
         phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
-        suppress_health_check=list(HealthCheck),
     )
 
 
@@ -78,8 +74,8 @@ class Tasks(RuleBasedStateMachine):
     @rule(labels=some_labels, fault=faults, prune=st.booleans())
     def register(self, labels: list[str], fault: Any, prune: bool) -> None:
         more = {"prune": True, "prune_pattern": "old-.", "prune_limit": 2} if prune else {}
-        asked = {label for label in LABELS if re.fullmatch("old-.", label)} - set(labels) if prune else set()
-        self._task(monitor_clients, {"labels": labels, **more}, fault, deleted=asked)
+        surplus = {label for label in LABELS if re.fullmatch("old-.", label)} - set(labels) if prune else set()
+        self._task(monitor_clients, {"labels": labels, **more}, fault, deleted=surplus)
 
     @rule(labels=some_labels, fault=faults)
     def remove(self, labels: list[str], fault: Any) -> None:
@@ -200,7 +196,7 @@ class Tasks(RuleBasedStateMachine):
         return outcome
 
     def _assert_only(self, before: Account, deleted: set[str], renamed: dict[str, str], desired: set[str]) -> None:
-        """Nothing is gone, named otherwise or new that was not asked for."""
+        """Nothing is gone, named otherwise or new that was not requested."""
         after = Account.of(self.emulator)
         assert {label for client, label in before.clients.items() if client not in after.clients} <= deleted
         for client in before.clients.keys() & after.clients.keys():
@@ -245,7 +241,7 @@ def test_tasks_in_any_sequence(emulator: Emulator, counts: Tally, quick_backoff:
         pass
 
     Bound.emulator, Bound.counts = emulator, counts
-    run_state_machine_as_test(Bound, settings=examples(40, 1500, 12))
+    run_state_machine_as_test(Bound, settings=sequences(40, 1500, 12))
 
 
 def test_rollouts_in_any_sequence(emulator: Emulator, counts: Tally) -> None:
@@ -255,4 +251,4 @@ def test_rollouts_in_any_sequence(emulator: Emulator, counts: Tally) -> None:
     Bound.emulator, Bound.counts = emulator, counts
     # The short form is too short to leave to chance what is in it: here, some of all there is.
     chosen = Bound if SOAK else seed(29)(Bound)
-    run_state_machine_as_test(chosen, settings=examples(4, 60, 8, shrink=False))
+    run_state_machine_as_test(chosen, settings=sequences(4, 60, 8, shrink=False))

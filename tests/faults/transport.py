@@ -10,36 +10,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
-from ansible_collections.monitor.cloud.plugins.modules import (
-    monitor_client,
-    monitor_client_info,
-    monitor_plan,
-    monitor_subscription_info,
-    region_info,
-)
+from ansible_collections.monitor.cloud.tests.support import inputs
 from ansible_collections.monitor.cloud.tests.support.certificates import Authority
 from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener
 from ansible_collections.monitor.cloud.tests.support.tasks import go
 
-ELSEWHERE = "127.0.0.2"
+OTHER_HOST = "127.0.0.2"
 PASSWORD = "netrc-or-proxy-password"
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "requests_ca_bundle", "curl_ca_bundle", "netrc")
 Kinds = tuple[Authority, Mapping[str, tuple[str, str]]]
 Open = Callable[..., Any]
 
 
-CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
-    "list": (monitor_client_info, {}, ("GET", "clients")),
-    "view": (monitor_client_info, {"id": 1}, ("GET", "client")),
-    "create": (monitor_client, {"label": "web9"}, ("POST", "clients")),
-    "rename": (monitor_client, {"id": 1, "label": "web9"}, ("POST", "client")),
-    "delete": (monitor_client, {"label": "web1", "state": "absent"}, ("DELETE", "client")),
-    "plan": (monitor_plan, {"subscription": "monitor-3"}, ("PUT", "plan")),
-    "tiers": (monitor_subscription_info, {}, ("GET", "subscriptions")),
-    "regions": (region_info, {}, ("GET", "regions")),
+CALLS = {
+    name: inputs.CALLS[name]
+    for name in ("list, register", "view", "create one", "rename", "delete", "switch", "tiers", "regions")
 }
-
-
 REASONS = {
     "wrong name": "IP address mismatch",
     "no alternative name": "IP address mismatch",

@@ -6,14 +6,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from ansible.module_utils.testing import patch_module_args
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -142,20 +139,6 @@ def tried(account: Any, call: str, **options: Any) -> tuple[dict[str, Any] | Non
         return None, json.dumps([message, getattr(error, "details", {})])
     shown = json.dumps(result)
     return result, shown.replace(Account.CLIENT["api_key"], "").replace(Account.CLIENT["install_code"], "")
-
-
-def as_module(module: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """A module as Ansible runs it, but in this process: its result, and all that it printed."""
-    printed, complaints = io.StringIO(), io.StringIO()
-    with patch_module_args(arguments), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
-        try:
-            module.main()
-        except SystemExit:
-            pass
-        else:
-            raise AssertionError("a module ends by leaving")
-    result: dict[str, Any] = json.loads(printed.getvalue())
-    return result, printed.getvalue() + complaints.getvalue()
 
 
 texts = st.text(st.characters(exclude_categories=()), max_size=40)

@@ -6,8 +6,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
+import json
 from typing import Any, Protocol
+
+from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -43,6 +48,20 @@ def go(
     api = connect(values)
     result = module.run(values, api, check_mode)
     return {**result, "api_usage": api.usage}
+
+
+def as_module(module: Any, arguments: dict[str, Any]) -> tuple[Result, str]:
+    """A module as Ansible runs it, but in this process: its result, and all that it printed."""
+    printed, complaints = io.StringIO(), io.StringIO()
+    with patch_module_args(arguments), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
+        try:
+            module.main()
+        except SystemExit:
+            pass
+        else:
+            raise AssertionError("a module ends by leaving")
+    result: Result = json.loads(printed.getvalue())
+    return result, printed.getvalue() + complaints.getvalue()
 
 
 def writes(emulator: Emulator) -> list[Entry]:

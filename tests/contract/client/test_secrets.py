@@ -10,7 +10,6 @@ import json
 from typing import Any
 
 import pytest
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
@@ -22,7 +21,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.network_faults import FAULTS, TIMEOUTS
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.tasks import Module, go
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_module, go
 
 _KINDS = [name for name in FAULTS if not name.startswith("429 in")]
 
@@ -50,7 +49,7 @@ def _assert_no_secret(emulator: Emulator, shown: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("check_mode", [True, False])
-def test_results_have_no_secret_unless_asked(
+def test_results_have_no_secret_unless_requested(
     emulator: Emulator, module: Module, options: dict[str, Any], check_mode: bool
 ) -> None:
     seeded = emulator.seed(labels=["web1", "web2"])
@@ -131,25 +130,17 @@ def test_details_of_a_failed_task_have_no_secret(emulator: Emulator) -> None:
     _assert_no_secret(emulator, failed.value.details)
 
 
-def _printed(emulator: Emulator, capsys: pytest.CaptureFixture[str], module: Any, **options: Any) -> dict[str, Any]:
-    """What the module prints as Ansible runs it."""
-    arguments = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"], **options}
-    with patch_module_args(arguments), pytest.raises(SystemExit):
-        module.main()
-    output: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return output
-
-
-def test_the_whole_output_of_a_module_has_no_secret(emulator: Emulator, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_output_of_a_module_has_no_secret(emulator: Emulator) -> None:
     """Not even among the arguments that core adds; `api_usage` is there whether the task fails or not."""
     emulator.seed(labels=["web1"])
-    output = _printed(emulator, capsys, monitor_clients, labels=["web1", "web2"])
-    _assert_no_secret(emulator, output)
+    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
+    output, printed = as_module(monitor_clients, {**connection, "labels": ["web1", "web2"]})
+    _assert_no_secret(emulator, printed)
     assert output["changed"] is True
     assert set(output["api_usage"]) == {"requests", "retries", "waited"}
     assert "diff" not in output
     emulator.fault(kind="status", status=403, operation="list_clients")
-    failed = _printed(emulator, capsys, monitor_clients, labels=["web1"], include_keys=True)
-    _assert_no_secret(emulator, failed)
+    failed, printed = as_module(monitor_clients, {**connection, "labels": ["web1"], "include_keys": True})
+    _assert_no_secret(emulator, printed)
     assert failed["failed"] is True
     assert failed["api_usage"]["requests"] == 1
