@@ -27,7 +27,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.tests.faults.transport import (
     CALLS,
-    ELSEWHERE,
+    OTHER_HOST,
     PASSWORD,
     REASONS,
     Kinds,
@@ -45,17 +45,19 @@ pytestmark = pytest.mark.usefixtures("bare_environment")
 # Certificates
 
 
-@pytest.mark.parametrize("trust", ["ca_path", "directory", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
+@pytest.mark.parametrize("trust", ["ca_path", "both", "directory", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
 def test_a_private_authority(
     kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trust: str
 ) -> None:
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
-    options = {"ca_path": authority.path} if trust == "ca_path" else {}
-    if trust == "directory":
+    options = {"ca_path": authority.path} if trust in ("ca_path", "both") else {}
+    if trust == "both":
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", certificates["self-signed"][0])
+    elif trust == "directory":
         # OpenSSL searches a directory for a certificate by the hash of its name.
-        asked = ["openssl", "x509", "-hash", "-noout", "-in", authority.path]
-        name = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+        command = ["openssl", "x509", "-hash", "-noout", "-in", authority.path]
+        name = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
         (tmp_path / f"{name}.0").symlink_to(authority.path)
         options = {"ca_path": str(tmp_path)}
     elif trust != "ca_path":
@@ -82,8 +84,17 @@ def test_an_invalid_certificate_is_refused(
     counts.check(account, message, faults=1)
     assert result is None
     assert "no secure connection: SSLCertVerificationError" in message
+    assert message.endswith("Check base_url; for a private certificate authority set ca_path.")
     assert REASONS.get(kind if trust != "nothing" else "", "certificate verify failed") in message
     assert (listener.connections, listener.received) == (1, b"")
+
+
+def test_plain_http_to_a_service_over_tls(kinds: Kinds, opened: Open, counts: Tally) -> None:
+    account, _listener = service(opened, kinds[1]["good"])
+    account.base_url = account.base_url.replace("https:", "http:")
+    result, message = tried(account, monitor_client, label="web1")
+    counts.check(account, message, faults=1)
+    assert result is None and message.startswith("Could not list the clients: ")
 
 
 @pytest.mark.parametrize("kind", ["good", *REASONS])
@@ -99,7 +110,7 @@ def test_checks_turned_off(
 
 
 def test_warnings_of_other_code_stay_enabled(kinds: Kinds) -> None:
-    """Turned off for one, in a process of its own: what another library asks for is not silenced beforehand."""
+    """Turned off for one, in a process of its own: a warning of another library is not silenced."""
     script = (
         "import warnings, urllib3\n"
         "from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings\n"
@@ -131,7 +142,7 @@ _INVALID = ("http://127.0.0.1:{port}@127.0.0.2:{port}/v4", "http://127.0.0.2:{po
 
 
 class _Watch:
-    """What this process asks of the network. A hook of the interpreter stays, so that there is but one."""
+    """Connections and name lookups of this process. A hook of the interpreter stays, so that there is but one."""
 
     seen: list[str] | None = None
     installed = False
@@ -159,7 +170,7 @@ def test_plain_http_to_others_is_refused_before_any_packet(
     opened: Open, counts: Tally, network: list[str], monkeypatch: pytest.MonkeyPatch, address: str, proxied: bool
 ) -> None:
     account, _listener = service(opened)
-    trap = forbidden(opened, address=ELSEWHERE)
+    trap = forbidden(opened, address=OTHER_HOST)
     if proxied:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{trap.port}")
     account.base_url = address.format(port=trap.port)
@@ -172,12 +183,12 @@ def test_plain_http_to_others_is_refused_before_any_packet(
 
 
 def test_plain_http_if_it_is_allowed(opened: Open, counts: Tally, network: list[str]) -> None:
-    account, listener = service(opened, address=ELSEWHERE)
+    account, listener = service(opened, address=OTHER_HOST)
     result, message = tried(account, monitor_client, label="web1", allow_http=True)
     counts.check(account, message)
     assert result is not None
     assert Account.TOKEN.encode() in listener.received
-    assert all(ELSEWHERE in event for event in network)
+    assert all(OTHER_HOST in event for event in network)
     assert network, "the watch sees connections"
 
 
@@ -190,10 +201,10 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
     """From a secure service: not followed, whatever the call, the status and the target."""
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
-    secure, plain = forbidden(opened, certificates["good"], address=ELSEWHERE), forbidden(opened)
+    secure, plain = forbidden(opened, certificates["good"], address=OTHER_HOST), forbidden(opened)
     targets = {
         "same host": f"https://127.0.0.1:{listener.port}/v4/elsewhere",
-        "other host": f"https://{ELSEWHERE}:{secure.port}/v4/monitor/clients",
+        "other host": f"https://{OTHER_HOST}:{secure.port}/v4/monitor/clients",
         "other name": f"//localhost:{plain.port}/v4/monitor/clients",
         "http": f"http://127.0.0.1:{plain.port}/v4/monitor/clients",
         "http of the service": f"http://127.0.0.1:{listener.port}/v4/monitor/clients",
@@ -205,6 +216,7 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
         counts.check(account, message, faults=1)
         assert result is None, name
         assert f"returned {status}, a redirect to '{targets[to]}', which is not followed" in message
+        assert message.count("Set base_url to the right address.") == 1
         assert listener.requests[-1].method == call[0]
         # A client is read before its delete; no delete is sent twice.
         assert len([request for request in listener.requests if request.method != "GET"]) == (call[0] != "GET")

@@ -134,6 +134,7 @@ def test_invalid_settings_fail_at_once(serve: Callable[..., Any], certificate: t
     service = serve(b"", files=certificate)
     with pytest.raises(ApiError, match="no secure connection: SSLCertVerificationError: .*for a private certificate"):
         go(service, monitor_client_info, retry_timeout=30.0)
+    assert _read(serve(b"", files=certificate, broken=-1), validate_certs=False)["clients"] == []
 
 
 def test_a_bundle_that_is_not_there(serve: Callable[..., Any], certificate: tuple[str, str]) -> None:

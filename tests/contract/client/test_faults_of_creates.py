@@ -43,7 +43,7 @@ def _assert_never_sent_blindly(emulator: Emulator, label: str) -> None:
 
 
 def _assert_put_off(emulator: Emulator, result: dict[str, Any]) -> None:
-    """Who is asked to wait too long would be so with every label: those that had not begun by then are left alone."""
+    """A wait that is too long for one label is so for every label: those that had not begun by then are left alone."""
     others = {label: reason for label, reason in result["failures"].items() if label != "web2"}
     assert "Could not create client 'web2': the service returned" in result["failures"]["web2"]
     assert sorted([*result["created"], *others]) == ["web1", "web3"]
@@ -63,6 +63,7 @@ def _assert_converges(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize(("name", "times"), CASES)
 def test_a_create_with_each_fault_is_retried(emulator: Emulator, name: str, times: int) -> None:
+    """Field notes "lost responses", "gateway"."""
     emulator.fault(**FAULTS[name], operation="create_client", match={"label": "web2"}, times=times)
     result = _register(emulator, timeout=TIMEOUTS[name], retry_timeout=8.0)
     _assert_never_sent_blindly(emulator, "web2")
@@ -142,13 +143,14 @@ def test_one_cause_is_reported_once(emulator: Emulator) -> None:
     assert str(_register(emulator)["msg"]).startswith("1 label failed. Could not create client 'web2'")
 
 
-@pytest.mark.parametrize("status", [401, 403, 400, 503])
-def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: int) -> None:
+@pytest.mark.parametrize(("status", "most"), [(401, 2), (403, 3), (400, 3), (503, 18)])
+def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: int, most: int) -> None:
     emulator.fault(kind="status", status=status, operation="create_client", times=-1)
     desired = [f"web{number:02}" for number in range(100)]
     with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=desired, concurrency=4, retry_timeout=0.0)
-    assert len(emulator.requests("create_client")) < 20
+        go(emulator, monitor_clients, labels=desired, concurrency=2, retry_timeout=0.0)
+    # One more may be under way when the last of them comes in.
+    assert len(emulator.requests("create_client")) <= most + 1
     reasons = failed.value.details["failures"]
     assert list(reasons) == desired
     assert sum("(not tried)" in reason for reason in reasons.values()) > 80

@@ -148,8 +148,3 @@ def test_a_prune_that_makes_too_little_room_is_refused_before_it_deletes(emulato
     with pytest.raises(InputError, match="is too small: needs 4, includes 3 clients"):
         go(emulator, monitor_clients, check_mode=check_mode, **options)
     assert writes(emulator) == []
-
-
-def test_concurrency_of_one_uses_one_connection(emulator: Emulator) -> None:
-    go(emulator, monitor_clients, labels=[f"web{number}" for number in range(20)], concurrency=1)
-    assert len({entry["connection"] for entry in emulator.requests()}) == 1
