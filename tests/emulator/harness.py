@@ -135,7 +135,7 @@ class Emulator:
         return list(self._call("GET", f"requests?operation={operation}" if operation else "requests"))
 
     def settle(self) -> list[dict[str, Any]]:
-        """Wait until the service has done all that it was asked for, however late; returns the request log."""
+        """Wait until the service has done all requested work, however late; returns the request log."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             calls = self.requests()

@@ -15,6 +15,7 @@ from email.utils import formatdate
 from .errors import ServiceError
 from .settings import Settings
 
+_TOTAL_SECONDS, _PAGED_SECONDS = 120.0, 60.0
 Hits = defaultdict[tuple[str, str], deque[float]]
 """When calls were let through, in monotonic seconds, by token and bucket."""
 
@@ -43,7 +44,7 @@ def count_call(hits: Hits, settings: Settings, caller: str, operation: str, page
 
 def rate_headers(hits: Hits, settings: Settings, caller: str) -> dict[str, str]:
     """What a response reports of the caller's total limit; without rate limits, nothing is used up."""
-    now, window = time.monotonic(), settings.rate_total_window * settings.rate_window_scale
+    now, window = time.monotonic(), _TOTAL_SECONDS * settings.rate_window_scale
     used = [hit for hit in hits.get((caller, "total"), ()) if hit > now - window]
     return {
         "X-RateLimit-Limit": str(settings.rate_total),
@@ -55,10 +56,10 @@ def rate_headers(hits: Hits, settings: Settings, caller: str) -> dict[str, str]:
 def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[str, int, float]]:
     """Name, limit and window in seconds of each count that the call belongs to."""
     scale = settings.rate_window_scale
-    yield "total", settings.rate_total, settings.rate_total_window * scale
+    yield "total", settings.rate_total, _TOTAL_SECONDS * scale
     yield operation, settings.rate_call, settings.rate_call_window * scale
     if paged:
-        yield "paged", settings.rate_paged, settings.rate_paged_window * scale
+        yield "paged", settings.rate_paged, _PAGED_SECONDS * scale
 
 
 def _retry_after(settings: Settings, wait: float) -> dict[str, str]:

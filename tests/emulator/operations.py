@@ -24,6 +24,7 @@ from .store import LabelTaken, Row
 
 Body = dict[str, Any]
 
+_SMALLEST_PAGE = 25
 _STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -161,7 +162,7 @@ def _page_of(state: State, items: list[Body]) -> Body:
 
 
 def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) -> Body:
-    """The envelope of section 2.5 around the page that was asked for.
+    """The envelope of section 2.5 around the page that was requested.
 
     The query is read here, not taken as parameters, since services page the regions too, though no parameters are
     documented there.
@@ -171,8 +172,8 @@ def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) ->
     if page < 1:
         raise ServiceError(400, "page must be at least 1.", "page")
     size = _query_number("page_size", settings.page_size_default)
-    if not settings.page_size_min <= size <= settings.page_size_max:
-        limits = f"{settings.page_size_min} and {settings.page_size_max}"
+    if not _SMALLEST_PAGE <= size <= settings.page_size_max:
+        limits = f"{_SMALLEST_PAGE} and {settings.page_size_max}"
         raise ServiceError(settings.page_size_status, f"page_size must be between {limits}.", "page_size")
     pages = max(1, math.ceil(results / size))
     if page > pages:
@@ -245,11 +246,10 @@ def _shown(state: State, row: Row) -> Body:
 
 
 def _is_masked(state: State, row: Row) -> bool:
-    mask_for = state.settings.mask_for
-    if mask_for == "all" or row["label"] in state.settings.mask_labels:
+    if state.settings.mask_for == "all" or row["label"] in state.settings.mask_labels:
         return True
     caller = CALL.get().token
-    return mask_for == "read_only" and caller is not None and caller.reads_only(row["id"])
+    return caller is not None and caller.reads_only(row["id"])
 
 
 def _check_label(state: State, label: str) -> None:
@@ -278,8 +278,10 @@ def _check_capacity(state: State) -> None:
     """Section 8: no more clients than the tier includes. A setting limits the free plan."""
     included = state.store.plan()
     limit = state.settings.free_limit if included is None else included
-    if state.settings.capacity and limit is not None and state.store.count() >= limit:
-        raise ServiceError(400, state.settings.capacity_reason)
+    if limit is not None and state.store.count() >= limit:
+        raise ServiceError(
+            400, "Your subscription does not include any more clients. Change the subscription to add more."
+        )
 
 
 def _duplicate(state: State) -> ServiceError:

@@ -47,8 +47,8 @@ class Settings:
     mask_for: str = _setting(
         "read_only",
         _MASK,
-        "Who sees masked keys: tokens with read-only access to the client, all tokens, or none.",
-        ("read_only", "all", "none"),
+        "Who sees masked keys: tokens with read-only access to the client, or all tokens.",
+        ("read_only", "all"),
     )
     mask_labels: tuple[str, ...] = _setting((), _MASK, "Clients whose keys are masked for all tokens.")
     mask_kind: str = _setting(
@@ -83,8 +83,7 @@ class Settings:
     duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
 
     page_size_default: int = _setting(100, _SIZE, "Items on a page by default.")
-    page_size_min: int = _setting(25, _SIZE, "Smallest `page_size` that is accepted.")
-    page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is accepted.")
+    page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is accepted; the smallest is 25.")
     page_size_status: int = _setting(400, _SIZE, "Status for a `page_size` outside of that.", (400, 422))
     past_end: str = _setting("not_found", "page past the end", "404, or a page without items.", ("not_found", "empty"))
     list_order: str = _setting("oldest", _MOVING, "Which clients come first in the list.", ("oldest", "newest"))
@@ -109,16 +108,9 @@ class Settings:
         ("free", "unchanged", "refused"),
     )
     plan_empty_string: bool = _setting(False, "plan `null`", "Take an empty string for null.")
-    capacity: bool = _setting(True, "too many clients for the plan", "Refuse clients beyond `clients_included`.")
     free_limit: int | None = _setting(
         None, "too many clients for the plan", "Clients that the free plan allows; null: any number."
     )
-    capacity_reason: str = _setting(
-        "Your subscription does not include any more clients. Change the subscription to add more.",
-        "too many clients for the plan",
-        "Reason given for it.",
-    )
-
     region_availability: str = _setting(
         "record",
         "region availability of one region",
@@ -154,12 +146,10 @@ class Settings:
     grant_for_create: bool = _setting(False, "grant for a create", "Whether a create needs the grant add_monitor.")
 
     rate_limit: bool = _setting(False, _RATE, "Whether there are rate limits.")
-    rate_total: int = _setting(800, _RATE, "Requests of a token in `rate_total_window`.")
-    rate_total_window: float = _setting(120.0, _RATE, "Seconds.")
+    rate_total: int = _setting(800, _RATE, "Requests of a token in two minutes.")
     rate_call: int = _setting(400, _RATE, "Requests of a token to one operation in `rate_call_window`.")
     rate_call_window: float = _setting(60.0, _RATE, "Seconds.")
-    rate_paged: int = _setting(200, _RATE, "Paged reads of a token in `rate_paged_window`.")
-    rate_paged_window: float = _setting(60.0, _RATE, "Seconds.")
+    rate_paged: int = _setting(200, _RATE, "Paged reads of a token in a minute.")
     rate_window_scale: float = _setting(1.0, _RATE, "All windows are multiplied by this, so that tests can be quick.")
     retry_after: str = _setting("seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
 

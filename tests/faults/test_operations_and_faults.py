@@ -184,6 +184,7 @@ _SHOWN = [
 
 @pytest.mark.parametrize(("operation", "case"), _SHOWN, ids=lambda value: getattr(value, "name", value))
 def test_an_unknown_field_is_passed_on(emulator: Emulator, counts: Tally, operation: str, case: Case) -> None:
+    """Field note "unknown fields"."""
     right, _sequence = usual(emulator, case)
     begin(emulator)
     # A single record is taken for the first of several, which are then read by another call.

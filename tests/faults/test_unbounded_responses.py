@@ -206,6 +206,7 @@ def test_a_response_of_the_largest_size_is_taken(opened: Open, counts: Tally) ->
 
 
 def test_early_hints_come_before_the_response(opened: Open, counts: Tally) -> None:
+    """Field note "gateway"."""
     body = json.dumps({"data": [Account.CLIENT], "page": 1, "pages": 1, "results": 1}).encode()
     whole = _OK + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
     listener = opened(Endless, b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + whole, b"", pause=0)

@@ -31,6 +31,7 @@ _PASSING = [(name, times) for name, times in CASES if name not in _FINAL]
 @pytest.mark.usefixtures("quick_backoff")
 @pytest.mark.parametrize(("name", "times"), _PASSING)
 def test_a_read_with_each_fault_is_retried(emulator: Emulator, name: str, times: int) -> None:
+    """Field notes "statuses", "gateway"."""
     emulator.seed(3)
     emulator.fault(**FAULTS[name], operation="list_clients", times=times)
     result = go(emulator, monitor_client_info, timeout=TIMEOUTS[name], retry_timeout=8.0)
@@ -42,6 +43,7 @@ def test_a_read_with_each_fault_is_retried(emulator: Emulator, name: str, times:
 @pytest.mark.usefixtures("quick_backoff")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_read_that_never_gets_through(emulator: Emulator, name: str) -> None:
+    """Field note "errors"."""
     emulator.fault(**FAULTS[name], operation="list_clients", times=-1)
     began = time.monotonic()
     with pytest.raises(ApiError) as failed:
@@ -130,6 +132,7 @@ def test_a_rate_limit_beyond_the_budget_fails_at_once(emulator: Emulator) -> Non
 
 @pytest.mark.usefixtures("quick_backoff")
 def test_rate_limits_of_the_service_slow_a_fleet_down_but_lose_nothing(emulator: Emulator) -> None:
+    """Field note "rate limit"."""
     emulator.seed(30)
     limits = {"rate_call": 20, "rate_paged": 3, "rate_total": 30}
     emulator.configure(rate_limit=True, rate_window_scale=0.01, retry_after="none", page_size_max=25, **limits)
@@ -153,6 +156,7 @@ def test_invalid_values_of_retry_after_are_ignored(emulator: Emulator, given: st
 
 
 def test_a_pause_of_two_minutes_is_within_the_default_budget(emulator: Emulator) -> None:
+    """Field note "Retry-After"."""
     emulator.fault(kind="status", status=429, headers={"Retry-After": "120"}, operation="list_clients")
     api = connect(parameters(emulator, monitor_client_info))
     failures: list[BaseException] = []

@@ -53,6 +53,7 @@ def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, 
 
 
 def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
+    """Field note "api_key, install_code"."""
     emulator.seed(labels=["web1", "web2", "web3"])
     emulator.set_token("some", scopes=["monitor:read_write"], read_only_ids=[2])
     result = go(emulator, monitor_clients, token="some", labels=["web1", "web2", "web3"], include_keys=True)
@@ -91,7 +92,7 @@ def test_two_runs_at_once_make_one_client_for_each_label(emulator: Emulator) -> 
 
 @pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
 def test_another_controller_creates_between_read_and_create(emulator: Emulator, settings: dict[str, Any]) -> None:
-    """The list does not show the clients yet when it is read, then their creates are refused."""
+    """Field note "duplicate label": the list does not show the clients yet, then their creates are refused."""
     emulator.configure(**settings)
     emulator.seed(labels=["web1", "web2"])
     fault = {"kind": "status", "status": 200, "body": {"data": [], "page": 1, "pages": 1, "results": 0}}

@@ -17,12 +17,10 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_clients,
     monitor_plan,
     monitor_plan_info,
-    monitor_subscription_info,
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.tasks import (
-    Module,
     Result,
     go,
     labels,
@@ -85,7 +83,7 @@ def test_another_product_word(emulator: Emulator) -> None:
     assert "watchtower_subscription, add_watchtower" in str(refused.value)
 
 
-def test_a_service_that_renames_by_put_is_asked_once(emulator: Emulator) -> None:
+def test_a_service_that_renames_by_put_gets_one_post(emulator: Emulator) -> None:
     """Field note "client update"."""
     emulator.configure(update_verb="put_only")
     emulator.seed(4)
@@ -151,7 +149,7 @@ def test_page_size_of_the_task_is_used_or_refused(emulator: Emulator) -> None:
         go(emulator, monitor_client_info, page_size=10)
 
 
-def test_regions_are_asked_for_no_page_size(emulator: Emulator) -> None:
+def test_regions_are_requested_without_a_page_size(emulator: Emulator) -> None:
     """Field note "/regions/availability": followed to the last page."""
     result = go(emulator, region_info, token=None, include_availability=True)
     assert sum(len(region["availability"]) for region in result["regions"]) == 500
@@ -160,7 +158,7 @@ def test_regions_are_asked_for_no_page_size(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize("past_end", ["not_found", "empty"])
 def test_a_list_that_gets_shorter_while_it_is_read(emulator: Emulator, past_end: str) -> None:
-    """Field note "page past the end": the page that was the last one is gone when it is asked for."""
+    """Field note "page past the end": the page that was the last one is gone when it is requested."""
     emulator.configure(other_writer="deletes", past_end=past_end)
     emulator.seed(labels=[f"keep-{number}" for number in range(24)])
     emulator.seed(2)
@@ -212,21 +210,6 @@ def test_apps_are_booleans(emulator: Emulator) -> None:
     apps = go(emulator, monitor_client, label="web1")["client"]["apps"]
     assert all(isinstance(value, bool) for value in apps.values())
     assert set(apps) == {"apache", "mysql", "nginx", "postgresql"}
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "field"),
-    [
-        (monitor_client_info, "clients", "tags"),
-        (monitor_subscription_info, "subscriptions", "retention_days"),
-        (region_info, "regions", "site_type"),
-    ],
-)
-def test_unknown_fields_are_passed_on(emulator: Emulator, module: Module, name: str, field: str) -> None:
-    """Field note "unknown fields"."""
-    emulator.seed(1)
-    emulator.configure(extra_fields=True)
-    assert all(field in item for item in go(emulator, module)[name])
 
 
 @pytest.mark.parametrize("plan_null", ["unchanged", "refused"])
@@ -282,6 +265,7 @@ def test_the_capacity_check_is_left_to_the_service_without_the_grant(emulator: E
     assert result["created"] == ["web1"]
     (warning,) = result["warnings"]
     assert warning.startswith("Whether the plan has room for the new clients was not checked. Could not read the plan")
+    assert "account_access" in warning
     assert go(emulator, monitor_clients, token="no_plan", labels=["web1"])["warnings"] == []
 
 

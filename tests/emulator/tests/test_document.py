@@ -116,14 +116,12 @@ def test_document_has_the_thirteen_operations_and_no_other(written: dict[str, An
 
 
 @pytest.mark.parametrize(("operation_id", "method", "path", "scope"), OPERATIONS, ids=[row[0] for row in OPERATIONS])
-def test_scope_of_section_4(written: dict[str, Any], operation_id: str, method: str, path: str, scope: str) -> None:
+def test_scope_of_section_4_in_the_document_and_the_emulator(
+    written: dict[str, Any], operation_id: str, method: str, path: str, scope: str
+) -> None:
     security = written["paths"][path][method.lower()]["security"]
     expected = [] if scope is None else [{"personal_access_token": []}, {"oauth": [scope]}]
     assert security == expected
-
-
-@pytest.mark.parametrize(("operation_id", "method", "path", "scope"), OPERATIONS, ids=[row[0] for row in OPERATIONS])
-def test_emulator_reads_the_same_table(operation_id: str, method: str, path: str, scope: str) -> None:
     example = path.replace("{clientId}", "1").replace("{subscriptionId}", "monitor-3").replace("{regionId}", "us-west")
     found, dummy = find_operation(variant_of(Settings()), method, f"/v4{example}")
     assert found is not None
