@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The runs that are compared, and what each of them must have asked the service."""
+"""The runs that are compared, and the requests that each of them must send."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Bench:
         if fleet:
             fleet.forget()
 
-    def asked(self, *, existing: int, created: int) -> None:
-        """Check that the service was asked what is needed and nothing else, and forget it. RuntimeError otherwise."""
+    def check_requests(self, *, existing: int, created: int) -> None:
+        """Raise RuntimeError unless the service got the requests that are needed and no other, and forget them."""
         reads = max(1, math.ceil(existing / PAGE))
         expected = {"list_clients": reads, "create_client": created, "get_plan": min(1, created)}
         found = Counter(str(request["operation"]) for request in self.emulator.requests())
@@ -90,19 +90,19 @@ class Bench:
             self.forget(fleet)
             cost = self._roll_out(playbook, fleet)
             if playbook == ROLLOUT:
-                self.asked(existing=0, created=fleet.size)
+                self.check_requests(existing=0, created=fleet.size)
             return cost
 
         return contender
 
     def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
-        """Roll out to hosts that are as they should be."""
+        """Roll out to hosts without drift."""
 
         def contender() -> Cost:
             self.emulator.clear_log()
             cost = self._roll_out(playbook, fleet)
             if playbook == ROLLOUT:
-                self.asked(existing=fleet.size, created=0)
+                self.check_requests(existing=fleet.size, created=0)
             return cost
 
         return contender

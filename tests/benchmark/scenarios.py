@@ -179,13 +179,13 @@ def registration(bench: Bench) -> Outcome:
     def register(*, anew: bool) -> Cost:
         bench.forget() if anew else bench.emulator.clear_log()
         cost = bench.play("register", variables={"labels": labels})
-        bench.asked(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
+        bench.check_requests(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
         return cost
 
     def script(*, anew: bool) -> Cost:
         bench.forget() if anew else bench.emulator.clear_log()
         cost = bench.script(given)
-        bench.asked(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
+        bench.check_requests(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
         return cost
 
     def script_without_latency() -> Cost:
@@ -208,7 +208,7 @@ def registration(bench: Bench) -> Outcome:
     figures = [
         _above_start("registration", len(labels), costs, "creating", "script, creating", 1.25),
         _above_start("registration", len(labels), costs, "reading", "script, reading", None),
-        # What the emulator takes when it is asked as fast as can be: far less, so it does not hold up the others.
+        # What the emulator takes for requests as fast as possible: far less, so it does not hold up the others.
         _figure("registration", len(labels), costs, "script, no latency", "script, creating", None),
     ]
     return _outcome(costs, figures)

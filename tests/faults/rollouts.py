@@ -295,7 +295,7 @@ class Rollouts(RuleBasedStateMachine):
         assert predicted == failed
 
     def _assert_nothing_twice(self, run: Run) -> None:
-        """The second of two playbooks in one run changed nothing, and asked for no change."""
+        """The second of two playbooks in one run changed nothing, and requested no change."""
         seen: set[tuple[str, str]] = set()
         for event in run.events:
             # With serial, a batch runs the task that runs once on the first of its hosts.

@@ -73,15 +73,15 @@ _USES = """
       loop_control: {label: "{{ item.id }}"}
       when: item.label != '' and item.apps is mapping
       run_once: true
-    - name: Ask for it
+    - name: Register the labels
       monitor.cloud.monitor_clients:
         labels: "{{ read.clients | map(attribute='label') | select('search', '^.{3,32}$') }}"
       check_mode: true
-      register: asked
+      register: registered
       run_once: true
       delegate_to: localhost
     - name: Show the response
-      debug: {var: asked}
+      debug: {var: registered}
       run_once: true
 """
 
@@ -101,7 +101,7 @@ def test_the_inventory_and_registered_variables(hostile: Emulator, counts: Tally
     assert [entry["msg"] for entry in looped.result["results"]] == [f"{text}|{text}" for text in TEXTS]
     [response] = [event for event in run.events if event.task == "Show the response"]
     fitting = [text for text in TEXTS if re.search("^.{3,32}$", text)]
-    assert set(response.result["asked"]["clients"]) == set(fitting)
+    assert set(response.result["registered"]["clients"]) == set(fitting)
 
 
 # The audit

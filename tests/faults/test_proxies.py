@@ -23,7 +23,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.transport import (
     CALLS,
-    ELSEWHERE,
+    OTHER_HOST,
     PASSWORD,
     REASONS,
     Kinds,
@@ -63,12 +63,12 @@ def test_tunnels_through_proxies(
     """Over TLS a proxy sees the name of the host, and its own password; the service sees the token, and no password."""
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
-    proxy = opened(Proxy, (listener.address, listener.port), address=ELSEWHERE)
+    proxy = opened(Proxy, (listener.address, listener.port), address=OTHER_HOST)
     # The one name can only be found by way of the proxy, the other without it as well.
     for host in (HOST, "localhost"):
         listener.forget()
         proxy.forget()
-        monkeypatch.setenv(setting, f"http://someone:{PASSWORD}@{ELSEWHERE}:{proxy.port}")
+        monkeypatch.setenv(setting, f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
         if exempt is not None:
             monkeypatch.setenv("no_proxy", exempt.format(host=host, port=listener.port))
         account.base_url = f"https://{host}:{listener.port}/v4"
@@ -87,7 +87,7 @@ def test_tunnels_through_proxies(
         assert PASSWORD.encode() not in listener.received
 
 
-@pytest.mark.parametrize("proxy_host", ["127.0.0.1", ELSEWHERE])
+@pytest.mark.parametrize("proxy_host", ["127.0.0.1", OTHER_HOST])
 @pytest.mark.parametrize("setting", _SETTINGS)
 def test_plain_http_through_proxies(
     opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, proxy_host: str
@@ -109,9 +109,9 @@ def test_plain_http_through_proxies(
         counts.check(account, message)
         assert PASSWORD not in message
         assert PASSWORD.encode() not in listener.received
-        if by_proxy and not exempt and not allowed and proxy_host == ELSEWHERE:
+        if by_proxy and not exempt and not allowed and proxy_host == OTHER_HOST:
             assert result is None
-            assert f"a proxy for it at {ELSEWHERE}" in message
+            assert f"a proxy for it at {OTHER_HOST}" in message
             assert proxy.connections == listener.connections == 0
             continue
         assert result is not None, message
@@ -128,20 +128,20 @@ def test_a_proxy_that_gives_no_tunnel_gets_no_token(
     account, listener = service(opened, kinds[1]["good"])
     trap = forbidden(opened)
     refusal: Reply = (status, {"Location": f"http://127.0.0.1:{trap.port}/", "Proxy-Authenticate": "Basic"}, b"no")
-    asked: list[Request] = []
+    received: list[Request] = []
 
     def refuse(request: Request) -> Reply:
-        asked.append(request)
+        received.append(request)
         return refusal
 
-    proxy = opened(Listener, refuse, address=ELSEWHERE)
-    monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{ELSEWHERE}:{proxy.port}")
+    proxy = opened(Listener, refuse, address=OTHER_HOST)
+    monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
     for name, (module, options, _call) in CALLS.items():
         result, message = tried(account, module, ca_path=kinds[0].path, **options)
         counts.check(account, message, faults=1)
         assert result is None, name
         assert PASSWORD not in message
-    assert {request.method for request in asked} == {"CONNECT"}
+    assert {request.method for request in received} == {"CONNECT"}
     assert_no_token(proxy)
     assert listener.connections == trap.connections == 0
 
@@ -230,10 +230,10 @@ def test_a_rollout_by_a_proxy_and_amid_netrc_files(
 ) -> None:
     secure.reset()
     port = int(secure.base_url.split(":")[2].split("/")[0])
-    proxy, trap = opened(Proxy, ("127.0.0.1", port), address=ELSEWHERE), forbidden(opened)
+    proxy, trap = opened(Proxy, ("127.0.0.1", port), address=OTHER_HOST), forbidden(opened)
     controller = _controller(tmp_path, secure)
     environment = {
-        setting: f"http://someone:{PASSWORD}@{ELSEWHERE}:{proxy.port}",
+        setting: f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}",
         "http_proxy": f"http://127.0.0.1:{trap.port}",
         "NETRC": str(tmp_path / ".netrc"),
         "MONITOR_BASE_URL": f"https://{HOST}:{port}/v4",
@@ -265,13 +265,13 @@ def test_a_rollout_by_a_proxy_and_amid_netrc_files(
 def test_rollouts_that_would_reveal_the_token_are_refused(
     emulator: Emulator, opened: Open, counts: Tally, tmp_path: Path
 ) -> None:
-    trap = forbidden(opened, address=ELSEWHERE)
+    trap = forbidden(opened, address=OTHER_HOST)
     controller = _controller(tmp_path, emulator)
-    other = f"http://{ELSEWHERE}:{trap.port}"
+    other = f"http://{OTHER_HOST}:{trap.port}"
     port = emulator.base_url.split(":")[2]
     cases = {
         "would send the token unencrypted": {"MONITOR_BASE_URL": f"{other}/v4"},
-        f"a proxy for it at {ELSEWHERE}": {"http_proxy": other},
+        f"a proxy for it at {OTHER_HOST}": {"http_proxy": other},
         "no secure connection": {"MONITOR_BASE_URL": f"https://127.0.0.1:{port}"},
         "base_url must not contain credentials": {"MONITOR_BASE_URL": f"http://someone:{PASSWORD}@127.0.0.1:{port}"},
     }
@@ -284,7 +284,7 @@ def test_rollouts_that_would_reveal_the_token_are_refused(
         assert PASSWORD not in run.output
         assert run.requests == []
     assert trap.connections == 0
-    redirected = f"http://{ELSEWHERE}:{trap.port}/v4/monitor/clients"
+    redirected = f"http://{OTHER_HOST}:{trap.port}/v4/monitor/clients"
     emulator.configure(redirect_to=redirected, redirect_status=307)
     run = controller.run("monitor.cloud.rollout", "-vvv")
     counts.check(emulator, run.output, faults=1)

@@ -25,7 +25,7 @@ from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
 HOSTS = ("web-1", "web-2", "web-3")
-# In the order in which a rollout that creates clients asks for them.
+# In the order in which a rollout that creates clients calls them.
 OPERATIONS = ("list_clients", "get_plan", "create_client")
 _TIMES = {1: "once", -1: "for ever"}
 # Host, and how many tasks changed, did not reach and failed it.
@@ -63,7 +63,7 @@ def cells() -> list[Cell]:
 
 @pytest.fixture
 def hosts(tmp_path: Path, emulator: Emulator) -> Local:
-    """One host that is as it should be, one that is a clone of it, and one that is new."""
+    """One host without drift, one that is a clone of it, and one that is new."""
     emulator.seed(labels=["web-1", "other", "web-2"])
     emulator.set_plan("monitor-40")
     found = Local(tmp_path, emulator, *HOSTS)

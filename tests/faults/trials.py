@@ -345,7 +345,7 @@ def in_namespaces(way: str, writer: str, step: str, count: int, enough: int) -> 
 
 
 def main() -> None:
-    """Print the result of the trials that the command line asks for."""
+    """Print the result of the trials of the command line."""
     way, writer, step, count, enough = json.loads(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="trials-") as temporary:
         _check(_LIBC.mount(None, b"/", None, _PRIVATE | _REC, None))

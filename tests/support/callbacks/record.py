@@ -25,7 +25,7 @@ description:
     tasks and results, as text, to the one that FLEET_SEEN names, if it is set.
 """
 # What leads away from a task or result, to variables that are the user's own.
-_ELSEWHERE = {"_loader", "_variable_manager", "_inventory"}
+_LEFT_OUT = {"_loader", "_variable_manager", "_inventory"}
 
 
 class CallbackModule(CallbackBase):
@@ -87,7 +87,7 @@ def _parts(value: t.Any) -> t.Iterator[t.Any]:
         yield from value
     else:
         names = {*getattr(value, "__dict__", ()), *(name for kind in type(value).__mro__ for name in _slots(kind))}
-        yield from (getattr(value, name, None) for name in names - _ELSEWHERE)
+        yield from (getattr(value, name, None) for name in names - _LEFT_OUT)
         for method in ("dump_attrs", "serialize"):
             if hasattr(value, method):
                 yield getattr(value, method)()

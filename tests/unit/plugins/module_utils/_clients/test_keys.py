@@ -61,7 +61,7 @@ def test_one_masked_field_makes_the_client_masked(field: str) -> None:
     assert masked_ids([without]) == {3}
 
 
-def test_views_leave_out_secrets_unless_asked() -> None:
+def test_views_leave_out_secrets_unless_requested() -> None:
     client = _client(1, apps={"apache": True}, more="kept")
     plain = Views([client]).show(client)
     assert plain == {
@@ -72,8 +72,8 @@ def test_views_leave_out_secrets_unless_asked() -> None:
         "key_fingerprint": fingerprint(client["api_key"]),
         "keys_masked": False,
     }
-    asked = Views([client], include_keys=True).show(client)
-    assert asked == {**plain, "api_key": client["api_key"], "install_code": client["install_code"]}
+    requested = Views([client], include_keys=True).show(client)
+    assert requested == {**plain, "api_key": client["api_key"], "install_code": client["install_code"]}
     assert Views([client]).show({}) == {}
 
 
