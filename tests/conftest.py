@@ -22,7 +22,6 @@ from ansible_collections.monitor.cloud.tests.support.servers import Listener
 
 @pytest.fixture(scope="session")
 def emulator_process() -> Iterator[Emulator]:
-    """One emulator process for the whole run."""
     with Emulator() as emulator:
         yield emulator
 

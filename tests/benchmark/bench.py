@@ -42,7 +42,6 @@ class Bench:
         return max(2, round(number * self.scale))
 
     def room(self, name: str) -> Path:
-        """A directory for a scenario."""
         room = self.directory / name
         room.mkdir(mode=0o700)
         return room
@@ -62,7 +61,6 @@ class Bench:
         return measure.run(command, {**self.environment(), **(fleet.settings if fleet else {})})
 
     def script(self, labels: Path) -> Cost:
-        """Run the plain script that registers labels."""
         command = [sys.executable, str(HERE / "lower_bound.py"), str(labels)]
         return measure.run(command, {**os.environ, **self.emulator.environment()})
 
@@ -133,5 +131,4 @@ class Bench:
         return disconnect
 
     def bare(self, fleet: Fleet, playbook: str) -> Contender:
-        """Run a play that calls no service."""
         return lambda: self.play(playbook, fleet)

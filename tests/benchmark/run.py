@@ -30,7 +30,6 @@ HEADER = (
 
 
 def line(figure: Figure) -> str:
-    """A line of the table."""
     relation = ">=" if figure.at_least else "<="
     bound = "" if figure.limit is None else f"{relation} {figure.limit:g}"
     word = {True: "holds", False: "MISSED", None: ""}[figure.holds]
@@ -82,7 +81,6 @@ def measure(names: list[str], rounds: int, scale: float, kept: Path) -> dict[str
 
 
 def as_json(outcomes: dict[str, Outcome], about: dict[str, Any], rounds: int, scale: float) -> str:
-    """Everything that was measured."""
     figures = [{**asdict(f), "holds": f.holds} for outcome in outcomes.values() for f in outcome.figures]
     runs = {name: outcome.costs for name, outcome in outcomes.items()}
     skipped = {name: outcome.skipped for name, outcome in outcomes.items() if outcome.skipped}

@@ -123,7 +123,6 @@ def ssh(bench: Bench) -> Outcome:
 
 
 def pipelining(bench: Bench) -> Outcome:
-    """Hosts over SSH with pipelining."""
     return _ssh(bench, "pipelining", (0.75, 1.0), pipelining=True)
 
 
@@ -251,7 +250,6 @@ def module(bench: Bench) -> Outcome:
 
 
 def _reports(bench: Bench) -> dict[str, str]:
-    """The variables that have an audit write each of its reports."""
     return {f"monitor_agent_audit_{kind}": str(bench.directory / f"audit.{kind}") for kind in ("html", "json", "junit")}
 
 

@@ -66,7 +66,6 @@ def _written() -> dict[str, Any]:
 
 @functools.cache
 def document(variant: Variant) -> dict[str, Any]:
-    """The contract to serve."""
     served = _adapted(variant)
     result: dict[str, Any] = _branded(served, variant.brand)
     return result
@@ -86,7 +85,6 @@ def operations(variant: Variant) -> tuple[Operation, ...]:
 
 
 def operation_ids() -> list[str]:
-    """The names of all operations."""
     return [operation.operation_id for operation in operations(variant_of(Settings()))]
 
 

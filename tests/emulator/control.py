@@ -39,7 +39,6 @@ Handler = Callable[[State, Any], Any]
 
 
 def control_app(state: State) -> Starlette:
-    """The interface as an ASGI application."""
     # What each call does, by the state and the body of the request, or the operation that a query names.
     table: list[tuple[str, str, Handler]] = [
         ("GET", "health", lambda _state, _query: {"ok": True}),

@@ -49,13 +49,11 @@ class Response:
 
     @classmethod
     def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> Response:
-        """A response with these bytes."""
         pairs = [(b"content-type", media_type.encode())]
         pairs += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
         return cls(status, pairs, body)
 
     @classmethod
     def of_error(cls, settings: Settings, error: ServiceError) -> Response:
-        """A response that reports this error."""
         body = json.dumps(error_body(settings, error)).encode()
         return cls.of(error.status, body, "application/json", error.headers)

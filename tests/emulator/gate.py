@@ -182,7 +182,6 @@ def _facts(state: State, call: Call) -> Headers:
 
 
 async def _read(receive: Receive) -> bytes:
-    """The body of the request."""
     chunks = []
     more = True
     while more:

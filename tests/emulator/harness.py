@@ -64,7 +64,6 @@ class Emulator:
 
     @property
     def pid(self) -> int:
-        """The id of the process."""
         assert self._process is not None
         return self._process.pid
 
@@ -82,7 +81,6 @@ class Emulator:
         self._refresh_tokens()
 
     def stop(self) -> None:
-        """End the process."""
         if self._process is None:
             return
         self._process.terminate()
@@ -106,7 +104,6 @@ class Emulator:
         return dict(self._call("PATCH", "settings", settings))
 
     def settings(self) -> dict[str, Any]:
-        """All settings."""
         return dict(self._call("GET", "settings"))
 
     def fault(self, **fault: Any) -> None:
@@ -118,7 +115,6 @@ class Emulator:
         return list(self._call("GET", "faults"))
 
     def clear_faults(self) -> None:
-        """Forget all scheduled faults."""
         self._call("DELETE", "faults")
 
     def seed(self, count: int = 0, labels: Iterable[str] | None = None, prefix: str = "seed-") -> list[dict[str, Any]]:
@@ -146,7 +142,6 @@ class Emulator:
             time.sleep(0.02)
 
     def clear_log(self) -> None:
-        """Empty the request log."""
         self._call("DELETE", "requests")
 
     def set_plan(self, tier: str | None) -> None:

@@ -29,7 +29,6 @@ _STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 
 
 async def list_clients(state: State) -> Body:
-    """Operation 1."""
     newest_first = state.settings.list_order == "newest"
     unlisted = _unlisted(state)
 
@@ -45,7 +44,6 @@ async def list_clients(state: State) -> Body:
 
 
 async def create_client(state: State, body: Body) -> Body:
-    """Operation 2."""
     label = body.get("label")
     if label is None:
         if state.settings.label_required:
@@ -64,12 +62,10 @@ async def create_client(state: State, body: Body) -> Body:
 
 
 async def get_client(state: State, client_id: int) -> Body:
-    """Operation 3."""
     return _shown(state, _returned(state, "get_client", client_id))
 
 
 async def update_client(state: State, client_id: int, body: Body) -> Body:
-    """Operation 4."""
     row = _writable_client(state, client_id)
     label: str = body["label"] if "label" in body else row["label"]
     _check_label(state, label)
@@ -81,7 +77,6 @@ async def update_client(state: State, client_id: int, body: Body) -> Body:
 
 
 async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]:
-    """Operation 5."""
     _writable_client(state, client_id)
     state.store.delete(client_id)
     status = state.settings.delete_status
@@ -89,7 +84,6 @@ async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]
 
 
 async def get_plan(state: State) -> Body:
-    """Operation 6."""
     included = state.store.plan()
     return next((tier for tier in _tiers(state) if tier["clients_included"] == included), {})
 
@@ -111,32 +105,26 @@ async def update_plan(state: State, body: Body) -> Body:
 
 
 async def list_subscriptions(state: State) -> Body:
-    """Operation 8."""
     return _page_of(state, _tiers(state))
 
 
 async def get_subscription(state: State, subscription_id: str) -> Body:
-    """Operation 9."""
     return _only([tier for tier in _tiers(state) if tier["id"] == subscription_id])
 
 
 async def list_regions(state: State) -> Body:
-    """Operation 10."""
     return _page_of(state, catalogue.regions(state.settings.extra_fields))
 
 
 async def list_region_availability(state: State) -> Body:
-    """Operation 11."""
     return _page_of(state, _availability(state))
 
 
 async def get_region(state: State, region_id: str) -> Body:
-    """Operation 12."""
     return _only([region for region in catalogue.regions(state.settings.extra_fields) if region["id"] == region_id])
 
 
 async def get_region_availability(state: State, region_id: str) -> Body | list[Body]:
-    """Operation 13."""
     await get_region(state, region_id)
     records = [record for record in _availability(state) if record["region"] == region_id]
     return records if state.settings.region_availability == "array" else _only(records)
@@ -225,7 +213,6 @@ def _writable_client(state: State, client_id: int) -> Row:
 
 
 def _shown(state: State, row: Row) -> Body:
-    """A client as the caller sees it."""
     client: Body = {**row, "apps": {"apache": False, "mysql": False, "nginx": False}}
     if row["label"] in state.settings.null_labels:
         client["label"] = None

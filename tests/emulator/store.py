@@ -49,7 +49,6 @@ class Store:
         self._database.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Let go of the file."""
         self._database.close()
 
     def reset(self) -> None:
@@ -57,7 +56,6 @@ class Store:
         self._database.executescript("DELETE FROM clients; DELETE FROM sqlite_sequence; DELETE FROM plan;")
 
     def count(self) -> int:
-        """How many clients there are."""
         return int(self._database.execute("SELECT count(*) FROM clients").fetchone()[0])
 
     def page(self, offset: int, limit: int, newest_first: bool = False) -> list[Row]:
@@ -67,7 +65,6 @@ class Store:
         return [dict(row) for row in self._database.execute(query, (limit, offset))]
 
     def all(self) -> list[Row]:
-        """All clients."""
         return self.page(0, -1)
 
     def get(self, client_id: int) -> Row | None:
@@ -85,7 +82,6 @@ class Store:
         return dict(row) if row else None
 
     def next_id(self) -> int:
-        """The id that the next client gets."""
         row = self._database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'clients'").fetchone()
         return (row[0] if row else 0) + 1
 
@@ -105,7 +101,6 @@ class Store:
         return rows
 
     def rename(self, client_id: int, label: str) -> None:
-        """Give a client another label."""
         query = "UPDATE clients SET label = ?, updated = ? WHERE id = ?"
         try:
             self._database.execute(query, (label, _now(), client_id))
@@ -122,7 +117,6 @@ class Store:
         return row[0] if row else None
 
     def set_plan(self, clients_included: int | None) -> None:
-        """Change the current plan."""
         self._database.execute("DELETE FROM plan")
         self._database.execute("INSERT INTO plan VALUES (?)", (clients_included,))
 

@@ -62,7 +62,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Add the counts of a worker process that has ended."""
     tally.add(getattr(node, "workeroutput", {}).get("tally", {}))
 
 

@@ -47,7 +47,6 @@ class Fleet(Local):
         }
 
     def audit(self, *options: str, **environment: str) -> dict[str, str]:
-        """The proposals of an audit."""
         before = self.snapshot()
         run = self.run(AUDIT, *options, **environment)
         self.counts.check(self.service, run.output)
@@ -77,7 +76,6 @@ class Fleet(Local):
 
 @pytest.fixture
 def fleet_of(emulator: Emulator, counts: Tally, tmp_path: Path) -> Fleet:
-    """A fleet without hosts."""
     emulator.configure(validate_responses=False)
     found = Fleet(tmp_path, emulator)
     found.counts = counts
@@ -85,7 +83,6 @@ def fleet_of(emulator: Emulator, counts: Tally, tmp_path: Path) -> Fleet:
 
 
 def add(of: Fleet, *hosts: str) -> None:
-    """Hosts for a fleet."""
     for host in hosts:
         of.add(host)
 

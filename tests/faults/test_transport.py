@@ -155,7 +155,6 @@ class _Watch:
 
 @pytest.fixture
 def network() -> Iterator[list[str]]:
-    """Connections and name lookups of this process, as they happen."""
     if not _Watch.installed:
         sys.addaudithook(_Watch.hook)
         _Watch.installed = True

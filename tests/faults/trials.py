@@ -150,7 +150,6 @@ class Ground:
         return f"/{path.relative_to(self.above)}"
 
     def plan(self, step: str, target: str, decoy: str, *, turns: bool) -> attacker.Plan:
-        """An attack on this ground."""
         return attacker.Plan(
             step=step,
             target="parent" if target == "parents" else target,
@@ -345,7 +344,6 @@ def in_namespaces(way: str, writer: str, step: str, count: int, enough: int) -> 
 
 
 def main() -> None:
-    """Print the result of the trials of the command line."""
     way, writer, step, count, enough = json.loads(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="trials-") as temporary:
         _check(_LIBC.mount(None, b"/", None, _PRIVATE | _REC, None))

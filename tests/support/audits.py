@@ -25,7 +25,6 @@ TIERS: tuple[dict[str, Any], ...] = tuple(
 
 
 def fingerprint(label: str) -> str:
-    """The fingerprint of a client's key."""
     return f"{label}-fingerprint"
 
 
@@ -39,7 +38,6 @@ def inspected(host: str, key_owner: str = "own", **facts: Any) -> Inspection:
 
 
 def unreachable(host: str) -> Inspection:
-    """A host that Ansible could not reach."""
     return Inspection(host, host, {"unreachable": True, "msg": "Task failed: no\n route"})
 
 
@@ -67,15 +65,12 @@ def report(
 
 
 def states(made: Report) -> dict[str, tuple[str, ...]]:
-    """All states by host."""
     return {finding.host: finding.states for finding in made.hosts}
 
 
 def details(made: Report) -> Mapping[str, str]:
-    """The detail of each host."""
     return {finding.host: finding.detail for finding in made.hosts}
 
 
 def of(made: Report, host: str) -> Finding:
-    """The finding for a host."""
     return next(finding for finding in made.hosts if finding.host == host)

@@ -25,7 +25,6 @@ class Reply:
 
     @property
     def json(self) -> Any:
-        """The body as data."""
         return json.loads(self.text)
 
     @property
@@ -61,5 +60,4 @@ def call(
 
 
 def create(emulator: Emulator, label: str, **options: Any) -> Reply:
-    """Create a client."""
     return call(emulator, "POST", "/monitor/clients", {"label": label}, **options)

@@ -42,7 +42,6 @@ def _encoded(secret: str) -> Iterator[str]:
 
 
 def found_in(text: str, secrets: Sequence[str]) -> list[str]:
-    """The secrets that a text holds."""
     return [secret for secret in secrets if secret in text]
 
 

@@ -73,7 +73,6 @@ class Listener:
         self._listener.close()
 
     def forget(self) -> None:
-        """Forget what came."""
         with self._lock:
             self.connections, self.requests, self.received = 0, [], b""
 
@@ -309,11 +308,9 @@ class Account:
         self.overrides: dict[tuple[str, str], Reply] = {}
 
     def clients(self) -> list[dict[str, Any]]:
-        """The account's clients, with their keys."""
         return self.there
 
     def respond(self, request: Request) -> Reply:
-        """The response of the service."""
         path = request.target.split("?")[0].rstrip("/").split("/")
         segments = [word for word in path if not word.isdigit()]
         one = path[-1] != segments[-1]

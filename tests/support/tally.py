@@ -62,7 +62,6 @@ FIGURES: dict[str, dict[str, float]] = {}
 
 
 def exported() -> dict[str, Any]:
-    """Return all counts and figures as plain data."""
     return {"tallies": {name: dataclasses.asdict(tally) for name, tally in TALLIES.items()}, "figures": FIGURES}
 
 
@@ -87,7 +86,6 @@ def keep(path: Path) -> None:
 
 
 def table() -> str:
-    """All counts as a table in Markdown."""
     columns = [field.name for field in dataclasses.fields(Tally)]
     lines = [["part", *columns], ["---"] * (len(columns) + 1)]
     for name, tally in sorted(TALLIES.items()):

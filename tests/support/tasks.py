@@ -22,8 +22,6 @@ Entry = dict[str, Any]
 
 
 class Module(Protocol):
-    """A module that calls the API."""
-
     OPTIONS: dict[str, Any]
 
     def run(self, params: Any, api: Any, check_mode: bool) -> Result:
@@ -75,7 +73,6 @@ def sent(emulator: Emulator) -> list[tuple[str, str]]:
 
 
 def labels(emulator: Emulator) -> list[str]:
-    """The labels of the account, sorted."""
     return sorted(client["label"] for client in emulator.clients())
 
 

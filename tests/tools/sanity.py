@@ -59,7 +59,6 @@ def pythons() -> list[str]:
 
 
 def ansible_test() -> tuple[int, str]:
-    """Run all sanity tests once."""
     own = f"3.{sys.version_info.minor}"
     command = ["ansible-test", "sanity", "--color", "no", "--controller", f"origin:python={own}"]
     for version in pythons():

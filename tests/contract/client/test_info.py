@@ -24,7 +24,6 @@ Regions = Callable[..., list[str]]
 
 @pytest.fixture
 def found(emulator: Emulator) -> Callable[..., list[str]]:
-    """Labels that monitor_client_info finds."""
     emulator.seed(labels=["web1", "web2", "db1"])
 
     def find(**options: Any) -> list[str]:
@@ -63,8 +62,6 @@ def test_subscriptions(emulator: Emulator) -> None:
 
 @pytest.fixture
 def regions(emulator: Emulator) -> Regions:
-    """Ids of regions that region_info finds."""
-
     def find(**options: Any) -> list[str]:
         return [region["id"] for region in go(emulator, region_info, token=None, **options)["regions"]]
 

@@ -70,14 +70,12 @@ FIELDS = {
 
 @pytest.fixture(scope="module")
 def written() -> dict[str, Any]:
-    """The document as it stands in the repository."""
     loaded: dict[str, Any] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-8"))
     return loaded
 
 
 @pytest.fixture(scope="module")
 def schemas(written: dict[str, Any]) -> dict[str, Any]:
-    """Its schemas by name."""
     found: dict[str, Any] = written["components"]["schemas"]
     return found
 

@@ -21,7 +21,6 @@ from ansible_collections.monitor.cloud.tests.support.calls import call, create
 
 
 def labels(clients: Iterable[dict[str, Any]]) -> list[str]:
-    """The labels in their order."""
     return [client["label"] for client in clients]
 
 

@@ -37,7 +37,6 @@ _OF_HOSTS = {
 
 
 def _tests() -> Iterator[tuple[str, str]]:
-    """Name and docstring of each test."""
     for path in _TESTS.rglob("test_*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
