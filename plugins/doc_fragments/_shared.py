@@ -76,8 +76,7 @@ options:
     type: float
     default: 300.0
   page_size:
-    description:
-      - Items per page when lists are read. If not set, the largest page that the service takes.
+    description: Items per page when lists are read. If not set, the largest page that the service takes.
     type: int
 """
 
@@ -101,12 +100,10 @@ attributes:
 attributes:
   check_mode:
     support: full
-    details:
-      - This module does not change anything.
+    details: This module does not change anything.
   diff_mode:
     support: N/A
-    details:
-      - This module does not change anything.
+    details: This module does not change anything.
 """
 
     KEYS = r"""

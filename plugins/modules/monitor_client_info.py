@@ -11,8 +11,7 @@ DOCUMENTATION = r"""
 module: monitor_client_info
 short_description: Read monitoring clients
 version_added: 0.1.0
-description:
-  - Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
+description: Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys]
 options:
   id:
@@ -22,8 +21,7 @@ options:
     description: Label of the only client to return.
     type: str
   label_pattern:
-    description:
-      - Regular expression; the clients whose whole label matches are returned.
+    description: Regular expression; the clients whose whole label matches are returned.
     type: str
 seealso:
   - module: monitor.cloud.monitor_client

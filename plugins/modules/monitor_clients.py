@@ -32,8 +32,7 @@ options:
     elements: str
     required: true
   state:
-    description:
-      - Whether the clients have to exist. V(absent) deletes them with all that the service stored for them.
+    description: Whether the clients have to exist. V(absent) deletes them with all that the service stored for them.
     type: str
     choices: [present, absent]
     default: present
@@ -66,13 +65,11 @@ options:
     type: bool
     default: true
   allow_failures:
-    description:
-      - Whether the task succeeds although some labels failed, with the reasons in RV(failures).
+    description: Whether the task succeeds although some labels failed, with the reasons in RV(failures).
     type: bool
     default: false
   concurrency:
-    description:
-      - How many requests, and connections, there are at a time; at most 1000.
+    description: How many requests, and connections, there are at a time; at most 1000.
     type: int
     default: 8
 seealso:

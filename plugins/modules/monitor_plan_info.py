@@ -11,8 +11,7 @@ DOCUMENTATION = r"""
 module: monitor_plan_info
 short_description: Read the monitoring plan and how much of it is used
 version_added: 0.1.0
-description:
-  - Returns the account's monitoring plan, how many clients there are and how many are included.
+description: Returns the account's monitoring plan, how many clients there are and how many are included.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   count_clients:

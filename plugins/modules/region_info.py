@@ -11,8 +11,7 @@ DOCUMENTATION = r"""
 module: region_info
 short_description: Read regions and what is available in them
 version_added: 0.1.0
-description:
-  - Returns the regions that meet all conditions given. They are public, no token is sent.
+description: Returns the regions that meet all conditions given. They are public, no token is sent.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   id:
