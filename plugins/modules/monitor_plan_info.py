@@ -79,13 +79,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the plan, and count the clients if requested."""
     plan = api.get_plan()
     used = {"clients_used": api.count_clients()} if params["count_clients"] else {}
-    return {
-        "changed": False,
-        "plan": plan,
-        "free": not plan,
-        **used,
-        "clients_included": plan.get("clients_included"),
-    }
+    return {"changed": False, "plan": plan, "free": not plan, **used, "clients_included": plan.get("clients_included")}
 
 
 MODULE = Module(run, OPTIONS)

@@ -25,11 +25,12 @@ import threading
 import time
 import typing as t
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
+    Object,
     Operation,
     Response,
     unsupported_encoding,
@@ -91,13 +92,7 @@ class Http:
         self._reached = False
         self._interrupted = threading.Event()
 
-    def request(
-        self,
-        operation: Operation,
-        *,
-        query: Mapping[str, int] | None = None,
-        body: Mapping[str, t.Any] | None = None,
-    ) -> t.Any:
+    def request(self, operation: Operation, *, query: dict[str, int] | None, body: Object | None) -> t.Any:
         """Send the request of an operation, retry it, and return the decoded JSON of its response, None if it is empty.
 
         Public operations carry no token. A request that is not idempotent is sent again only if the service
