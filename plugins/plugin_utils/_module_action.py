@@ -27,7 +27,7 @@ from ansible.utils.display import Display
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import REQUESTS_MISSING
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal, warn_of_unknown
 
@@ -93,7 +93,7 @@ class ModuleAction(_core.PrivateAction):
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
         """Whether the module would run on the controller, as this user, with this Python or a discovered one."""
         # On macOS the look-up of proxies crashes in a process that was forked and not executed.
-        if REQUESTS_MISSING or self._task.async_val or not _core.is_local(self) or sys.platform == "darwin":
+        if self._task.async_val or not _core.is_local(self) or sys.platform == "darwin" or load_requests():
             return False
         interpreter = self._templar.template(_core.host_variables(self, variables).get("ansible_python_interpreter"))
         return interpreter in (None, sys.executable) or str(interpreter).startswith("auto")

@@ -36,16 +36,12 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
     unsupported_encoding,
 )
 
-try:
+if t.TYPE_CHECKING:
     import requests
     import requests.adapters
     import requests.utils
     import urllib3
     import urllib3.exceptions
-except ImportError as import_error:
-    REQUESTS_MISSING: str | None = str(import_error)
-else:
-    REQUESTS_MISSING = None
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FIRST_BACKOFF = 0.5
@@ -57,6 +53,23 @@ _FIRST_CONTACT = 10.0
 _LARGEST = 64 * 2**20
 # Bytes that are decoded at a time: gzip expands them to 16 MiB at most.
 _CHUNK = 16384
+
+
+def load_requests() -> str | None:
+    """Import requests and urllib3, and return why that failed, if it did.
+
+    Not with this file: the process that starts the workers needs neither, and they take 7 MiB.
+    """
+    global requests, urllib3
+    try:
+        import requests
+        import requests.adapters
+        import requests.utils
+        import urllib3
+        import urllib3.exceptions
+    except ImportError as error:
+        return str(error)
+    return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,9 +91,9 @@ class Http:
     """The connection to the service. ``usage``: requests, how many of them were retries, seconds waited for these."""
 
     def __init__(self, settings: Settings) -> None:
-        if REQUESTS_MISSING:
+        if missing := load_requests():
             raise InputError(
-                f"The Python library requests is missing for {sys.executable} ({REQUESTS_MISSING}). Install it there: "
+                f"The Python library requests is missing for {sys.executable} ({missing}). Install it there: "
                 f"{_how_to_install()}. Or run the task on the controller: delegate_to: localhost, with the variable "
                 "ansible_python_interpreter set to ansible_playbook_python."
             )
