@@ -56,9 +56,11 @@ class ActionModule(HostAction):
             "mode": {"type": "raw", "default": "0600"},
             "create_directory": {"type": "bool", "default": True},
             "backup": {"type": "bool", "default": False},
+            "service": {"type": "str"},
+            "restarted": {"type": "list", "elements": "str"},
         },
-        mutually_exclusive=ONE_CLIENT,
-        required_if=[("state", "present", ["client", "registration"], True)],
+        mutually_exclusive=[*ONE_CLIENT, ("registration", "restarted"), ("client", "restarted")],
+        required_if=[("state", "present", ["client", "registration", "restarted"], True)],
     )
     _supports_async = False
 
@@ -71,6 +73,8 @@ class ActionModule(HostAction):
         return role.configure(self, super()._checked_act, variables)
 
     def act(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
+        if options["restarted"] is not None:
+            return self._forget_restarts(remote_file.absolute(options["path"]), options["restarted"])
         given = [name for name in ("template", "content") if options[name] is not None]
         if len(given) > 1 or not given and options["state"] == "present":
             raise InputError("Give either template or content: it defines the text of the file.")
@@ -109,8 +113,11 @@ class ActionModule(HostAction):
             result.pop("diff", None)
         if decided.change.problem:
             raise TaskFailure(str(decided.change.problem), {**result, "changed": False})
-        if decided.change.changed and not self._task.check_mode:
-            self._put(desired, backup=options["backup"] and "content" in decided.differences)
+        markers = found.markers
+        if decided.writes and not self._task.check_mode:
+            markers = self._put(desired, backup=options["backup"] and "content" in decided.differences)
+        if desired.service:
+            result["restart_markers"] = list(markers)
         if decided.key.state == "other" and not client.masked:
             self._warn_of_clone(decided.key, desired.label, variables)
         return result
@@ -151,6 +158,13 @@ class ActionModule(HostAction):
         if decided.change.changed and not self._task.check_mode:
             _check_done(self.shell(remote_file.remove_command(path)), f"{path} could not be removed")
         return self._result(path, decided)
+
+    def _forget_restarts(self, path: str, markers: t.Sequence[str]) -> dict[str, t.Any]:
+        """Remove the markers of restarts that were made."""
+        command = remote_file.remove_command(path, markers)
+        if markers and not self._task.check_mode:
+            _check_done(self.shell(command), f"The restart markers of {path} could not be removed")
+        return {"changed": False, "path": path}
 
     def _inspect(self, path: str) -> remote_file.HostFile:
         done = self.shell(remote_file.facts_command(path))
@@ -227,16 +241,24 @@ class ActionModule(HostAction):
         rendered = templar.template(text, escape_backslashes=False, overrides=overrides)
         return "" if rendered is None else str(rendered)
 
-    def _put(self, desired: decision.Desired, *, backup: bool) -> None:
+    def _put(self, desired: decision.Desired, *, backup: bool) -> tuple[str, ...]:
+        """Write the file, and return the markers that are beside it then."""
         data = (desired.content or "").encode("utf-8")
-        attributes = {"owner": desired.owner, "group": desired.group}
         write = functools.partial(
-            remote_file.write_command, desired.path, len(data), backup=backup, mode=desired.mode, **attributes
+            remote_file.write_command,
+            desired.path,
+            len(data),
+            owner=desired.owner,
+            group=desired.group,
+            mode=desired.mode,
+            backup=backup,
+            restart=bool(desired.service),
         )
         done = self.shell(write(), data=data) if takes_input(self._connection) else None
         if done is None or remote_file.got_no_input(done.returncode, done.stdout):
             done = self._put_through_a_file(write, data)
         _check_done(done, f"{desired.path} could not be written")
+        return remote_file.markers_in(done.stdout)
 
     def _put_through_a_file(self, write: t.Callable[..., str], data: bytes) -> Completed:
         """Write by a private temporary file, as core transfers modules: for connections without standard input."""

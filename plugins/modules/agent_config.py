@@ -74,6 +74,22 @@ options:
       - Needs a file system with hard links. The target of a symbolic link is not kept; it stays unchanged.
     type: bool
     default: false
+  service:
+    description:
+      - Service that reads the file. It has to be restarted, by a handler, after each change.
+      - A change then also leaves a marker, an empty file C(.<name>.restart-<random>), beside the path, which is there
+        before the change is. As long as a marker is there, the task is changed, with V(restart) among RV(differs), and
+        notifies the handler. So no restart is lost if a run is killed, or if a restart fails.
+      - The handler has to run this module once more after the restart, with O(restarted).
+      - Empty or not set, no marker is left, and none is regarded. With O(state=absent) all are removed.
+    type: str
+  restarted:
+    description:
+      - RV(restart_markers) of the task that notified the handler. The service has been restarted since then, so these
+        markers are removed, and nothing else is done. That is not reported as a change.
+      - A marker that another run has left meanwhile stays, because its change may be later than the restart.
+    type: list
+    elements: str
 seealso:
   - module: monitor.cloud.monitor_clients
 """
@@ -97,6 +113,31 @@ EXAMPLES = r"""
       api_key={{ client.api_key }}
     registration: registered
   become: true
+
+- name: Write the configuration that a service reads, so that no restart is lost
+  monitor.cloud.agent_config:
+    path: /etc/monitor/agent.conf
+    template: agent.conf.j2
+    registration: registered
+    service: monitor-agent
+  become: true
+  register: configured
+  notify: Restart the agent
+
+# The handlers. If the restart fails, the second one does not run, and the next run restarts the agent.
+#
+# - name: Restart the agent
+#   ansible.builtin.service:
+#     name: monitor-agent
+#     state: restarted
+#   become: true
+#
+# - name: Record that the agent was restarted
+#   listen: Restart the agent
+#   monitor.cloud.agent_config:
+#     path: /etc/monitor/agent.conf
+#     restarted: "{{ configured.restart_markers }}"
+#   become: true
 
 - name: Remove the configuration
   monitor.cloud.agent_config:
@@ -137,14 +178,21 @@ key_fingerprint:
 differs:
   description:
     - What differed from the desired file. Any of V(content), V(type) (it was a symbolic link), V(owner), V(group),
-      V(mode), V(leftovers) (a private directory of a run that was killed); V(content) alone if there was no file. Empty
-      if there was nothing to do.
+      V(mode), V(leftovers) (a private directory of a run that was killed), V(restart) (O(service) was not
+      restarted since an earlier change). If there was no file, only V(content) and V(restart). Empty if there was
+      nothing to do.
     - A missing or additional final newline is not a difference, because agents write such files themselves.
     - If the keys are masked, the content is not compared.
   returned: success, with O(state=present)
   type: list
   elements: str
   sample: [mode]
+restart_markers:
+  description: Markers of restarts that are due, for O(restarted). In check mode, those of earlier runs.
+  returned: success, with O(service) and O(state=present)
+  type: list
+  elements: str
+  sample: [3f9a01bc]
 packages:
   description: Whether the packages that the role P(monitor.cloud.monitor_agent#role) is given were installed.
   returned: in the role, if it is given packages

@@ -27,6 +27,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile
 
 _MODE = re.compile(r"(0o?)?[0-7]{3,4}")
+_RESTART, _PENDING = "restart", "restart_pending"
 _NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
 
 
@@ -42,6 +43,7 @@ class Desired:
     group: str | None
     mode: int
     create_directory: bool = True
+    service: str | None = None
 
     def has_content(self, found: HostFile, text: str | None = None) -> bool:
         """Whether a file has this content, by its digest, or by its text if the host gives no digest.
@@ -65,6 +67,11 @@ class Decision:
     key: KeyOwner
     differences: list[str] = dataclasses.field(default_factory=list)
 
+    @property
+    def writes(self) -> bool:
+        """Whether there is more to do than a restart that an earlier run left."""
+        return self.change.changed and self.differences != [_RESTART]
+
 
 def desired_file(options: Mapping[str, t.Any], client: Registered, content: str | None) -> Desired:
     """The file that options ask for; InputError if they are invalid."""
@@ -77,6 +84,7 @@ def desired_file(options: Mapping[str, t.Any], client: Registered, content: str 
         group=_owner(options["group"], "group"),
         mode=file_mode(options["mode"]),
         create_directory=options["create_directory"],
+        service=options["service"],
     )
     # A larger file could not be read again.
     if content is not None and len(content.encode("utf-8")) > LARGEST_FILE:
@@ -93,6 +101,8 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
     template renders it with sentinels.
     """
     _check_path(found, desired.path, create_directory=desired.create_directory)
+    if not desired.service:
+        found = dataclasses.replace(found, markers=())
     same = desired.has_content(found, text)
     if same and text is None:
         key = KeyOwner("own", desired.label, desired.key_fingerprint)
@@ -106,6 +116,9 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
     differs = _differences(found, desired, same=same)
     if not differs:
         return Decision(Change("none", desired.label, before, before), key)
+    if differs == [_RESTART]:
+        after = {name: value for name, value in before.items() if name != _PENDING}
+        return Decision(Change("write", desired.label, before, after), key, differs)
     after = {
         "kind": "file",
         "owner": desired.owner if desired.owner is not None else before.get("owner"),
@@ -123,7 +136,7 @@ def decide_removal(
 ) -> Decision:
     """Remove the file or link, leftovers included. ``client`` is None if it is not known whose the key could be."""
     _check_path(found, path, create_directory=True)
-    if found.is_absent and not found.leftovers:
+    if found.is_absent and not found.leftovers and not found.markers:
         return Decision(Change("none", label, {}, {}), KeyOwner("no_file"))
     key = _key_owner(found, text, pattern, client)
     return Decision(Change("delete", label, _facts(found, key), {}, _problem(found, path)), key)
@@ -145,9 +158,13 @@ def _unverifiable(key: KeyOwner, text: str | None) -> KeyOwner:
 
 
 def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
-    """The names of what differs: content alone if there is no file; ``type`` for a symbolic link."""
+    """The names of what differs: ``type`` for a symbolic link, ``restart`` if an earlier run left one.
+
+    If there is no file, ``content`` stands for all that concerns it.
+    """
+    pending = [_RESTART] if found.markers else []
     if found.is_absent:
-        return ["content"]
+        return ["content", *pending]
     is_file = found.kind == "file"
     checked = {
         "content": not same,
@@ -157,15 +174,16 @@ def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
         "mode": is_file and found.mode != desired.mode,
         "leftovers": found.leftovers,
     }
-    return [name for name, differs in checked.items() if differs]
+    return [name for name, differs in checked.items() if differs] + pending
 
 
 def _facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:
-    leftovers = {"leftovers": True} if found.leftovers else {}
+    beside = {"leftovers": found.leftovers, _PENDING: bool(found.markers)}
+    facts: dict[str, t.Any] = {name: True for name, there in beside.items() if there}
     if found.is_absent:
-        return leftovers
+        return facts
     return {
-        **leftovers,
+        **facts,
         "kind": found.kind,
         "owner": found.user,
         "group": found.group,

@@ -10,6 +10,9 @@ The commands stick to POSIX sh and to the tools that GNU, BSD and busybox system
 
 Another user may own the directory and react to every name that appears in it. So a command enters the directory once
 and uses relative names; what it writes, it writes in a private directory of its own, and only ``mv`` leaves that.
+
+A marker, an empty file ``.<name>.restart-<random>`` beside the file, records that the service has to be restarted. It
+is there before the new file is, and has a name of its own, so that only a restart after that write removes it.
 """
 
 from __future__ import annotations
@@ -23,18 +26,23 @@ import typing as t
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 # Enough for any agent's configuration, and a bound on what a run reads.
 LARGEST_FILE = 65536
-# More names of leftovers are not examined: another user may have made thousands.
-_MOST_LEFTOVERS = 20
+# More names of leftovers and markers are not examined: another user may have made thousands.
+_MOST_NAMES = 20
 
 _FACTS = "monitor.cloud facts"
 _BEGUN = "monitor.cloud begun"
 _DONE = "monitor.cloud done"
+_MARKER = re.compile("[0-9a-f]{8}")
+_MARKERS = rf"(?P<markers>(\|{_MARKER.pattern})*)\r?$"
 # Each on a line of its own, because messages of a login shell may surround them.
-_FACTS_LINE = re.compile(rf"^{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?\r?$", re.MULTILINE)
+_FACTS_LINE = re.compile(
+    rf"^{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
+)
+_DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
 _STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
@@ -68,7 +76,7 @@ class HostFile:
 
     ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None if the host has no tool
     for it, or the file can't be read or is larger than :data:`LARGEST_FILE`. Ids are decimal digits. ``leftovers``:
-    whether directories of killed writers are beside it.
+    whether directories of killed writers are beside it. ``markers``: those of restarts that are due.
     """
 
     kind: Kind
@@ -81,6 +89,7 @@ class HostFile:
     digest: str | None = None
     leftovers: bool = False
     size: int | None = None
+    markers: tuple[str, ...] = ()
 
     @property
     def is_absent(self) -> bool:
@@ -117,7 +126,7 @@ _READ = f"""exec dd if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
     (for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; kill -9 $w) >/dev/null 2>&1 & k=$! ;
     wait $w; r=$?; kill $k"""
 
-# Sets $k to what it is, $w to whether a file can be created there, and $l if there are leftovers.
+# Sets $k to what it is, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers.
 _KIND = """
 if cd -P "$a/" 2>/dev/null; then
     k=missing
@@ -127,6 +136,7 @@ if cd -P "$a/" 2>/dev/null; then
     elif [ -e "./$n" ]; then k=other; fi
     [ -w . ] && w=y
     {leftovers}
+    {markers}
 else
     k=no_parent
     [ -d "$a/" ] && k=hidden
@@ -153,12 +163,12 @@ fi
 
 def facts_command(path: str) -> str:
     """Print lines for :func:`parse_facts`; changes nothing."""
-    kind = _KIND.replace("{leftovers}", _for_leftovers('[ -k "$f" ] && l="|left"'))
+    kind = _KIND.replace("{leftovers}", _for_leftovers('[ -k "$f" ] && l="|left"')).replace("{markers}", _LIST_MARKERS)
     details = _DETAILS.replace("{limit}", str(LARGEST_FILE)).replace("{read}", _READ)
     return _line(f"""{_start(path)}
-        l=""; w=n
+        l=""; u=""; w=n
         {kind}
-        echo "{_FACTS}|$k|$w$l"
+        echo "{_FACTS}|$k|$w$l$u"
         if [ $k = file ]; then
         {details}
         fi
@@ -171,7 +181,7 @@ def parse_facts(output: str) -> HostFile | None:
     if line is None:
         return None
     kind = t.cast("Kind", line["kind"])
-    found = HostFile(kind, line["writable"] == "y", leftovers=line["leftovers"] is not None)
+    found = HostFile(kind, line["writable"] == "y", leftovers=line["leftovers"] is not None, markers=_markers(line))
     if found.kind != "file":
         return found
     stat, digest = _STAT_LINE.search(output, line.end()), _DIGEST_LINE.search(output, line.end())
@@ -236,11 +246,11 @@ _WRITE = """
 [ -n "$k" ] || case ${v%% *} in *a*) exit {append_only};; esac
 {clean}
 t=.$n.writing-$$-{random}
-j=
+d=; j=
 q() {
     # A second signal must not find this half done: the working directory changes.
     trap "" HUP INT TERM
-    [ "$j" = y ] && rm -f "./$n"*
+    [ "$j" = y ] && rm -f "./$n"* "./.$n."* ${d:+"$d"}
     [ -z "$j" ] || cd -P ..
     rmdir "./$t"; exit $1
 }
@@ -264,11 +274,14 @@ if [ -e /sys/fs/selinux/enforce ]; then
     fi
 fi 2>/dev/null
 {keep}
+{mark}
 # Into a directory: a directory at the path makes it fail, and a link there is replaced.
 mv -f "$f" .. || {
+    d=../.$n.restart-{random}
     # A mount can't be replaced, and no other user can put a link there if only the owner can change the directory.
     grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null || q 1
     safe .. || q {mounted}
+    d=
     chmod go= "../$n" && dd if="$f" 2>/dev/null > "../$n" && give "../$n" && rm -f "$f"
 } || q 1
 [ -z "$x" ] || { safe .. && restorecon "../$n" 2>/dev/null; }
@@ -294,21 +307,35 @@ elif [ -f "../$n" ]; then
 fi
 """
 
+_MARK = """
+: > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1
+"""
+
 _REMOVE = """
 {enter}
 at "$(printf %s "${e:-/}")" || exit {changed}
-rm -f "./$n" || exit 1
+rm -f {names} || exit 1
 {clean}
+{markers}
 """
 
 
 def write_command(
-    path: str, size: int, *, owner: str | None, group: str | None, mode: int, backup: bool, source: str | None = None
+    path: str,
+    size: int,
+    *,
+    owner: str | None,
+    group: str | None,
+    mode: int,
+    backup: bool,
+    restart: bool = False,
+    source: str | None = None,
 ) -> str:
     """Put standard input, or the file ``source`` of the host, at the path, atomically and private on the way.
 
     Replace a link rather than follow it. Take only input that arrives whole: a connection that does not pass
-    standard input on must not leave an empty file. Check with :func:`was_written`.
+    standard input on must not leave an empty file. Check with :func:`was_written`. With ``restart``, leave a marker,
+    and print those that are there for :func:`markers_in`.
     """
     spec = (owner or "") + (f":{group}" if group else "")
     # In this order: a change of the owner takes setuid away.
@@ -316,6 +343,7 @@ def write_command(
     values = {
         "keep": _KEEP.replace("{enough}", str(LARGEST_FILE + 1)) if backup else "",
         "missing": _MAKE,
+        "mark": _MARK if restart else "",
         "random": secrets.token_hex(4),
         "input": 'if="$m" ' if source else "",
         "size": str(size),
@@ -328,7 +356,9 @@ def write_command(
         umask 077
         give() {{ {give}; }}
         {_filled(_WRITE, values)}
-        echo "{_DONE}" """)
+        u=""
+        {_LIST_MARKERS if restart else ""}
+        echo "{_DONE}$u" """)
 
 
 def got_no_input(returncode: int, output: str) -> bool:
@@ -336,11 +366,28 @@ def got_no_input(returncode: int, output: str) -> bool:
     return _BEGUN not in output or returncode == _CODES["no_input"]
 
 
-def remove_command(path: str) -> str:
-    """Remove the file or link, and what writers that were killed left beside it. Check with :func:`was_written`."""
+def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
+    """Remove the file or link and all markers, or only some markers; and what writers that were killed left beside it.
+
+    Check with :func:`was_written`. InputError if one of ``markers`` is not a marker.
+    """
+    for marker in markers or ():
+        if _MARKER.fullmatch(marker) is None:
+            raise InputError(f"restarted holds {marker!r}. Give the restart_markers of the task that wrote the file.")
+    values = {
+        "missing": f'{{ echo "{_DONE}"; exit 0; }}',
+        "names": '"./$n"' if markers is None else " ".join(f'"./.$n.restart-{marker}"' for marker in markers),
+        "markers": _for_markers('rm -f "./$f" || exit 1') if markers is None else "",
+    }
     return _line(f"""{_start(path)}
-        {_filled(_REMOVE, {"missing": f'{{ echo "{_DONE}"; exit 0; }}'})}
+        {_filled(_REMOVE, values)}
         echo "{_DONE}" """)
+
+
+def markers_in(output: str) -> tuple[str, ...]:
+    """The markers that a writer printed."""
+    line = _DONE_LINE.search(output)
+    return () if line is None else _markers(line)
 
 
 def was_written(returncode: int, output: str) -> bool:
@@ -351,6 +398,10 @@ def was_written(returncode: int, output: str) -> bool:
 def problem(returncode: int) -> str | None:
     """Why a writing or removing command failed and what to do; None if its tools report that."""
     return next((text for name, text in _PROBLEMS.items() if _CODES[name] == returncode), None)
+
+
+def _markers(line: re.Match[str]) -> tuple[str, ...]:
+    return tuple(line["markers"].split("|")[1:])
 
 
 def _filled(script: str, values: Mapping[str, str]) -> str:
@@ -379,7 +430,7 @@ def _for_leftovers(action: str) -> str:
     return f"""
     i=0
     for f in ".$n.writing-"[0-9]*-????????; do
-        i=$((i+1)); [ $i -le {_MOST_LEFTOVERS} ] || break
+        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
         [ -L "$f" ] && continue
         [ -d "$f" ] && [ -O "$f" ] || continue
         p=${{f##*.writing-}}; p=${{p%-*}}
@@ -396,6 +447,26 @@ def _for_leftovers(action: str) -> str:
 # killed before it set the sticky bit.
 _CLEAN = _for_leftovers("""(
     cd -P "./$f" && at "$e/$f" && [ -O . ] &&
-    case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"*;; esac
+    case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"* "./.$n."*;; esac
     )
     rmdir "./$f" 2>/dev/null""")
+
+
+def _for_markers(action: str) -> str:
+    """Do the action with each marker, ``$f``, of a writer that has moved its file; starts no process.
+
+    A writer that has its directory may still move it after the next restart.
+    """
+    return f"""
+    i=0
+    for f in ".$n.restart-"{"[0-9a-f]" * 8}; do
+        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
+        [ -L "$f" ] && continue
+        [ -f "$f" ] || continue
+        set -- ".$n.writing-"*"-${{f##*-}}"
+        [ -d "$1" ] && [ -O "$1" ] && continue
+        {action}
+    done"""
+
+
+_LIST_MARKERS = _for_markers('u="$u|${f##*-}"')

@@ -34,7 +34,7 @@ _REGISTRATION = "monitor_agent_registration"
 _STATES_DIFFER = (
     "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
 )
-_RESTART = " The configuration was changed, and the agent was not restarted: restart it."
+_RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
 _CONNECTION = [{"group/monitor.cloud.monitor_agent": trust_as_template("{{ monitor_agent_connection }}")}]
 
 

@@ -130,7 +130,14 @@ def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
     content = "x" * LARGEST_FILE
     assert not _desired(content=content).has_content(found, content)
     assert _desired(content=content).has_content(dataclasses.replace(found, size=LARGEST_FILE), content)
-    options = {"path": "/etc/agent", "owner": None, "group": "", "mode": "0600", "create_directory": True}
+    options = {
+        "path": "/etc/agent",
+        "owner": None,
+        "group": "",
+        "mode": "0600",
+        "create_directory": True,
+        "service": "",
+    }
     assert desired_file(options, _CLIENT, content).content == content
     with pytest.raises(InputError, match="larger than 64 KiB"):
         desired_file(options, _CLIENT, content + "x")
@@ -141,6 +148,39 @@ def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
     change = decided.change
     assert decided.differences == ["leftovers"]
     assert (change.action, change.before["leftovers"], "leftovers" in change.after) == ("write", True, False)
+
+
+@pytest.mark.parametrize(
+    ("found", "names", "action"),
+    [
+        (_FILE, ["restart"], "write"),
+        (dataclasses.replace(_FILE, mode=0o640), ["mode", "restart"], "write"),
+        (HostFile("missing"), ["content", "restart"], "write"),
+    ],
+    ids=["nothing else differs", "the mode differs too", "no file"],
+)
+def test_a_marker_is_a_restart_that_is_due(found: HostFile, names: list[str], action: str) -> None:
+    found = dataclasses.replace(found, markers=("0123abcd",))
+    decided = _decide(found, service="agent")
+    assert (decided.differences, decided.change.action, decided.writes) == (names, action, names != ["restart"])
+    assert decided.change.before["restart_pending"] is True
+    assert "restart_pending" not in decided.change.after
+    without = _decide(found, service="")
+    assert without.differences == names[:-1]
+    assert "restart_pending" not in without.change.before
+    removal = decide_removal(HostFile("missing", markers=found.markers), None, "", "/etc/agent", "web1", None).change
+    assert (removal.action, removal.before, removal.after) == ("delete", {"restart_pending": True}, {})
+
+
+def test_nothing_but_the_pending_restart_differs_in_the_diff() -> None:
+    change = _decide(dataclasses.replace(_FILE, markers=("0123abcd",)), service="agent").change
+    assert change.before == {**change.after, "restart_pending": True}
+
+
+def test_a_restart_is_due_while_keys_are_masked() -> None:
+    found = dataclasses.replace(_FILE, digest="d" * 64, markers=("0123abcd",))
+    decided = _decide(found, "nothing\n", client=_MASKED, content=None, service="agent")
+    assert (decided.differences, decided.change.changed) == (["restart"], False)
 
 
 def test_changes_hold_facts_and_no_text() -> None:
@@ -224,6 +264,7 @@ def test_owners(option: str) -> None:
         "group": None,
         "mode": "0600",
         "create_directory": True,
+        "service": None,
     }
     for name in ("root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"):
         assert getattr(desired_file({**options, option: name}, _CLIENT, None), option) == name

@@ -1,0 +1,197 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No restart of an agent is lost, whatever was killed or failed after its configuration was changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.steps import converge, snapshots, text_of
+
+HANDLER = "Restart the monitoring agent"
+# It starts if /opt/agent-works exists, and records with which configuration.
+SERVICE = f"""#!/bin/sh
+[ "$1" = status ] && exit 0
+[ "$1" = stop ] || [ -e /opt/agent-works ] || exit 1
+[ "$1" = stop ] || cat {CONFIG} > /opt/agent-runs-with
+"""
+TOOL = "/usr/local/sbin/{}"
+
+
+@pytest.fixture
+def agent(one: Controller) -> Controller:
+    """A host with an agent that is a service."""
+    one.group_vars["monitor_agent_service"] = "monitor-agent"
+    host = one.hosts["web-1"]
+    host.run("mkdir -p /etc/monitor; touch /opt/agent-works")
+    host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+    return one
+
+
+def entries(host: Host) -> list[str]:
+    return host.run("ls -A /etc/monitor").split()
+
+
+def is_due(controller: Controller) -> bool:
+    """Whether there is a marker, and nothing else beside the configuration."""
+    beside = [name for name in entries(controller.hosts["web-1"]) if name != "agent.conf"]
+    assert all(name.startswith(".agent.conf.restart-") for name in beside), beside
+    return bool(beside)
+
+
+def runs_with_its_configuration(controller: Controller) -> bool:
+    return controller.hosts["web-1"].read("/opt/agent-runs-with") == text_of(controller, "web-1")
+
+
+def result(run: Run) -> dict[str, object]:
+    return dict(run.of(CONFIGURE)["web-1"].result)
+
+
+def assert_next_run_restarts(controller: Controller) -> None:
+    """Check mode predicts the restart, the next run does it without a write, and the one after does nothing."""
+    written = controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}")
+    steps = converge(controller, changes={"web-1"})
+    for run in (steps.check, steps.run):
+        assert result(run)["differs"] == ["restart"]
+        assert run.changed_hosts(HANDLER) == {"web-1"}
+    shown = dict(result(steps.check)["diff"])  # type: ignore[call-overload]
+    assert shown["before"] == {**shown["after"], "restart_pending": True}
+    assert controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}") == written
+    assert runs_with_its_configuration(controller) and not is_due(controller)
+    assert steps.again.of(HANDLER) == {}
+
+
+def test_a_restart_is_done_once(agent: Controller) -> None:
+    steps = converge(agent, changes={"web-1"})
+    assert result(steps.check)["restart_markers"] == []
+    assert steps.check.changed_hosts(HANDLER) == steps.run.changed_hosts(HANDLER) == {"web-1"}
+    assert steps.again.of(HANDLER) == {}
+    assert entries(agent.hosts["web-1"]) == ["agent.conf"]
+    assert runs_with_its_configuration(agent)
+
+
+@pytest.mark.parametrize("options", [(), ("--force-handlers",)])
+def test_a_restart_that_failed_is_done_by_the_next_run(agent: Controller, options: tuple[str, ...]) -> None:
+    host = agent.hosts["web-1"]
+    host.run("rm /opt/agent-works")
+    for _attempt in range(2):
+        assert agent.run(ROLLOUT, *options).code == 2
+        assert is_due(agent)
+    host.run("touch /opt/agent-works")
+    assert_next_run_restarts(agent)
+
+
+# The last task of the play kills the run, before its handlers.
+KILLED = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+    - ansible.builtin.debug:
+        msg: "{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}"
+"""
+
+
+def test_a_run_that_is_killed_before_its_handler_loses_no_restart(agent: Controller) -> None:
+    assert agent.run().code == 0
+    host = agent.hosts["web-1"]
+    for command in ("echo old > /etc/monitor/agent.conf", "chmod 640 /etc/monitor/agent.conf"):
+        host.run(f"{command}; rm /opt/agent-runs-with")
+        assert agent.run(agent.play(KILLED)).code == -9
+        assert host.read() == text_of(agent, "web-1")
+        assert_next_run_restarts(agent)
+
+
+# Each kills the writer, which is the tool's parent, before or after a step of it.
+KILLER = """#!/bin/sh
+case "$*" in {case}) kill=y;; *) kill=;; esac
+[ "$kill{when}" = ybefore ] || "/usr/bin/{tool}" "$@"
+code=$?
+[ -z "$kill" ] || kill -9 $PPID
+exit $code
+"""
+STEPS = {
+    "before the marker is moved": ("before", "mv", "*restart-*"),
+    "after the marker is moved": ("after", "mv", "*restart-*"),
+    "before the configuration is moved": ("before", "mv", "*./agent.conf*"),
+    "after the configuration is moved": ("after", "mv", "*./agent.conf*"),
+    "before the private directory is removed": ("before", "rmdir", "*writing-*"),
+    "after the private directory is removed": ("after", "rmdir", "*writing-*"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_writer_that_is_killed_loses_no_restart(agent: Controller, step: tuple[str, str, str]) -> None:
+    host = agent.hosts["web-1"]
+    host.write("old\n")
+    when, tool, case = step
+    host.write(KILLER.format(when=when, tool=tool, case=case), TOOL.format(tool), mode="755")
+    run = agent.run()
+    assert run.code in (2, 4), run.output
+    host.run(f"rm {TOOL.format(tool)}")
+    steps = converge(agent, changes={"web-1"})
+    assert steps.run.changed_hosts(HANDLER) == {"web-1"}
+    assert entries(host) == ["agent.conf"]
+    assert runs_with_its_configuration(agent)
+
+
+def test_a_marker_of_a_later_run_survives_an_earlier_restart(agent: Controller) -> None:
+    """Another run writes between the task and the restart of this one."""
+    host = agent.hosts["web-1"]
+    later = ".agent.conf.restart-0123abcd"
+    host.write(SERVICE + f"touch /etc/monitor/{later}\n", "/etc/init.d/monitor-agent", mode="755")
+    assert agent.run().code == 0
+    assert sorted(entries(host)) == [later, "agent.conf"]
+    host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+    assert_next_run_restarts(agent)
+
+
+def test_the_marker_of_a_writer_that_lives_is_left_to_it(agent: Controller) -> None:
+    """Its configuration could replace this one after the restart."""
+    assert agent.run().code == 0
+    host = agent.hosts["web-1"]
+    host.run("cd /etc/monitor; mkdir -m 1700 .agent.conf.writing-1-0123abcd; touch .agent.conf.restart-0123abcd")
+    run = agent.run()
+    assert (run.code, run.changed_hosts()) == (0, set()), run.output
+    host.run("rmdir /etc/monitor/.agent.conf.writing-*")
+    assert_next_run_restarts(agent)
+
+
+def test_what_only_looks_like_a_marker_is_no_reason_to_restart(agent: Controller) -> None:
+    assert agent.run().code == 0
+    host = agent.hosts["web-1"]
+    name = "/etc/monitor/.agent.conf.restart-"
+    host.run(
+        f"mkfifo {name}00000000; mkdir {name}11111111; ln -s /etc/passwd {name}22222222; touch {name}x {name}0123ABCD"
+    )
+    before = snapshots(agent)
+    run = agent.run()
+    assert (run.code, run.changed_hosts(), snapshots(agent)) == (0, set(), before), run.output
+
+
+def test_without_a_service_there_is_no_marker_and_none_is_regarded(agent: Controller) -> None:
+    agent.group_vars["monitor_agent_service"] = ""
+    converge(agent, changes={"web-1"})
+    host = agent.hosts["web-1"]
+    assert entries(host) == ["agent.conf"]
+    host.run("touch /etc/monitor/.agent.conf.restart-0123abcd")
+    run = agent.run()
+    assert (run.code, run.changed_hosts()) == (0, set()), run.output
+    assert result(run).get("restart_markers") is None
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> None:
+    host = agent.hosts["web-1"]
+    host.run("rm /opt/agent-works")
+    agent.run()
+    assert is_due(agent)
+    if not configured:
+        host.run(f"rm {CONFIG}")
+    agent.group_vars.update(monitor_agent_state="absent", monitor_agent_service="")
+    converge(agent, changes={"web-1"})
+    assert entries(host) == []
