@@ -57,6 +57,7 @@ class ActionModule(HostAction):
             "create_directory": {"type": "bool", "default": True},
             "backup": {"type": "bool", "default": False},
             "service": {"type": "str"},
+            "inspect_service": {"type": "bool", "default": False},
             "restarted": {"type": "list", "elements": "str"},
         },
         mutually_exclusive=[*ONE_CLIENT, ("registration", "restarted"), ("client", "restarted")],
@@ -102,11 +103,13 @@ class ActionModule(HostAction):
     def _converge(
         self, options: Options, desired: decision.Desired, client: Registered, variables: Variables
     ) -> dict[str, t.Any]:
-        found = self._inspect(desired.path)
+        found = self._inspect(desired.path, desired.service if options["inspect_service"] else None)
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)
         result = {**self._result(desired.path, decided), "differs": decided.differences}
+        if options["inspect_service"]:
+            result["service_state"] = found.service
         if client.masked:
             # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
             self._display.warning(MASKED)
@@ -166,8 +169,8 @@ class ActionModule(HostAction):
             _check_done(self.shell(command), f"The restart markers of {path} could not be removed")
         return {"changed": False, "path": path}
 
-    def _inspect(self, path: str) -> remote_file.HostFile:
-        done = self.shell(remote_file.facts_command(path))
+    def _inspect(self, path: str, service: str | None = None) -> remote_file.HostFile:
+        done = self.shell(remote_file.facts_command(path, service))
         found = remote_file.parse_facts(done.stdout)
         if found is None:
             raise InputError(f"Could not inspect {path}: {done.message}")

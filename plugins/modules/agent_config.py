@@ -83,6 +83,10 @@ options:
       - The handler has to run this module once more after the restart, with O(restarted).
       - Empty or not set, no marker is left, and none is regarded. With O(state=absent) all are removed.
     type: str
+  inspect_service:
+    description: Whether to report RV(service_state), with the same command that inspects the file.
+    type: bool
+    default: false
   restarted:
     description:
       - RV(restart_markers) of the task that notified the handler. The service has been restarted since then, so these
@@ -193,6 +197,13 @@ restart_markers:
   type: list
   elements: str
   sample: [3f9a01bc]
+service_state:
+  description:
+    - State of O(service), as C(systemctl is-active) reports it before the task. V(active) and V(reloading) mean that it
+      runs. Null if systemd does not run on the host, or without a service.
+  returned: success, with O(inspect_service=true) and O(state=present)
+  type: str
+  sample: active
 packages:
   description: Whether the packages that the role P(monitor.cloud.monitor_agent#role) is given were installed.
   returned: in the role, if it is given packages

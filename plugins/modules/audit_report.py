@@ -96,7 +96,7 @@ report:
       description:
         - The hosts, the worst first. C(state) is the first of those in C(states), which are V(unreachable),
           V(foreign_key), V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable),
-          V(outdated), V(wrong_permissions) and V(ok).
+          V(outdated), V(restart_pending), V(agent_stopped), V(wrong_permissions) and V(ok).
       type: list
       elements: dict
     orphans: {description: Labels of clients that no host of the whole inventory has., type: list, elements: str}

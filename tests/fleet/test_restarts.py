@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
@@ -195,3 +198,59 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
     agent.group_vars.update(monitor_agent_state="absent", monitor_agent_service="")
     converge(agent, changes={"web-1"})
     assert entries(host) == []
+
+
+# Reports the state that the file holds; starts the agent.
+SYSTEMCTL = """#!/bin/sh
+[ "$1" = is-active ] && { [ "$3" = monitor-agent ] || exit 9; cat /opt/agent-state; exit 3; }
+[ "$*" = "start monitor-agent" ] && echo active > /opt/agent-state
+[ "$1" = status ] && echo "the log of $3"
+"""
+
+
+def audited(controller: Controller, *options: str) -> tuple[Run, list[str]]:
+    """Audit, which changes nothing on the host, and return its states."""
+    before = snapshots(controller)
+    run = controller.run("monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json", *options)
+    assert run.code == 0, run.output
+    assert snapshots(controller) == before
+    report = json.loads((controller.directory / "audit.json").read_text(encoding="utf-8"))
+    return run, report["hosts"][0]["states"]
+
+
+def proposed(run: Run) -> str:
+    """The first command that an audit proposes."""
+    command = re.search(r"^    (ansible(.*\\\n)*.*)", run.output, re.MULTILINE)
+    assert command is not None, run.output
+    return command[1]
+
+
+def test_an_audit_proposes_to_do_a_restart_that_is_due(agent: Controller) -> None:
+    host = agent.hosts["web-1"]
+    host.run("rm /opt/agent-works")
+    assert agent.run().code == 2
+    host.run("touch /opt/agent-works")
+    run, states = audited(agent)
+    assert states == ["restart_pending"]
+    assert agent.shell(proposed(run)).code == 0
+    assert runs_with_its_configuration(agent)
+    assert audited(agent)[1] == ["ok"]
+
+
+def test_an_audit_reports_an_agent_that_does_not_run(agent: Controller) -> None:
+    assert agent.run().code == 0
+    host = agent.hosts["web-1"]
+    asked = "-e", "monitor_agent_audit_service=true"
+    assert audited(agent, *asked)[1] == ["ok"], "systemd does not run there"
+    host.write(SYSTEMCTL, TOOL.format("systemctl"), mode="755")
+    host.run("mkdir -p /run/systemd/system; echo failed > /opt/agent-state")
+    try:
+        assert audited(agent)[1] == ["ok"], "it is inspected on request only"
+        run, states = audited(agent, *asked)
+        assert states == ["agent_stopped"]
+        assert "its service is failed" in run.output
+        done = agent.shell(proposed(run))
+        assert "the log of" in done.output, done.output
+        assert audited(agent, *asked)[1] == ["ok"]
+    finally:
+        host.run("rm -r /run/systemd")

@@ -32,7 +32,7 @@ if t.TYPE_CHECKING:
 
 _LONGEST_MESSAGE = 500
 # Options that other users can see: on command lines of the host, and in its directories.
-_VISIBLE = ("path", "owner", "group", "creates", "command")
+_VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
 
 @dataclasses.dataclass(frozen=True)

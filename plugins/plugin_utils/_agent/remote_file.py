@@ -44,6 +44,7 @@ _FACTS_LINE = re.compile(
 )
 _DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
 _STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
+_SERVICE_LINE = re.compile(r"^service\|([a-z-]+)\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
 # What exit codes of the writer and the remover report, from 91 on, by their names in the scripts.
@@ -76,7 +77,8 @@ class HostFile:
 
     ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None if the host has no tool
     for it, or the file can't be read or is larger than :data:`LARGEST_FILE`. Ids are decimal digits. ``leftovers``:
-    whether directories of killed writers are beside it. ``markers``: those of restarts that are due.
+    whether directories of killed writers are beside it. ``markers``: those of restarts that are due. ``service``:
+    the state of the service; None if it was not asked for, or if systemd does not run.
     """
 
     kind: Kind
@@ -90,6 +92,7 @@ class HostFile:
     leftovers: bool = False
     size: int | None = None
     markers: tuple[str, ...] = ()
+    service: str | None = None
 
     @property
     def is_absent(self) -> bool:
@@ -161,14 +164,20 @@ fi
 """
 
 
-def facts_command(path: str) -> str:
-    """Print lines for :func:`parse_facts`; changes nothing."""
+_STATE = """
+[ -d /run/systemd/system ] && echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)"
+"""
+
+
+def facts_command(path: str, service: str | None = None) -> str:
+    """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
     kind = _KIND.replace("{leftovers}", _for_leftovers('[ -k "$f" ] && l="|left"')).replace("{markers}", _LIST_MARKERS)
     details = _DETAILS.replace("{limit}", str(LARGEST_FILE)).replace("{read}", _READ)
     return _line(f"""{_start(path)}
         l=""; u=""; w=n
         {kind}
         echo "{_FACTS}|$k|$w$l$u"
+        {variable("v", service) + _STATE if service else ""}
         if [ $k = file ]; then
         {details}
         fi
@@ -181,7 +190,14 @@ def parse_facts(output: str) -> HostFile | None:
     if line is None:
         return None
     kind = t.cast("Kind", line["kind"])
-    found = HostFile(kind, line["writable"] == "y", leftovers=line["leftovers"] is not None, markers=_markers(line))
+    state = _SERVICE_LINE.search(output, line.end())
+    found = HostFile(
+        kind,
+        line["writable"] == "y",
+        leftovers=line["leftovers"] is not None,
+        markers=_markers(line),
+        service=state and state[1],
+    )
     if found.kind != "file":
         return found
     stat, digest = _STAT_LINE.search(output, line.end()), _DIGEST_LINE.search(output, line.end())

@@ -39,6 +39,8 @@ State = t.Literal[
     "not_configured",
     "unverifiable",
     "outdated",
+    "restart_pending",
+    "agent_stopped",
     "wrong_permissions",
     "ok",
 ]
@@ -49,6 +51,8 @@ Adoption = t.Literal["adopt", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _LONGEST_REASON = 300
 _MOST_NAMES = 5
+# Of `systemctl is-active`. A service that ends again and again is mostly "activating".
+_RUNNING = (None, "active", "reloading", "refreshing")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -228,6 +232,10 @@ class _Fleet:
             sentences["outdated"] = "The right key, but in a symbolic link instead of a file."
         elif one.facts["key_owner"] == "own" and "content" in differs:
             sentences["outdated"] = "The right key, but other text."
+        if "restart" in differs:
+            sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
+        if (service := one.facts.get("service_state")) not in _RUNNING:
+            sentences["agent_stopped"] = f"The agent does not run: its service is {service}."
         permissions = [name for name in ("owner", "group", "mode") if name in differs]
         if permissions:
             sentences["wrong_permissions"] = f"Not as expected: {' and '.join(permissions)} of the file."

@@ -27,9 +27,14 @@ Kind = State | t.Literal["renamed", "clones", "orphans", "plan"]
 Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 
-# Title, text and playbook of each kind, the worst first; None is a ping, for hosts that no playbook can reach.
-_REMEDIES: dict[Kind, tuple[str, str, Playbook | None]] = {
-    "unreachable": ("Could not be reached", "Find out why Ansible can't reach them, then audit again.", None),
+_SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
+# Title, text, and playbook or task of each kind, the worst first.
+_REMEDIES: dict[Kind, tuple[str, str, Playbook | tuple[str, ...]]] = {
+    "unreachable": (
+        "Could not be reached",
+        "Find out why Ansible can't reach them, then audit again.",
+        ("-m", "ansible.builtin.ping"),
+    ),
     "foreign_key": (
         "Report as another host",
         "They carry the key of another client, so two machines' data is mixed: clones. Give each its own key.",
@@ -68,6 +73,16 @@ _REMEDIES: dict[Kind, tuple[str, str, Playbook | None]] = {
         "Outdated configuration",
         "The key is right, but the rest of the file differs from the template.",
         "rollout",
+    ),
+    "restart_pending": (
+        "Not restarted since a change",
+        "A run changed the configuration, and then was killed or could not restart the agent.",
+        "rollout",
+    ),
+    "agent_stopped": (
+        "The agent does not run",
+        "Start its service, and see its state and the end of its log. It needs the right to do so (--become).",
+        ("-m", "ansible.builtin.raw", "-a", f"systemctl start {_SERVICE}; systemctl status --no-pager {_SERVICE}"),
     ),
     "wrong_permissions": (
         "Wrong permissions",
@@ -118,7 +133,7 @@ def _kind_of(finding: Finding) -> Kind:
 
 
 def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
-    title, text, playbook = _REMEDIES[kind]
+    title, text, remedy = _REMEDIES[kind]
     hosts = [finding.host for finding in findings]
     others = {other for finding in findings for other in finding.shared_with} if kind == "shared_key" else set()
     # Hosts with the right key keep it; if none is known to have it, all get their own.
@@ -127,12 +142,11 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
     if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
         hosts_file = (f"{run.lists}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
     limit = ["--limit", f"@{hosts_file[0]}"] if hosts_file else []
-    if playbook is None:
+    if isinstance(remedy, tuple):
         choice = ["all", *limit] if limit else [target]
-        ping = [*choice, "-m", "ansible.builtin.ping"]
-        command = ["ansible", *run.inventory, *run.options, *ping, *_variables(run)]
+        command = ["ansible", *run.inventory, *run.options, *choice, *remedy, *_variables(run)]
     else:
-        command = [*_playbook(playbook, run), *(limit or as_options({"target": target}))]
+        command = [*_playbook(remedy, run), *(limit or as_options({"target": target}))]
     return Step(kind, title, text + _withheld(run), tuple(hosts), tuple(command), hosts_file)
 
 

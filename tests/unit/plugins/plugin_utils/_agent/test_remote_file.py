@@ -29,6 +29,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     absolute,
     facts_command,
     got_no_input,
+    markers_in,
     parse_facts,
     problem,
     read_command,
@@ -113,6 +114,7 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     path = root / "new" / f"sub {name}" / name
     assert _facts(path, shell, tools).kind == "no_parent"
     contents, source = [b"key: 0A1B\x00\xff\n", b"second", b"third\n"], root / "source"
+    markers: tuple[str, ...] = ()
     for number, content in enumerate(contents):
         source.write_bytes(content)
         command = write_command(
@@ -122,13 +124,24 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
             group=str(os.getegid()),
             mode=0o640,
             backup=number == 1,
+            restart=number != 1,
             source=str(source) if number == 2 else None,
         )
         done = _sh(command, b"" if number == 2 else content, shell, tools)
         assert was_written(done.returncode, done.stdout.decode()), done
         assert done.stderr == b""
         assert path.read_bytes() == content
-    (kept,) = set(os.listdir(path.parent)) - {name}
+        markers = markers_in(done.stdout.decode())
+        assert len(markers) == (number != 1)
+        if number == 0:
+            assert _facts(path, shell, tools).markers == markers
+            done = _sh(remove_command(str(path), markers), shell=shell, path=tools)
+            assert was_written(done.returncode, done.stdout.decode()), done
+            assert os.listdir(path.parent) == [name]
+    marker = f".{name}.restart-{markers[0]}"
+    assert (path.parent / marker).lstat().st_size == 0
+    assert stat.S_IMODE((path.parent / marker).lstat().st_mode) == 0o600
+    (kept,) = set(os.listdir(path.parent)) - {name, marker}
     assert (path.parent / kept).read_bytes() == contents[0]
     assert kept.startswith(f"{name}.")
     assert sorted(os.listdir(root)) == ["new", "source"]
@@ -143,11 +156,13 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
         0o640,
         hashlib.sha256(contents[2]).hexdigest(),
         size=len(contents[2]),
+        markers=markers,
     )
     assert _sh(read_command(str(path)), shell=shell, path=tools).stdout == contents[2]
     done = _sh(remove_command(str(path)), shell=shell, path=tools)
     assert was_written(done.returncode, done.stdout.decode()), done
-    assert _facts(path, shell, tools).kind == "missing"
+    assert _facts(path, shell, tools) == HostFile("missing", True)
+    assert os.listdir(path.parent) == [kept]
     assert was_written(_sh(remove_command(str(path))).returncode, "monitor.cloud done")
 
 
@@ -196,8 +211,8 @@ def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str, name
 @pytest.mark.parametrize("name", _NAMES)
 def test_commands_hold_no_character_that_login_shells_change(name: str) -> None:
     path = f"/etc/{name}/{name}"
-    commands = [facts_command(path), read_command(path), remove_command(path)]
-    commands += [write_command(path, 3, owner="o", group="g", mode=0o600, backup=True, source=path)]
+    commands = [facts_command(path, name), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
+    commands += [write_command(path, 3, owner="o", group="g", mode=0o600, backup=True, restart=True, source=path)]
     for command in map(shlex.quote, commands):
         assert "\n" not in command
         assert command.replace("=$! ", "").count("!") == 0
@@ -364,6 +379,50 @@ def test_files_with_other_names_are_not_leftovers(tmp_path: Path, free_pid: int)
     assert {(tmp_path / name / "agent.conf").read_text() for name in others} == {"mine"}
 
 
+@pytest.mark.parametrize("failure", ["the marker can't be moved", "the file can't be moved"])
+def test_a_failed_write_leaves_no_marker(tmp_path: Path, failure: str) -> None:
+    path = tmp_path / "root" / "agent.conf"
+    path.parent.mkdir()
+    moved = "*restart-*" if "marker" in failure else "*/agent.conf*"
+    tools = _stubs(tmp_path / "tools", mv=f'case "$*" in {moved}) exit 1;; esac; exec /bin/mv "$@"')
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
+    done = _sh(command, b"new", path=tools)
+    assert (was_written(done.returncode, done.stdout.decode()), os.listdir(path.parent)) == (False, [])
+
+
+def test_only_markers_are_removed(tmp_path: Path) -> None:
+    for name in ("", "0123ABCD", "0123abcd0", "../../etc", "*", "0123abcd\n"):
+        with pytest.raises(InputError, match="restart_markers"):
+            remove_command("/etc/agent.conf", [name])
+    path, other = tmp_path / "agent.conf", tmp_path / ".agent.conf.restart-76543210"
+    for file in (path, other, tmp_path / ".agent.conf.restart-0123abcd"):
+        file.touch()
+    assert was_written(_sh(remove_command(str(path), ["0123abcd"])).returncode, "monitor.cloud done")
+    assert sorted(tmp_path.iterdir()) == [other, path]
+    assert was_written(
+        _sh(remove_command(f"{tmp_path}/none/agent.conf", ["0123abcd"])).returncode, "monitor.cloud done"
+    )
+
+
+@pytest.mark.parametrize("shell", _SHELLS.values(), ids=_SHELLS)
+@pytest.mark.parametrize(
+    ("systemctl", "state"),
+    [('echo "$*"; exit 3', None), ("echo failed; exit 3", "failed"), ("echo active", "active"), ("exit 127", None)],
+)
+def test_the_state_of_a_service(tmp_path: Path, shell: list[str], systemctl: str, state: str | None) -> None:
+    _installed(shell[0])
+    tools, name = _stubs(tmp_path / "tools", systemctl=systemctl), "it's $1 *"
+    command = facts_command(str(tmp_path / "agent.conf"), name)
+    done = _sh(command.replace("/run/systemd/system", str(tmp_path)), shell=shell, path=tools)
+    assert done.stderr == b""
+    if systemctl.startswith('echo "$*"'):
+        assert f"service|is-active -- {name}\n" in done.stdout.decode()
+    found = parse_facts(done.stdout.decode())
+    assert found == HostFile("missing", True, service=state)
+    none = _sh(command.replace("/run/systemd/system", "/nowhere"), shell=shell, path=tools)
+    assert "service|" not in none.stdout.decode()
+
+
 def test_no_other_user_can_read_the_file_while_it_is_written(tmp_path: Path) -> None:
     """The writer stops for its input: what is there by then is for the owner alone."""
     path = tmp_path / "agent.conf"
@@ -489,7 +548,8 @@ _STEPS = ["lsattr", "mkdir", "/bin/pwd", "chmod", "dd", "chown", "ln", "date", "
 
 
 @pytest.mark.parametrize(
-    ("way", "shell"), [("input", "bash"), ("source", "dash"), ("backup", "dash"), ("remove", "bash")]
+    ("way", "shell"),
+    [("input", "bash"), ("source", "dash"), ("backup", "dash"), ("remove", "bash"), ("restarted", "dash")],
 )
 @pytest.mark.parametrize("attack", _ATTACKS.values(), ids=_ATTACKS)
 def test_no_step_can_be_redirected(owned: Path, tmp_path: Path, attack: str, way: str, shell: str) -> None:
@@ -506,6 +566,7 @@ def test_no_step_can_be_redirected(owned: Path, tmp_path: Path, attack: str, way
             shutil.rmtree(directory, ignore_errors=True)
         home.mkdir()
         (home / "agent.conf").write_text("old")
+        (home / ".agent.conf.restart-0123abcd").touch()
         (home / "lent").mkdir()
         (home / "lent").chmod(0o777)
         (home / "lent" / "agent.conf").symlink_to(victim / "secret")
@@ -514,7 +575,7 @@ def test_no_step_can_be_redirected(owned: Path, tmp_path: Path, attack: str, way
         (victim / "secret").write_text("root's")
         (victim / "secret").chmod(0o600)
         strike = (
-            f'for f in "{home}"/.agent.conf.writing-* "{home}/agent.conf"; do [ -e "$f" ] && '
+            f'for f in "{home}"/.agent.conf.[rw]*-* "{home}/agent.conf"; do [ -e "$f" ] && '
             f"setpriv --reuid {_OTHER} --regid {_OTHER} --clear-groups "
             f'env PATH=/usr/bin:/bin sh "{script}" "$f" "{home}" "{victim}" 2>/dev/null && break; done'
         )
@@ -525,8 +586,8 @@ mkdir "{tmp_path}/once-{number}" 2>/dev/null && {{ {strike}; }} >/dev/null </dev
 exit $r"""
         base = _stubs(tmp_path / f"tools-{number}", **{Path(step).name: observed})
         command = (
-            remove_command(f"{home}/agent.conf")
-            if way == "remove"
+            remove_command(f"{home}/agent.conf", ["0123abcd"] if way == "restarted" else None)
+            if way in ("remove", "restarted")
             else write_command(
                 f"{home}/agent.conf",
                 len(key),
@@ -534,6 +595,7 @@ exit $r"""
                 group=None,
                 mode=0o600,
                 backup=way == "backup",
+                restart=way != "backup",
                 source=str(tmp_path / "source") if way == "source" else None,
             )
         )
@@ -655,8 +717,10 @@ def test_thousands_of_names_beside_the_file_cost_no_processes(tmp_path: Path) ->
         # Of a process that lives, so that its age would count.
         (root / f".agent.conf.writing-1-{number:08}").mkdir()
         (root / f".agent.conf.writing-1-{number:08}").chmod(0o1700)
+        (root / f".agent.conf.restart-{number + 2**24:08x}").touch()
     tools = _stubs(tmp_path / "tools", find=f'echo >> "{log}"; exec /usr/bin/find "$@"')
-    assert _facts(root / "agent.conf", tools=tools).leftovers is False
+    found = _facts(root / "agent.conf", tools=tools)
+    assert (found.leftovers, len(found.markers)) == (False, 20)
     assert was_written(*_write(root / "agent.conf", b"new", tools=tools))
     assert len(log.read_text().splitlines()) <= 40
 
@@ -747,6 +811,12 @@ _FACTS = "monitor.cloud facts|file|y\nstat|5|0|root|0|wheel|600\n"
         ("Welcome!\nmonitor.cloud facts|missing|y\n", HostFile("missing", True)),
         ("monitor.cloud facts|no_parent|n\r\n", HostFile("no_parent", False)),
         ("monitor.cloud facts|missing|y|left\r\n", HostFile("missing", True, leftovers=True)),
+        ("monitor.cloud facts|missing|y|0123abcd\r\n", HostFile("missing", True, markers=("0123abcd",))),
+        (
+            "monitor.cloud facts|missing|y|left|0123abcd|01234567\nservice|failed\n",
+            HostFile("missing", True, leftovers=True, markers=("0123abcd", "01234567"), service="failed"),
+        ),
+        ("monitor.cloud facts|missing|y\nservice|\n", HostFile("missing", True)),
         ("monitor.cloud facts|file|y\n", HostFile("file", True)),
         (f"{_FACTS}{_DIGEST}  -\n", HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST, size=5)),
         (f"{_FACTS}{_DIGEST}\n", HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST, size=5)),

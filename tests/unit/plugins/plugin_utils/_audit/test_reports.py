@@ -39,6 +39,8 @@ def every_state(*more: Inspection) -> Report:
         inspected("empty", "no_key"),
         Inspection("closed", "closed", {"msg": "no sudo"}),
         inspected("edited", differs=["content"]),
+        inspected("pending", differs=["restart"], service_state="failed"),
+        inspected("stopped", service_state="inactive"),
         inspected("open", differs=["mode"]),
         inspected("fine"),
         *more,
@@ -105,8 +107,8 @@ def test_junit_counts_are_right() -> None:
     root = ElementTree.fromstring(as_junit(every_state()))
     suite = root[0]
     counts = {name: int(suite.get(name, "")) for name in ("tests", "failures", "errors", "skipped")}
-    assert counts == {"tests": 11, "failures": 9, "errors": 1, "skipped": 0}
-    assert len(list(suite.iter("failure"))) == 9
+    assert counts == {"tests": 13, "failures": 11, "errors": 1, "skipped": 0}
+    assert len(list(suite.iter("failure"))) == 11
     assert [case.get("name") for case in suite.iter("testcase") if case.find("error") is not None] == ["gone"]
 
 
@@ -166,10 +168,14 @@ def test_each_finding_has_a_step_and_its_command() -> None:
         "not_configured": f"{start}.rollout -e target=empty",
         "unverifiable": f"{start}.audit -e target=closed",
         "outdated": f"{start}.rollout -e target=edited",
+        "restart_pending": f"{start}.rollout -e target=pending",
+        "agent_stopped": "ansible -i 'my inventory.yml' stopped -m ansible.builtin.raw -a 'systemctl start "
+        '{{ monitor_agent_service | default("monitor-agent") }}; systemctl status --no-pager '
+        '{{ monitor_agent_service | default("monitor-agent") }}\'',
         "wrong_permissions": f"{start}.rollout -e target=open",
         # Not the client that a renamed host is to keep.
         "orphans": f'{start}.prune --check -e \'{{"prune_pattern": "older"}}\'',
-        "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=13",
+        "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=15",
     }
 
 
@@ -237,7 +243,7 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
     assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.ping {extra}"
     assert "-e monitor_agent_audit_html=a.html" in todo["unverifiable"].shell
-    assert json.loads(todo["plan"].command[-1]) == {"min_clients": 13, "base_url": "https://monitor.example.com/v4"}
+    assert json.loads(todo["plan"].command[-1]) == {"min_clients": 15, "base_url": "https://monitor.example.com/v4"}
     assert "MONITOR_API_TOKEN" in todo["plan"].text
     assert todo["outdated"].text.endswith("because they can be secret: my_token.")
     assert "SECRET" not in str(todo)
