@@ -2,21 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A Python that is too old on the host where a module runs: one sentence."""
+"""A Python that is too old, or that lacks the library requests: one sentence that says what to do."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import ansible
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_plan_info
+from ansible_collections.monitor.cloud.tests.support.tasks import as_module
 
 _PLUGINS = Path(monitor_plan_info.__file__).parents[1]
 _SENTENCE = "monitor.cloud needs Python 3.9 or newer on the host where the module runs; this is 3.8."
@@ -34,15 +35,9 @@ def _old_pythons() -> list[str]:
     ]
 
 
-def test_an_old_python_fails_with_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from ansible.module_utils.testing import patch_module_args
-
+def test_an_old_python_fails_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 8, 18, "final", 0))
-    with patch_module_args({"base_url": "http://127.0.0.1:1/v4"}), pytest.raises(SystemExit):
-        monitor_plan_info.main()
-    message = json.loads(capsys.readouterr().out)["msg"]
+    message = as_module(monitor_plan_info, {"base_url": "http://127.0.0.1:1/v4"})[0]["msg"]
     assert message.startswith(_SENTENCE)
     assert sys.executable in message
 
@@ -64,7 +59,56 @@ def test_a_real_old_python_fails_with_the_same_sentence(tmp_path: Path) -> None:
         sentence = _SENTENCE if ansible.__version__.startswith("2.19.") else _BY_CORE
         assert f'"msg": "{sentence}' in done.stdout, done.stdout
         assert "Traceback" not in done.stdout + done.stderr
-    for file in [*(_PLUGINS / "module_utils").glob("*.py"), *(_PLUGINS / "modules").glob("*.py")]:
+    for file in [*(_PLUGINS / "module_utils").rglob("*.py"), *(_PLUGINS / "modules").glob("*.py")]:
         for line in file.read_text().splitlines():
             name, equals, value = line.partition(" = ")
             assert not (equals and name.isidentifier() and value.startswith(("dict[", "list[", "tuple[", "set["))), line
+
+
+_SCRIPT = """
+import sys
+sys.modules["requests"] = None
+sys.path[1:1] = sys.argv[1].split(":")
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
+try:
+    Http(Settings("https://127.0.0.1/v4"))
+except Exception as error:
+    print(error)
+"""
+
+
+def _message(interpreter: str, before: str = "") -> str:
+    script = _SCRIPT.replace("import sys\n", f"import sys\n{before}", 1)
+    command = [interpreter, "-c", script, ":".join(path for path in sys.path if path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd="/").stdout
+
+
+@pytest.mark.parametrize(
+    ("marker", "expected"),
+    [
+        ("pipx_metadata.json", "Install it there: pipx inject ansible requests. Or run"),
+        ("uv-receipt.toml", "Install it there: uv tool install --with requests ansible. Or run"),
+        (None, "Install it there: uv pip install --python {python} requests. Or run"),
+    ],
+)
+def test_missing_requests_in_a_venv(tmp_path: Path, marker: str | None, expected: str) -> None:
+    directory = tmp_path / "ansible"
+    venv.create(directory, symlinks=True)
+    if marker:
+        (directory / marker).touch()
+    python = str(directory / "bin" / "python")
+    # With the paths of this venv, its pip would be found.
+    message = _message(python, "" if marker else 'sys.modules["pip"] = None\n')
+    assert f"The Python library requests is missing for {python} " in message
+    assert expected.format(python=python) in message
+
+
+def test_missing_requests_in_a_python_with_pip() -> None:
+    assert f"Install it there: {sys.executable} -m pip install requests. Or run" in _message(sys.executable)
+
+
+def test_missing_requests_in_a_python_that_is_externally_managed(tmp_path: Path) -> None:
+    (tmp_path / "EXTERNALLY-MANAGED").touch()
+    marked = f"sys.prefix = sys.base_prefix\nimport sysconfig\nsysconfig.get_path = lambda name: {str(tmp_path)!r}\n"
+    expected = "apt install python3-requests" if os.path.exists("/etc/debian_version") else "use the package manager"
+    assert f"Install it there: {expected}" in _message(sys.executable, marked)
