@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is sent and what is not: tokens, redirects, headers, the environment's settings; invalid responses."""
+"""What is sent and what is not: tokens, headers, the environment's settings, few connections; invalid responses."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -168,3 +169,26 @@ def test_a_proxy_for_loopback_depends_on_the_environment_alone(
         go(emulator, monitor_plan_info, retry_timeout=0.0)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     assert go(emulator, monitor_plan_info)["free"] is True
+
+
+@pytest.mark.parametrize("concurrency", [8, 3])
+def test_a_thousand_labels_on_an_account_with_a_thousand_other_clients(emulator: Emulator, concurrency: int) -> None:
+    desired = [f"web-{number:04}" for number in range(1000)]
+    emulator.seed(1000)
+    result = go(emulator, monitor_clients, labels=desired, concurrency=concurrency)
+    log = emulator.requests()
+    made = Counter(entry["operation"] for entry in log)
+    assert made["create_client"] == 1000
+    assert made["list_clients"] <= 4
+    assert made["get_plan"] == 1
+    assert sum(made.values()) == result["api_usage"]["requests"]
+    assert len({entry["connection"] for entry in log}) <= concurrency
+    assert result["created"] == desired
+    assert len(result["account_labels"]) == 2000
+    emulator.clear_log()
+    again = go(emulator, monitor_clients, labels=desired, concurrency=concurrency)
+    assert again["changed"] is False
+    assert writes(emulator) == []
+    assert len(emulator.requests()) == 4
+    assert again["clients"].keys() == result["clients"].keys()
+    assert again["key_owners"] == result["key_owners"]
