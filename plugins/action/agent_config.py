@@ -296,4 +296,5 @@ class ActionModule(HostAction):
 def _check_done(done: Completed, failure: str) -> None:
     if not remote_file.was_written(done.returncode, done.stdout):
         problem = remote_file.problem(done.returncode)
-        raise InputError(f"{failure}: {done.message if problem is None else problem + '.'}")
+        message = done.message.replace(f" {remote_file.BEGUN}", "")
+        raise InputError(f"{failure}: {message if problem is None else problem + '.'}")

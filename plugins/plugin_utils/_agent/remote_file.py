@@ -33,8 +33,8 @@ LARGEST_FILE = 65536
 # More names of leftovers and markers are not examined: another user may have made thousands.
 _MOST_NAMES = 20
 
+BEGUN = "monitor.cloud begun"
 _FACTS = "monitor.cloud facts"
-_BEGUN = "monitor.cloud begun"
 _DONE = "monitor.cloud done"
 _MARKER = re.compile("[0-9a-f]{8}")
 _MARKERS = rf"(?P<markers>(\|{_MARKER.pattern})*)\r?$"
@@ -223,7 +223,7 @@ _ENTER = """
 # Not the shell's own: bash, ksh and zsh derive it from names, which others may change meanwhile.
 at() { [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$1" ]; }
 for c in chmod date dd env ln ls mkdir mv rm rmdir; do
-    command -v $c >/dev/null || { echo "$c: not found" >&2; exit 1; }
+    command -v $c >/dev/null || { echo "this host has no $c; install coreutils or busybox" >&2; exit 1; }
 done
 # Whether only root and this user can change names in it.
 safe() {
@@ -365,7 +365,7 @@ def write_command(
         "size": str(size),
     }
     return _line(f"""
-        echo "{_BEGUN}"
+        echo "{BEGUN}"
         {_start(path)}
         {variable("o", spec)}
         {variable("m", source or "")}
@@ -379,7 +379,7 @@ def write_command(
 
 def got_no_input(returncode: int, output: str) -> bool:
     """Whether the writer did nothing because it was not run at all, or did not get the input."""
-    return _BEGUN not in output or returncode == _CODES["no_input"]
+    return BEGUN not in output or returncode == _CODES["no_input"]
 
 
 def remove_command(path: str, markers: Sequence[str] | None = None) -> str:

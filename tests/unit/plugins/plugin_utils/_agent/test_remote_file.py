@@ -685,7 +685,7 @@ def test_a_missing_tool_is_named(tmp_path: Path, tool: str) -> None:
     shell = ["/usr/bin/env", f"PATH={tools}", str(shutil.which("sh"))]
     done = _sh(command, b"new", shell=shell)
     assert not was_written(done.returncode, done.stdout.decode())
-    assert f"{tool}: not found" in done.stderr.decode()
+    assert f"this host has no {tool}; install" in done.stderr.decode()
     assert problem(done.returncode) is None
     assert list(root.rglob("agent.conf")) == []
 
