@@ -44,9 +44,12 @@ class ActionModule(HostAction):
 
     def _install(self, command: str, client: Registered) -> None:
         if not takes_input(self._connection):
+            become = self._connection.has_pipelining and self._connection.become
+            kind, example = ("become method", "sudo") if become else ("connection", "ssh")
+            name = become.name if become else self._connection.transport
             raise InputError(
-                f"The connection {self._connection.transport!r} can pass the install code only on a command "
-                "line, which other users can read. Use a connection that supports pipelining, such as ssh."
+                f"The {kind} {name!r} passes no standard input, and other users can read the install code on a command "
+                f"line. Use a {kind} that passes it, such as {example}."
             )
         script = (
             # On a local connection the environment is the controller's, and the token in it is not for the installer.
