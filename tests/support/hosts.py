@@ -55,7 +55,7 @@ rm -rf etc/monitor; touch {marker}
 {prepare}
 exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddress={address} -o PidFile=none \\
   -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
-  -o 'Subsystem=sftp internal-sftp'
+  -o Subsystem="sftp ${{sftp:-internal-sftp}}"
 """
 _ENDING_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 # Removes Python under each of its names.

@@ -1,0 +1,189 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""All kinds of hosts in the same plays: check mode, run, second run, audit, drift, removal. docs/hosts.md shows it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.fleet.kinds import (
+    CONFIG,
+    INSTALLED,
+    KINDS,
+    NEEDED,
+    ROOT,
+    VARIABLES,
+    Variables,
+)
+from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run, texts
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+ABSENT = ("-e", "monitor_agent_state=absent")
+# By step: the expected status, and whether the configuration is there afterwards.
+STEPS = {
+    "check": ("changed", False),
+    "run": ("changed", True),
+    "again": ("ok", True),
+    "audit": ("ok", True),
+    "drift": ("changed", True),
+    "check of undo": ("changed", True),
+    "undo": ("changed", False),
+    "undo again": ("ok", False),
+}
+OPTIONS = {"check": ("--check", "--diff"), "check of undo": ("--check", *ABSENT), "undo": ABSENT, "undo again": ABSENT}
+WITHOUT_CHANGE = ("check", "again", "audit", "check of undo", "undo again")
+WRITING = ("run", "again", "drift")
+COLUMNS = {"check": "predicted", "run": "written", "again": "unchanged", "undo": "removed"}
+# By host of the inventory and step: status, message of a failure, files.
+Results = dict[str, dict[str, tuple[str, str, dict[str, t.Any]]]]
+
+
+def ways_of(kind: str) -> dict[str, Variables]:
+    """Variables of Ansible by name of the host in the inventory."""
+    return {f"host-{list(KINDS).index(kind)}-{way}": variables for way, variables in enumerate(KINDS[kind].ways)}
+
+
+def files(machine: Path, name: str, expected: dict[str, str]) -> dict[str, t.Any]:
+    """All files and temporary directories of a host of the inventory; of the expected ones no content."""
+    own = machine / ROOT / name
+    found: dict[str, t.Any] = {}
+    paths = [Path(top, entry) for top, directories, names in os.walk(own) for entry in (*names, *directories)]
+    for path in paths:
+        if path.is_dir() and not path.name.startswith("."):
+            continue
+        text = path.read_text(encoding="utf-8") if path.is_file() else None
+        relative, facts = str(path.relative_to(own)), path.lstat()
+        content = "as expected" if text == expected.get(relative) else text
+        found[relative] = [content, f"{facts.st_mode & 0o7777:04o}", facts.st_uid]
+    for path in (*machine.glob("root/.ansible/tmp/*"), *machine.glob("home/*/.ansible/tmp/*")):
+        found[str(path.relative_to(machine))] = "transferred"
+    return found
+
+
+def run_step(controller: Controller, step: str) -> tuple[Run, dict[str, str]]:
+    """Run a step on all hosts; returns status by host too."""
+    settings = {"ANSIBLE_FORKS": "10", "ANSIBLE_TIMEOUT": "60"}
+    if step != "audit":
+        run = controller.run(role_play(controller), *OPTIONS.get(step, ()), **settings)
+        return run, run.statuses()
+    report = controller.directory / "audit.json"
+    run = controller.run("monitor.cloud.audit", "-e", f"monitor_agent_audit_json={report}", **settings)
+    return run, {host["host"]: host["state"] for host in json.loads(report.read_text(encoding="utf-8"))["hosts"]}
+
+
+def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -> Results:
+    """Run all steps on the hosts of all kinds at once."""
+    controller.group_vars.update(VARIABLES)
+    seen: dict[str, Path] = {}
+    for kind, properties in KINDS.items():
+        (host,) = machines("kind", prepare=properties.prepare)
+        for name, variables in ways_of(kind).items():
+            seen[name] = Path(f"/proc/{host.first_process}/root")
+            controller.host_vars[name] = {"ansible_host": host.address, "ansible_port": host.port, **variables}
+    results: Results = {name: {} for name in seen}
+    expected: dict[str, dict[str, str]] = {}
+    for step in STEPS:
+        for name, machine in seen.items():
+            if step == "drift" and (path := machine / ROOT / name / CONFIG).exists():
+                path.write_text("old\n", encoding="utf-8")
+                path.chmod(0o644)
+        run, statuses = run_step(controller, step)
+        assert not (step in WITHOUT_CHANGE and run.writes()), step
+        clients = {client["label"]: client for client in controller.service.clients()}
+        for label, text in texts(clients.values()).items():
+            expected[label] = {CONFIG: text, INSTALLED: clients[label]["install_code"]}
+        assert not found_in(run.output, plain_secrets(controller.service)), step
+        failures = run.failures()
+        for name, machine in seen.items():
+            there = files(machine, name, expected.get(name, {}))
+            results[name][step] = statuses.get(name, "no status"), failures.get(name, ""), there
+    return results
+
+
+@pytest.fixture(scope="session")
+def results(
+    tmp_path_factory: pytest.TempPathFactory,
+    emulator_process: Emulator,
+    workshop: tuple[Path, Path],
+    machines: Callable[..., list[fleet.Host]],
+) -> Results:
+    """The results of all steps; of several test processes the first runs them for all."""
+    if absent := [name for name in NEEDED if shutil.which(name) is None]:
+        pytest.skip(f"{' and '.join(absent)} not installed")
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    kept = shared / "kinds.json"
+    with (shared / "kinds.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            emulator_process.reset()
+            directory = workshop[0] / "kinds"
+            directory.mkdir()
+            controller = Controller(directory, workshop[1], emulator_process, [])
+            kept.write_text(json.dumps(run_all(controller, machines)), encoding="utf-8")
+    return t.cast("Results", json.loads(kept.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_step_has_the_expected_result(results: Results, kind: str) -> None:
+    for name, variables in ways_of(kind).items():
+        variables = {**VARIABLES, **variables}
+        mode = variables.get("monitor_agent_config_mode", "0600")
+        for step, (status, is_there) in STEPS.items():
+            found, message, all_files = results[name][step]
+            installed = all_files.get(INSTALLED, [""])[0] == "as expected"
+            there = {file: facts for file, facts in all_files.items() if file != INSTALLED}
+            if KINDS[kind].error:
+                assert (found == "failed") == (KINDS[kind].error in message), (variables, step, message)
+                assert found == "failed" or step not in WRITING, (variables, step)
+                assert not installed and not (there and step.startswith("undo")), (variables, step, there)
+                continue
+            expected = {CONFIG: ["as expected", mode, 0]} if is_there else {}
+            assert (found, message, there) == (status, "", expected), (variables, step)
+            assert installed == (step != "check" and variables["monitor_agent_install_command"] != ""), variables
+
+
+def table(results: Results) -> str:
+    """The steps by kind, in Markdown."""
+    lines = [["Host", *(step.capitalize() for step in COLUMNS)], ["---"] * (len(COLUMNS) + 1)]
+    for kind in KINDS:
+        cells = []
+        for step, word in COLUMNS.items():
+            statuses = {results[name][step][0] for name in ways_of(kind)}
+            words = {STEPS[step][0]: word, "failed": "error", "ok": "unchanged"}
+            cells.append(", ".join(sorted(words.get(status, status) for status in statuses)))
+        lines.append([kind, *cells])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def errors(results: Results) -> str:
+    """The messages of the kinds that are not supported, in Markdown."""
+    lines = ["| Host | Message |", "| --- | --- |"]
+    for kind, properties in KINDS.items():
+        for name in ways_of(kind) if properties.error else ():
+            path = f"/{ROOT}/{name}/{CONFIG}"
+            message = results[name]["run"][1].replace(path, "/etc/monitor/agent.conf").replace(name, "web-1")
+            lines.append(f"| {kind} | {message} |")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_the_page_has_the_tables_of_this_run(results: Results) -> None:
+    made = f"{table(results)}\n{errors(results)}"
+    (CHECKOUT / "build").mkdir(exist_ok=True)
+    (CHECKOUT / "build" / "hosts.md").write_text(made, encoding="utf-8")
+    page = (CHECKOUT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    assert table(results) in page and errors(results) in page, "copy the tables of build/hosts.md into docs/hosts.md"
