@@ -33,23 +33,22 @@ from ansible_collections.monitor.cloud.tests.support.steps import role_play
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 ABSENT = ("-e", "monitor_agent_state=absent")
-# By step: the expected status, and whether the configuration is there afterwards.
-STEPS = {
-    "check": ("changed", False),
-    "run": ("changed", True),
-    "again": ("ok", True),
-    "audit": ("ok", True),
-    "drift": ("changed", True),
-    "check of undo": ("changed", True),
-    "undo": ("changed", False),
-    "undo again": ("ok", False),
+# By step: the expected status, calls of the service, and whether the configuration is there afterwards.
+STEPS: dict[str, tuple[str, list[str], bool]] = {
+    "check": ("changed", [], False),
+    "run": ("changed", ["create_client"], True),
+    "again": ("ok", [], True),
+    "audit": ("ok", [], True),
+    "drift": ("changed", [], True),
+    "check of undo": ("changed", [], True),
+    "undo": ("changed", ["delete_client"], False),
+    "undo again": ("ok", [], False),
 }
 OPTIONS = {"check": ("--check", "--diff"), "check of undo": ("--check", *ABSENT), "undo": ABSENT, "undo again": ABSENT}
-WITHOUT_CHANGE = ("check", "again", "audit", "check of undo", "undo again")
 WRITING = ("run", "again", "drift")
 COLUMNS = {"check": "predicted", "run": "written", "again": "unchanged", "undo": "removed"}
-# By host of the inventory and step: status, message of a failure, files.
-Results = dict[str, dict[str, tuple[str, str, dict[str, t.Any]]]]
+# By host of the inventory and step: status, message of a failure, calls of the service that write, files.
+Results = dict[str, dict[str, tuple[str, str, list[str], dict[str, t.Any]]]]
 
 
 def ways_of(kind: str) -> dict[str, Variables]:
@@ -102,15 +101,15 @@ def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -
                 path.write_text("old\n", encoding="utf-8")
                 path.chmod(0o644)
         run, statuses = run_step(controller, step)
-        assert not (step in WITHOUT_CHANGE and run.writes()), step
         clients = {client["label"]: client for client in controller.service.clients()}
         for label, text in texts(clients.values()).items():
             expected[label] = {CONFIG: text, INSTALLED: clients[label]["install_code"]}
         assert not found_in(run.output, plain_secrets(controller.service)), step
         failures = run.failures()
         for name, machine in seen.items():
+            calls = [call["operation"] for call in run.requests if call["method"] != "GET" and call["label"] == name]
             there = files(machine, name, expected.get(name, {}))
-            results[name][step] = statuses.get(name, "no status"), failures.get(name, ""), there
+            results[name][step] = statuses.get(name, "no status"), failures.get(name, ""), calls, there
     return results
 
 
@@ -140,21 +139,22 @@ def results(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_step_has_the_expected_result(results: Results, kind: str) -> None:
-    for name, variables in ways_of(kind).items():
-        variables = {**VARIABLES, **variables}
+    for name, own in ways_of(kind).items():
+        variables = {**VARIABLES, **own}
         mode = variables.get("monitor_agent_config_mode", "0600")
-        for step, (status, is_there) in STEPS.items():
-            found, message, all_files = results[name][step]
+        for step, (status, written, is_there) in STEPS.items():
+            found, message, calls, all_files = results[name][step]
+            about = f"{step}, {own}: {message}"
             installed = all_files.get(INSTALLED, [""])[0] == "as expected"
             there = {file: facts for file, facts in all_files.items() if file != INSTALLED}
             if KINDS[kind].error:
-                assert (found == "failed") == (KINDS[kind].error in message), (variables, step, message)
-                assert found == "failed" or step not in WRITING, (variables, step)
-                assert not installed and not (there and step.startswith("undo")), (variables, step, there)
+                assert (found == "failed") == (KINDS[kind].error in message), about
+                assert found == "failed" or step not in WRITING, about
+                assert not installed and not (there and step.startswith("undo")), about
                 continue
             expected = {CONFIG: ["as expected", mode, 0]} if is_there else {}
-            assert (found, message, there) == (status, "", expected), (variables, step)
-            assert installed == (step != "check" and variables["monitor_agent_install_command"] != ""), variables
+            assert (found, calls, there) == (status, written, expected), about
+            assert installed == (step != "check" and variables["monitor_agent_install_command"] != ""), about
 
 
 def table(results: Results) -> str:
