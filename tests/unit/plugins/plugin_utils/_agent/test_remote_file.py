@@ -674,6 +674,21 @@ def test_the_backup_of_a_file_with_other_names_leaves_those_alone(tmp_path: Path
     assert (other.read_text(), stat.S_IMODE(other.stat().st_mode), other.stat().st_nlink) == ("old", 0o644, 1)
 
 
+@pytest.mark.parametrize(
+    ("tool", "options"), [("sha256sum", ""), ("shasum", "-a 256"), ("sha256", "-q")], ids=["GNU", "macOS", "BSD"]
+)
+def test_each_tool_for_digests_is_used(tmp_path: Path, tool: str, options: str) -> None:
+    tools, path = tmp_path / "tools", tmp_path / "agent.conf"
+    tools.mkdir()
+    path.write_bytes(b"new")
+    for name in set(_TOOLS) - {"sha256sum"}:
+        (tools / name).symlink_to(str(shutil.which(name)))
+    (tools / tool).write_text(f'#!/bin/sh\n[ "$*" = "{options}" ] && exec {shutil.which("sha256sum")}\n')
+    (tools / tool).chmod(0o755)
+    shell = ["/usr/bin/env", f"PATH={tools}", str(shutil.which("sh"))]
+    assert _facts(path, shell).digest == hashlib.sha256(b"new").hexdigest()
+
+
 @pytest.mark.parametrize("tool", ["mkdir", "dd", "chmod", "mv", "env"])
 def test_a_missing_tool_is_named(tmp_path: Path, tool: str) -> None:
     tools, root = tmp_path / "tools", tmp_path / "root"
