@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.module_utils._service import http
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support import machines as debian
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.servers import Listener
 
@@ -56,6 +58,24 @@ def machines(workshop: tuple[Path, Path]) -> Iterator[Callable[..., list[fleet.H
     yield start
     for host in started.values():
         host.stop()
+
+
+@pytest.fixture(scope="session")
+def booted(workshop: tuple[Path, Path], emulator_process: Emulator) -> Iterator[Callable[..., list[debian.Machine]]]:
+    """Boots Debian machines by their names: each is booted once."""
+    if reason := debian.missing() or debian.cannot_boot(workshop[0]):
+        pytest.skip(reason)
+    running: dict[str, debian.Machine] = {}
+
+    with contextlib.ExitStack() as stack:
+
+        def boot(*names: str) -> list[debian.Machine]:
+            new = [name for name in names if name not in running]
+            started = debian.running(new, *workshop, emulator_process, first_address=len(running) + 1)
+            running.update((machine.name, machine) for machine in stack.enter_context(started))
+            return [running[name] for name in names]
+
+        yield boot
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@
 | `POST seed` | make clients: `{"count": n, "prefix": "seed-"}` or `{"labels": [...]}` |
 | `GET clients` | all clients with their true keys |
 | `GET requests[?operation=]`, `DELETE requests` | the request log; empty it |
+| `POST reports` | what an agent sends: `{"host", "install_code", "api_key"}` |
+| `GET reports`, `DELETE reports` | by host, the label of the client whose codes its last report had; forget them |
 | `GET tokens`, `PUT tokens` | tokens by name; replace or add some |
 | `PUT plan` | `{"tier": id or null}`, without a call of the service |
 """
@@ -52,6 +54,9 @@ def control_app(state: State) -> Starlette:
         ("GET", "clients", lambda state, _query: state.store.all()),
         ("GET", "requests", lambda state, name: [one for one in state.log if name in (None, one["operation"])]),
         ("DELETE", "requests", lambda state, _query: state.log.clear()),
+        ("POST", "reports", lambda state, body: _report(state, **body)),
+        ("GET", "reports", lambda state, _query: state.reports),
+        ("DELETE", "reports", lambda state, _query: state.reports.clear()),
         ("GET", "tokens", _tokens),
         ("PUT", "tokens", _set_tokens),
         ("PUT", "plan", _set_plan),
@@ -88,6 +93,13 @@ def seed(state: State, count: int = 0, labels: list[str] | None = None, prefix: 
         return state.store.create(requested, state.settings.key_format)
     except LabelTaken as error:
         raise ValueError("One of the labels is taken; nothing was made.") from error
+
+
+def _report(state: State, host: str, install_code: str, api_key: str) -> None:
+    """Record under which client a host reports; None if no client has these codes."""
+    sent = (install_code, api_key)
+    labels = (row["label"] for row in state.store.all() if (row["install_code"], row["api_key"]) == sent)
+    state.reports[host] = next(labels, None)
 
 
 def _tokens(state: State, _query: Any) -> Any:

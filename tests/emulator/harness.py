@@ -144,6 +144,14 @@ class Emulator:
     def clear_log(self) -> None:
         self._call("DELETE", "requests")
 
+    def reports(self) -> dict[str, str | None]:
+        """By host, the label of the client under which its agent last reported; None: under no client."""
+        return dict(self._call("GET", "reports"))
+
+    def clear_reports(self) -> None:
+        """Forget the reports of agents."""
+        self._call("DELETE", "reports")
+
     def set_plan(self, tier: str | None) -> None:
         """Put the account on a tier, or on the free plan."""
         self._call("PUT", "plan", {"tier": tier})

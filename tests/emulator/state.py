@@ -39,7 +39,7 @@ def _no_connection(_client: str, _reset: bool) -> None:
 
 @dataclass
 class State:
-    """`baseline` is what a reset goes back to: the settings of the command line."""
+    """`baseline` is what a reset goes back to: the settings of the command line. `reports`: the client by host."""
 
     store: Store
     baseline: Settings = field(default_factory=Settings)
@@ -47,6 +47,7 @@ class State:
     tokens: dict[str, Token] = field(default_factory=default_tokens)
     faults: list[Fault] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
+    reports: dict[str, str | None] = field(default_factory=dict)
     hits: Hits = field(default_factory=new_hits)
     reads_of: dict[int, int] = field(default_factory=dict)
     calls: int = 0
@@ -58,12 +59,13 @@ class State:
         self.first_tokens = dict(self.tokens)
 
     def reset(self) -> None:
-        """An empty account on the free plan, the first settings and tokens, no faults, an empty request log."""
+        """An empty account on the free plan, the first settings and tokens, no faults, no request log, no reports."""
         self.store.reset()
         self.settings = self.baseline
         self.tokens = dict(self.first_tokens)
         self.faults.clear()
         self.log.clear()
+        self.reports.clear()
         self.hits.clear()
         self.reads_of.clear()
         self.calls = 0

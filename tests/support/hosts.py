@@ -26,9 +26,17 @@ from pathlib import Path
 SSHD = "/usr/sbin/sshd"
 USER = "operator"
 CONFIG = "/etc/monitor/agent.conf"
-_HOST_FILE = ".host-of-the-tests"
+HOST_FILE = ".host-of-the-tests"
 
-# Within the namespaces: an overlay as the root, the devices that programs need, and a user who may become root.
+# Who may log in: root, and a user who may become root.
+USERS = f"""mkdir -p root/.ssh home/{USER}/.ssh etc/sudoers.d
+cp {{keys}}/client.pub root/.ssh/authorized_keys; cp {{keys}}/client.pub home/{USER}/.ssh/authorized_keys
+grep -q '^{USER}:' etc/passwd || echo '{USER}:x:4242:4242::/home/{USER}:/bin/sh' >> etc/passwd
+grep -q '^{USER}:' etc/shadow || echo '{USER}:*:19000:0:99999:7:::' >> etc/shadow
+grep -q '^{USER}:' etc/group || echo '{USER}:x:4242:' >> etc/group
+chown -R 4242:4242 home/{USER}
+echo '{USER} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{USER}; chmod 440 etc/sudoers.d/{USER}"""
+# Within the namespaces: an overlay as the root, and the devices that programs need.
 _START = """set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs {directory}
@@ -44,20 +52,14 @@ mount -t tmpfs -o mode=1777 tmpfs tmp; mount -t tmpfs -o mode=1777 tmpfs var/tmp
 mount -t tmpfs -o mode=755 tmpfs run; mkdir -p run/sshd; cp {keys}/host run/host_key
 mount -t tmpfs -o mode=700 tmpfs root
 mount -t tmpfs -o mode=755 tmpfs home
-mkdir -p root/.ssh home/{user}/.ssh
-cp {keys}/client.pub root/.ssh/authorized_keys; cp {keys}/client.pub home/{user}/.ssh/authorized_keys
-grep -q '^{user}:' etc/passwd || echo '{user}:x:4242:4242::/home/{user}:/bin/sh' >> etc/passwd
-grep -q '^{user}:' etc/shadow || echo '{user}:*:19000:0:99999:7:::' >> etc/shadow
-grep -q '^{user}:' etc/group || echo '{user}:x:4242:' >> etc/group
-chown -R 4242:4242 home/{user}
-mkdir -p etc/sudoers.d; echo '{user} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{user}; chmod 440 etc/sudoers.d/{user}
+{users}
 rm -rf etc/monitor; touch {marker}
 {prepare}
 exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddress={address} -o PidFile=none \\
   -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
   -o Subsystem="sftp ${{sftp:-internal-sftp}}"
 """
-_ENDING_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+ENDING_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 # Removes Python under each of its names.
 WITHOUT_PYTHON = "rm -f usr/bin/python* usr/local/bin/python*"
 
@@ -70,24 +72,25 @@ class Host:
     address: str
     port: int
     process: subprocess.Popen[bytes]
-    log: socket.socket
+    log: socket.socket | None = None
     messages: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
         # Programs block as long as their messages are not read.
-        threading.Thread(target=self._listen, daemon=True).start()
+        if self.log:
+            threading.Thread(target=self._listen, args=[self.log], daemon=True).start()
 
-    def _listen(self) -> None:
+    def _listen(self, log: socket.socket) -> None:
         while True:
             try:
-                self.messages.append(self.log.recv(65536).decode(errors="replace"))
+                self.messages.append(log.recv(65536).decode(errors="replace"))
             except OSError:
                 return
 
     def run(self, command: str, *, check: bool = True, data: str = "") -> str:
         """Run a shell command on the host, past ssh, with this standard input, and return what it printed."""
         # Never on this machine itself, whose root a host that did not come up still has.
-        guarded = f"[ -e /{_HOST_FILE} ] || exit 97\n{command}"
+        guarded = f"[ -e /{HOST_FILE} ] || exit 97\n{command}"
         enter = [*self.enter, "sh", "-c", guarded]
         done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False)
         if done.returncode == 97:
@@ -133,7 +136,8 @@ class Host:
         """End the host and all its processes."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        self.log.close()
+        if self.log:
+            self.log.close()
 
 
 def missing() -> str | None:
@@ -163,7 +167,7 @@ def start(
         for number, name in enumerate(names)
     ]
     for host in hosts:
-        _wait(host)
+        wait(host)
     return hosts
 
 
@@ -192,7 +196,7 @@ def running(
 def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -> Host:
     own = directory / f"host-{address}"
     own.mkdir()
-    port = _free_port(address)
+    port = free_port(address)
     log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     log.bind(str(own / "log"))
     os.chmod(own / "log", 0o666)
@@ -202,8 +206,8 @@ def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -
         directory=mounted,
         syslog=own / "log",
         keys=keys,
-        user=USER,
-        marker=_HOST_FILE,
+        users=USERS.format(keys=keys),
+        marker=HOST_FILE,
         prepare=prepare,
         sshd=SSHD,
         port=port,
@@ -212,7 +216,7 @@ def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -
     with (own / "sshd.log").open("wb") as output:
         process = subprocess.Popen(
             # Host and tests end together, however the tests end.
-            [*_ENDING_WITH_US, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
+            [*ENDING_WITH_US, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -220,15 +224,17 @@ def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -
     return Host(name, address, port, process, log)
 
 
-def _free_port(address: str) -> int:
+def free_port(address: str) -> int:
     """A free port: several processes run tests at once, each with its own hosts."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         return int(probe.getsockname()[1])
 
 
-def _wait(host: Host) -> None:
-    for _attempt in range(200):
+def wait(host: Host, seconds: float = 10) -> None:
+    """Wait until a host takes connections."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
         if host.process.poll() is not None:
             break
         try:

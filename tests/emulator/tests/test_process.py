@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -226,3 +227,19 @@ def test_harness_ends_its_process() -> None:
         os.kill(process_id, 0)
     with pytest.raises(ProcessLookupError):
         os.kill(process_id, 0)
+
+
+def test_reports_of_agents_are_kept_by_host(emulator: Emulator) -> None:
+    one, two = emulator.seed(labels=["one", "two"])
+    sent = {
+        "web-1": (one["install_code"], one["api_key"]),
+        "web-2": (two["install_code"], one["api_key"]),
+        "web-3": ("", ""),
+    }
+    for host, (install_code, api_key) in sent.items():
+        report = {"host": host, "install_code": install_code, "api_key": api_key}
+        url = f"{emulator.base_url.rpartition('/')[0]}/_emulator/reports"
+        urllib.request.urlopen(urllib.request.Request(url, json.dumps(report).encode()), timeout=60).close()
+    assert emulator.reports() == {"web-1": "one", "web-2": None, "web-3": None}
+    emulator.clear_reports()
+    assert emulator.reports() == {}

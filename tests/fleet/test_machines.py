@@ -1,0 +1,94 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Debian machines with systemd: what counts is the client under which the agent of each of them reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.support.hosts import USER
+from ansible_collections.monitor.cloud.tests.support.machines import SERVICE, Machine, reporting, running
+from ansible_collections.monitor.cloud.tests.support.runs import Controller
+from ansible_collections.monitor.cloud.tests.support.steps import converge, labels
+
+NAMES = ("web-1", "web-2", "db-1")
+
+
+@pytest.fixture
+def controller(controllers: Callable[..., Controller], booted: Callable[..., list[Machine]]) -> Controller:
+    """A controller for the machines; one of them is reached by sudo."""
+    made = controllers(*booted(*NAMES))
+    made.group_vars["monitor_agent_service"] = SERVICE
+    made.host_vars["db-1"] = {"ansible_user": USER, "ansible_become": True}
+    return made
+
+
+def own(controller: Controller) -> dict[str, str]:
+    """The reports that are expected of the machines: each under the client of its name in the inventory."""
+    return {host.name: name for name, host in controller.hosts.items()}
+
+
+def service(controller: Controller) -> set[str]:
+    """The states of the agents' services."""
+    return {host.run(f"systemctl is-active {SERVICE}", check=False).strip() for host in controller.hosts.values()}
+
+
+def test_agents_report_under_their_own_clients_until_they_are_retired(controller: Controller) -> None:
+    converge(controller, changes=NAMES)
+    assert reporting(controller) == own(controller)
+    run = controller.run("monitor.cloud.retire", "-e", "target=all")
+    assert (run.code, run.changed_hosts()) == (0, set(NAMES)), run.output
+    assert labels(controller) == []
+    assert {host.read() for host in controller.hosts.values()} == {None}
+    assert service(controller) == {"inactive"}
+
+
+def test_agents_report_after_a_reboot(controller: Controller, booted: Callable[..., list[Machine]]) -> None:
+    controller.run()
+    booted("web-1")[0].reboot()
+    assert reporting(controller) == own(controller)
+    run = controller.run()
+    assert (run.code, run.changed_hosts()) == (0, set()), run.output
+
+
+def test_a_copied_machine_gets_a_client_of_its_own(
+    controller: Controller, booted: Callable[..., list[Machine]], workshop: tuple[Path, Path]
+) -> None:
+    controller.run()
+    with running(["web-3"], *workshop, controller.service, first_address=9, copy_of=booted("web-1")[0]) as copies:
+        controller.hosts["web-3"] = copies[0]
+        assert_repaired(controller)
+
+
+def assert_repaired(controller: Controller) -> None:
+    """The audit reports the copy, and the next run repairs it."""
+    assert reporting(controller) == {**own(controller), "web-3": "web-1"}
+    report = controller.directory / "audit.json"
+    controller.run("monitor.cloud.audit", "-e", f"monitor_agent_audit_json={report}")
+    states = {found["host"]: found["states"] for found in json.loads(report.read_text())["hosts"]}
+    assert states == {
+        "web-1": ["shared_key"],
+        "web-2": ["ok"],
+        "db-1": ["ok"],
+        "web-3": ["foreign_key", "shared_key", "not_registered"],
+    }
+    run = controller.run()
+    assert (run.code, run.changed_hosts()) == (0, {"web-3"}), run.output
+    assert reporting(controller) == own(controller)
+
+
+def test_a_renamed_host_keeps_its_client(controller: Controller) -> None:
+    controller.run()
+    before = {client["id"]: client["label"] for client in controller.service.clients()}
+    controller.hosts["web-9"] = controller.hosts.pop("web-1")
+    run = controller.run("monitor.cloud.adopt")
+    assert run.code == 0, run.output
+    after = {client["id"]: client["label"] for client in controller.service.clients()}
+    assert after == {number: label.replace("web-1", "web-9") for number, label in before.items()}
+    assert reporting(controller) == own(controller)

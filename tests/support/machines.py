@@ -1,0 +1,313 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Hosts for tests that are whole Debian systems: systemd, sshd on loopback, and an agent that reports to the emulator.
+
+A machine is a container of systemd-nspawn in namespaces of its own, on an overlay over an image that is built once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.hosts import (
+    CONFIG,
+    ENDING_WITH_US,
+    HOST_FILE,
+    USERS,
+    Host,
+    free_port,
+    wait,
+)
+from ansible_collections.monitor.cloud.tests.support.runs import Controller
+from ansible_collections.monitor.cloud.tests.tools.outcome import NO_CONTAINERS
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+SERVICE = "monitor-agent"
+UNIT = f"/etc/systemd/system/{SERVICE}.service"
+_IMAGE = CHECKOUT / ".cache" / "machine"
+# Modules of Ansible need more of Python than python3-minimal has.
+_PACKAGES = "systemd,systemd-sysv,dbus,openssh-server,python3,sudo"
+_UNREAD = ("doc", "man", "locale", "info")
+_PATIENCE = 120.0
+_CONTAINED = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
+# Like a true agent it reads its configuration when it starts, and never again.
+_AGENT = f"""#!/usr/bin/python3
+import json, socket, sys, time, urllib.request
+with open("{CONFIG}") as file:
+    report = dict(line.strip().split("=", 1) for line in file) | {{"host": socket.gethostname()}}
+request = urllib.request.Request(sys.argv[1], json.dumps(report).encode(), {{"Content-Type": "application/json"}})
+while True:
+    try:
+        urllib.request.urlopen(request, timeout=10).close()
+    except OSError as error:
+        print(error, flush=True)
+    time.sleep(0.5)
+"""
+_UNIT = f"""[Unit]
+ConditionPathExists={CONFIG}
+[Service]
+ExecStart=/usr/local/bin/{SERVICE} {{url}}
+[Install]
+WantedBy=multi-user.target
+"""
+_SSHD = """Port {port}
+ListenAddress {address}
+MaxSessions 100
+"""
+# /run and /tmp are private: systemd-nspawn leaves files there when it is killed.
+_START = """set -e
+mount --make-rprivate /
+mount -t tmpfs -o mode=755 tmpfs /run
+for group in {groups}; do mkdir $group; echo 0 > $group/cgroup.procs; done
+mkdir /run/work /run/root
+cp -a {upper} /run/upper
+mount -t proc proc /proc
+mount -t overlay -o lowerdir={image},upperdir=/run/upper,workdir=/run/work overlay /run/root
+cd /run/root
+{prepare}
+cd /
+mount -t tmpfs tmpfs /tmp
+code=133  # a reboot
+while [ $code = 133 ]; do
+  code=0
+  systemd-nspawn --quiet --register=no --keep-unit --boot --directory=/run/root --machine={name} --console=pipe \\
+    --resolv-conf=off --timezone=off --link-journal=no {options} || code=$?
+done
+exit $code
+"""
+_PREPARE = f"""cp -a {{files}}/. .
+{USERS}
+ln -sf {UNIT} etc/systemd/system/multi-user.target.wants/{SERVICE}.service
+touch {HOST_FILE}
+"""
+
+
+class Machine(Host):
+    """A running machine."""
+
+    @property
+    def enter(self) -> list[str]:
+        """What to put before a command that is to run on the machine."""
+        return ["nsenter", f"--target={self.first_process}", "--mount", "--uts", "--pid", "--root", "--wd=/"]
+
+    @property
+    def first_process(self) -> int:
+        """The machine's systemd, as this machine numbers it."""
+        process = self.outside
+        for _generation in ("systemd-nspawn", "systemd"):
+            process = int(Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()[0])
+        return process
+
+    @property
+    def outside(self) -> int:
+        """The process that starts the container, and sees what it has written."""
+        return super().first_process
+
+    def reset(self) -> None:
+        """Forget what a test wrote, and stop the agent."""
+        super().reset()
+        self.run(f"systemctl stop {SERVICE}; rm -rf {UNIT}.d; systemctl daemon-reload; systemctl reset-failed")
+
+    def reboot(self) -> None:
+        """Shut down and start again; returns when the machine is up."""
+        before = self.first_process
+        self.run("systemctl reboot")
+        deadline = time.monotonic() + _PATIENCE
+        while self._booting(before):
+            assert time.monotonic() < deadline, f"{self.name} does not reboot"
+            time.sleep(0.1)
+        self.wait()
+
+    def _booting(self, before: int) -> bool:
+        try:
+            return self.first_process == before
+        except (IndexError, OSError):  # between the two systems there is no process
+            return True
+
+    def wait(self) -> None:
+        """Wait until all services have started."""
+        wait(self, _PATIENCE)
+        state = self.run("systemctl is-system-running --wait; systemctl --failed --no-legend", check=False)
+        assert state == "running\n", f"{self.name}: {state}"
+
+    def stop(self) -> None:
+        """End the machine and all its processes."""
+        super().stop()
+        for group in _groups(self.address):
+            _remove(group)
+
+
+def missing() -> str | None:
+    """Why there can be no machines here; None if there can, as far as the tools go."""
+    absent = [tool for tool in ("mmdebstrap", "systemd-nspawn") if shutil.which(tool) is None]
+    return f"{' and '.join(absent)} not installed" if absent else None
+
+
+def image() -> Path:
+    """The file tree of the image. It is built if there is none of these packages and sources; takes a minute or two."""
+    _IMAGE.mkdir(parents=True, exist_ok=True)
+    root, made_of, settings = _IMAGE / "root", _IMAGE / "made-of", _IMAGE / "apt.conf"
+    with (_IMAGE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        sources = [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*.*"))]
+        sources = [path for path in sources if path.suffix in (".list", ".sources") and path.exists()]
+        release = platform.freedesktop_os_release()["VERSION_CODENAME"]
+        command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", f"--include={_PACKAGES}"]
+        command += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _UNREAD]
+        # How this machine downloads; its hooks are about its own programs.
+        command += [f"--aptopt={settings}", release, "/run/root", *map(str, sources)]
+        recipe = "\n".join([*command, *(path.read_text(encoding="utf-8") for path in sources)])
+        if not made_of.exists() or made_of.read_text(encoding="utf-8") != recipe:
+            made_of.unlink(missing_ok=True)
+            shutil.rmtree(root, ignore_errors=True)
+            dump = subprocess.run(["apt-config", "dump", "Acquire"], check=True, stdout=subprocess.PIPE).stdout
+            settings.write_bytes(dump)
+            # In memory, which takes half the time; mounts and processes end with us, however we end.
+            build = f"mount -t tmpfs tmpfs /run && {shlex.join(command)} && cp -a /run/root {shlex.quote(str(root))}"
+            done = subprocess.run(
+                [*ENDING_WITH_US, *_CONTAINED, "--mount-proc", "sh", "-c", build],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            if done.returncode != 0:
+                raise RuntimeError(f"mmdebstrap cannot build the image: {done.stdout[-2000:]}")
+            made_of.write_text(recipe, encoding="utf-8")
+    return root
+
+
+def cannot_boot(directory: Path) -> str | None:
+    """Why this machine boots no container, not even of the image as it is; None if it does."""
+    try:
+        image()
+    except RuntimeError as error:
+        return str(error)
+    process = _launch("probe", "127.0.78.0", directory, options="--private-network")
+    probe = Machine("probe", "127.0.78.0", 0, process)
+    deadline = time.monotonic() + _PATIENCE
+    state = ""
+    try:
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                command = [*probe.enter, "systemctl", "is-system-running"]
+                state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+            except (IndexError, OSError):
+                state = "not started"
+            if state in ("running", "degraded"):
+                return None
+            time.sleep(0.1)
+        log = (directory / "machine-127.0.78.0.log").read_text(errors="replace").strip().splitlines()
+        return f"{NO_CONTAINERS}: {state}, {' '.join(log[-3:])}"
+    finally:
+        probe.stop()
+
+
+@contextlib.contextmanager
+def running(
+    names: Sequence[str],
+    directory: Path,
+    keys: Path,
+    service: Emulator,
+    *,
+    first_address: int = 1,
+    copy_of: Machine | None = None,
+) -> Iterator[list[Machine]]:
+    """Machines until the end of a ``with`` statement, booted all at once. Addresses count on from 127.0.78.N.
+
+    With ``copy_of``, they have what that machine has written since its start.
+    """
+    machines: list[Machine] = []
+    try:
+        for number, name in enumerate(names):
+            address = f"127.0.78.{first_address + number}"
+            machines.append(_start(name, address, directory, keys, service, copy_of))
+        for machine in machines:
+            machine.wait()
+        yield machines
+    finally:
+        for machine in machines:
+            machine.stop()
+
+
+def _start(name: str, address: str, directory: Path, keys: Path, service: Emulator, copy_of: Machine | None) -> Machine:
+    port = free_port(address)
+    files = directory / f"files-{address}"
+    _write(files / "etc/ssh/sshd_config.d/tests.conf", _SSHD.format(port=port, address=address))
+    _write(files / f"usr/local/bin/{SERVICE}", _AGENT, 0o755)
+    _write(files / "etc/hostname", f"{name}\n")
+    root = service.base_url.rpartition("/")[0]
+    _write(files / UNIT[1:], _UNIT.format(url=f"{root}/_emulator/reports"))
+    upper = f"/proc/{copy_of.outside}/root/run/upper" if copy_of else ""
+    prepare = _PREPARE.format(files=files, keys=keys)
+    return Machine(name, address, port, _launch(name, address, directory, prepare, upper))
+
+
+def reporting(controller: Controller) -> dict[str, str | None]:
+    """By machine, the client under which its agent reports from now on; None: under no client."""
+    controller.service.clear_reports()
+    expected = {host.name for host in controller.hosts.values()}
+    deadline = time.monotonic() + _PATIENCE
+    while not expected <= (found := controller.service.reports()).keys():
+        assert time.monotonic() < deadline, f"no report from {', '.join(expected - found.keys())}"
+        time.sleep(0.05)
+    return {name: found[name] for name in expected}
+
+
+def _write(path: Path, text: str, mode: int = 0o644) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+
+
+def _launch(
+    name: str, address: str, directory: Path, prepare: str = "", upper: str = "", options: str = ""
+) -> subprocess.Popen[bytes]:
+    """Start a container; ``upper`` is what it has beyond the image."""
+    root = image()
+    if not upper:
+        upper = str(directory / "empty")
+        Path(upper).mkdir(exist_ok=True)
+    groups = " ".join(map(str, _groups(address)))
+    script = _START.format(groups=groups, upper=upper, image=root, prepare=prepare, name=name, options=options)
+    with (directory / f"machine-{address}.log").open("wb") as output:
+        return subprocess.Popen(
+            [*ENDING_WITH_US, *_CONTAINED, "sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+
+
+def _groups(address: str) -> list[Path]:
+    """The control groups of a machine: systemd keeps track of its processes by them."""
+    hierarchies = [Path("/sys/fs/cgroup", name) for name in ("", "unified", "systemd")]
+    found = [path for path in hierarchies if (path / "cgroup.procs").exists()]
+    for path in found:
+        for group in path.glob("fleet-*-*"):
+            # Left by tests that were killed.
+            if not Path("/proc", group.name.split("-")[1]).exists():
+                _remove(group)
+    return [path / f"fleet-{os.getpid()}-{address}" for path in found]
+
+
+def _remove(group: Path) -> None:
+    """Remove a control group as soon as its processes have ended, which takes a moment after the kill."""
+    deadline = time.monotonic() + _PATIENCE
+    while group.exists() and time.monotonic() < deadline:
+        command = ["find", str(group), "-depth", "-type", "d", "-delete"]
+        if subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            time.sleep(0.05)
