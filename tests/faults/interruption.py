@@ -65,7 +65,7 @@ def each_side(*tools: str) -> list[Stop]:
 
 def arm(host: Host, stop: Stop) -> None:
     """Let the host stop there."""
-    host.run(f"mkdir -p {TOOLS}; echo '{stop}' > {_STOP}; chmod 666 {_STOP}")
+    host.run(f"mkdir -p {TOOLS}; rm -f {_STOP}-*; echo '{stop}' > {_STOP}; chmod 666 {_STOP}")
     host.write(_TOOL, f"{TOOLS}/{stop.tool}", mode="755")
 
 
@@ -82,6 +82,12 @@ def release(host: Host) -> None:
 def kill_shell(host: Host) -> None:
     """Kill the shell that does the writing, and nothing else."""
     host.run(f"kill -9 $(cat {_STOPPED})", check=False)
+    release(host)
+
+
+def kill_tool(host: Host) -> None:
+    """Kill the tool before it does its work or after it, and what has started it."""
+    host.run(f"cd /proc/$(cat {_STOPPED}) && kill -9 ${{PWD#/proc/}} $(cat task/*/children)", check=False)
     release(host)
 
 

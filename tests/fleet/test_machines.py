@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import USER
-from ansible_collections.monitor.cloud.tests.support.machines import SERVICE, Machine, reporting, running
+from ansible_collections.monitor.cloud.tests.support.machines import SERVICE, UNIT, Machine, reporting, running
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, labels
 
@@ -55,6 +55,21 @@ def test_agents_report_after_a_reboot(controller: Controller, booted: Callable[.
     assert reporting(controller) == own(controller)
     run = controller.run()
     assert (run.code, run.changed_hosts()) == (0, set()), run.output
+
+
+def test_a_restart_that_failed_is_done_by_the_next_run(controller: Controller) -> None:
+    controller.run()
+    controller.service.reset()
+    host = controller.hosts["web-1"]
+    host.write("[Service]\nExecStart=not-an-absolute-path\n", f"{UNIT}.d/broken.conf")
+    host.run("systemctl daemon-reload")
+    assert set(controller.run().failures()) == {"web-1"}
+    assert reporting(controller) == {**own(controller), "web-1": None}, "the agent has read its configuration again"
+    host.run(f"rm -r {UNIT}.d; systemctl daemon-reload")
+    run = controller.run()
+    assert (run.code, run.changed_hosts()) == (0, {"web-1"}), run.output
+    assert reporting(controller) == own(controller)
+    assert controller.run().changed_hosts() == set()
 
 
 def test_a_copied_machine_gets_a_client_of_its_own(
