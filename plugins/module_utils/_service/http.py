@@ -241,10 +241,11 @@ def _session(settings: Settings) -> requests.Session:
     session.mount("https://", adapter)
     session.mount("http://", adapter)
     # The environment's proxies and certificates, read once: with each request it would cost nearly as much as the
-    # request. Merged with ca_path and validate_certs in the precedence of requests. It takes no netrc file after that.
+    # request. Merged with ca_path and validate_certs in the precedence of requests.
     verify = (settings.ca_path or True) if settings.validate_certs else False
     found = session.merge_environment_settings(settings.base_url, {}, False, verify, None)
     session.proxies, session.verify = found["proxies"], found["verify"]
+    # With it, the password of a netrc file would replace the token.
     session.trust_env = False
     proxy = requests.utils.select_proxy(settings.base_url, found["proxies"])
     if proxy:
