@@ -72,13 +72,13 @@ class ActionModule(base.FleetAction):
         clients = map(unseal, variables[options["account"]]["clients"].values())
         secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
         secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
-        repeated, withheld = invocation.extra_vars(self._loader, secrets)
+        kept, left_out = invocation.extra_vars(self._loader, secrets)
         report = next((options[kind] for kind in ("json", "html", "junit") if options[kind]), "")
         return invocation.Invocation(
             inventory=invocation.inventory_options(variables.get("ansible_inventory_sources") or []),
             options=invocation.task_options(self._task),
-            extra_vars=repeated,
-            withheld=withheld,
+            extra_vars=kept,
+            left_out=left_out,
             service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},
             lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
         )

@@ -305,7 +305,9 @@ def command_line() -> Mapping[str, t.Any]:
 
 def variables_in(option: str, loader: DataLoader) -> Mapping[str, t.Any]:
     """The variables in the value of an ``--extra-vars`` option: core keeps all options merged, or their text."""
-    return t.cast("Mapping[str, t.Any]", loader.load(option) if option[0] in "{[" else parse_kv(option))
+    found = loader.load(option) if option[0] in "{[" else parse_kv(option)
+    # Core's name for words that are no variables.
+    return {name: value for name, value in found.items() if name != "_raw_params"}
 
 
 def connection_options(task: Task) -> dict[str, str]:

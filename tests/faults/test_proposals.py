@@ -233,7 +233,7 @@ def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> No
         *("-e", f'{{"monitor_agent_timeout": 20, "monitor_agent_api_token": "{token}", "other": ["{token}"]}}'),
         *("-e", json.dumps({"monitor_agent_note": fleet_of.expected("web-1"), "monitor_agent_brand": "monitor"})),
         *("-e", "pwd_db=hunter3 snmp_community=hunter4 site=hunter5 ansible_proxy=http://x:hunter6@y"),
-        *("-e", "ansible_ssh_common_args='-o ProxyCommand=hunter7' ansible_timeout=21"),
+        *("-e", "ansible_ssh_common_args='-o ProxyCommand=hunter7' stray ansible_timeout=21"),
         "--ssh-common-args=-o ProxyCommand='sshpass -p hunter8 ssh gate'",
         *("--vault-password-file", "vault", "-e", "monitor_agent_audit_json=audit.json"),
     )

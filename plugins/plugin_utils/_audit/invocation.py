@@ -32,7 +32,7 @@ _OPTIONS = {
     "vault_password_files": "--vault-password-file",
 }
 # Those that can hold the password of a gateway.
-_WITHHELD = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
+_LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
 # Other variables are the user's own and can hold anything.
 _KNOWN_NAME = re.compile(r"(monitor_agent|ansible)_|(target|labels|prune_pattern|prune_limit|retire_limit)\Z")
 _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
@@ -44,15 +44,15 @@ _PLAIN_VALUE = re.compile(r"[\w./:@,+-]+", re.ASCII)
 class Invocation:
     """How a command was started.
 
-    ``extra_vars`` are files, as ``@file``, and variables, in the order in which they count; ``withheld`` names those,
-    and options, that are not repeated because they may be secret. ``service`` are the modules' connection options.
+    ``extra_vars`` are files, as ``@file``, and variables, in the order in which they count; ``left_out`` names those,
+    and options, that are left out because they may be secret. ``service`` are the modules' connection options.
     ``lists`` is the path of a report without its suffix, beside which lists of hosts can be written, or empty.
     """
 
     inventory: Sequence[str] = ()
     options: Sequence[str] = ()
     extra_vars: Sequence[str | Mapping[str, t.Any]] = ()
-    withheld: Sequence[str] = ()
+    left_out: Sequence[str] = ()
     service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     lists: str = ""
 
@@ -83,20 +83,20 @@ def task_options(task: Task) -> list[str]:
 def extra_vars(loader: DataLoader, secrets: t.Collection[str]) -> tuple[list[str | dict[str, t.Any]], list[str]]:
     """Extra variables of the command line in their order, and names of those and of options that may be secret."""
     given = _core.command_line()
-    repeated: list[str | dict[str, t.Any]] = []
-    withheld = [f"--{name.replace('_', '-')}" for name in _WITHHELD if given.get(name)]
+    kept: list[str | dict[str, t.Any]] = []
+    left_out = [f"--{name.replace('_', '-')}" for name in _LEFT_OUT if given.get(name)]
     for option in filter(None, given.get("extra_vars") or ()):
         if option.startswith("@"):
-            repeated.append(option)
+            kept.append(option)
             continue
         shown = {}
         for name, value in _core.variables_in(option, loader).items():
             if _KNOWN_NAME.match(str(name)) and not _may_be_secret(str(name), value, secrets):
                 shown[str(name)] = value
             else:
-                withheld.append(str(name))
-        repeated.append(shown)
-    return repeated, withheld
+                left_out.append(str(name))
+        kept.append(shown)
+    return kept, left_out
 
 
 def as_options(variables: Mapping[str, t.Any]) -> list[str]:

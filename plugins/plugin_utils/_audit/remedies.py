@@ -147,7 +147,7 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
         command = ["ansible", *run.inventory, *run.options, *choice, *remedy, *_variables(run)]
     else:
         command = [*_playbook(remedy, run), *(limit or as_options({"target": target}))]
-    return Step(kind, title, text + _withheld(run), tuple(hosts), tuple(command), hosts_file)
+    return Step(kind, title, text + _left_out(run), tuple(hosts), tuple(command), hosts_file)
 
 
 def _playbook(name: Playbook, run: Invocation) -> list[str]:
@@ -168,8 +168,8 @@ def _variables(run: Invocation, playbook: Playbook | None = None) -> list[str]:
     return options
 
 
-def _withheld(run: Invocation) -> str:
-    names = ", ".join(sorted(set(run.withheld)))
+def _left_out(run: Invocation) -> str:
+    names = ", ".join(sorted(set(run.left_out)))
     return f" Add these again; they are not shown, because they can be secret: {names}." if names else ""
 
 
@@ -199,7 +199,7 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
         "deleted, with all data of these clients. Run it without --check to delete them."
     )
     command = [*_playbook("prune", run), "--check", "-e", json.dumps(variables)]
-    return [Step("orphans", "Clients without a host", text + _withheld(run), tuple(labels), tuple(command))]
+    return [Step("orphans", "Clients without a host", text + _left_out(run), tuple(labels), tuple(command))]
 
 
 def _plan_step(report: Report, run: Invocation) -> list[Step]:

@@ -234,7 +234,7 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     run: dict[str, Any] = {
         "options": ["--become"],
         "extra_vars": ["@vars.yml", {"target": "all", "x": "1", "monitor_agent_audit_html": "a.html", "y": "a b"}],
-        "withheld": ["my_token"],
+        "left_out": ["my_token"],
         "service": {"base_url": "https://monitor.example.com/v4", "api_token": "SECRET"},
     }
     todo = {step.kind: step for step in made(of, **run)[1]}
