@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from email.utils import formatdate
@@ -212,6 +213,14 @@ def test_no_service_at_all() -> None:
     expected = "Could not list the clients: no response, because the connection failed: ConnectionRefusedError"
     assert str(failed.value).startswith(expected)
     assert "Check base_url and the network. Gave up after retry_timeout (0.5 s)" in str(failed.value)
+
+
+def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
+    # The only place in the queue is taken, so that further connections get no response.
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
+        address = f"http://127.0.0.1:{full.getsockname()[1]}/v4"
+        with pytest.raises(ApiError, match=r"no connection within 0\.3 s.*Check base_url, its port, and the network"):
+            go(emulator, monitor_client, label="web1", base_url=address, timeout=0.3, retry_timeout=0.0)
 
 
 def test_a_wrong_port_is_given_up_within_seconds() -> None:
