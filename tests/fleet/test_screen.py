@@ -16,6 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGI
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
 
 HANDLER = "Restart the monitoring agent"
+RECORD = "Record that the agent was restarted"
 REMOVE = "Remove the clients of the hosts"
 _HEADER = re.compile(r"^(?:TASK|RUNNING HANDLER) \[monitor\.cloud\.monitor_agent : (.*)\]", re.MULTILINE)
 
@@ -48,8 +49,8 @@ def test_each_state_shows_two_tasks(pair: Controller) -> None:
 def test_the_restart_is_shown_if_a_service_is_set_and_something_changed(pair: Controller) -> None:
     pair.host_vars["web-2"]["monitor_agent_service"] = "monitor-agent"
     run = pair.run("monitor.cloud.rollout", "--check")
-    assert shown(run) == [REGISTER, CONFIGURE, HANDLER], run.output
-    assert set(run.of(HANDLER)) == {"web-2"}
+    assert shown(run) == [REGISTER, CONFIGURE, HANDLER, RECORD], run.output
+    assert set(run.of(HANDLER)) == set(run.of(RECORD)) == {"web-2"}
 
 
 def test_the_installation_of_one_host_is_in_its_result(pair: Controller) -> None:
