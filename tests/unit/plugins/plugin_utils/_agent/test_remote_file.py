@@ -390,6 +390,17 @@ def test_a_failed_write_leaves_no_marker(tmp_path: Path, failure: str) -> None:
     assert (was_written(done.returncode, done.stdout.decode()), os.listdir(path.parent)) == (False, [])
 
 
+def test_the_marker_is_there_before_the_file_is(tmp_path: Path) -> None:
+    path, seen = tmp_path / "root" / "agent.conf", tmp_path / "seen"
+    path.parent.mkdir()
+    script = f'case "$*" in */agent.conf*) ls -A "{path.parent}" > "{seen}";; esac; exec /bin/mv "$@"'
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
+    done = _sh(command, b"new", path=_stubs(tmp_path / "tools", mv=script))
+    (marker,) = markers_in(done.stdout.decode())
+    assert f".agent.conf.restart-{marker}" in seen.read_text().split()
+    assert "agent.conf" not in seen.read_text().split()
+
+
 def test_only_markers_are_removed(tmp_path: Path) -> None:
     for name in ("", "0123ABCD", "0123abcd0", "../../etc", "*", "0123abcd\n"):
         with pytest.raises(InputError, match="restart_markers"):
