@@ -34,6 +34,15 @@ def own(controller: Controller) -> dict[str, str]:
     return {host.name: name for name, host in controller.hosts.items()}
 
 
+def states(controller: Controller) -> dict[str, list[str]]:
+    """What an audit finds, of the services too."""
+    controller.run(
+        "monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json", "-e", "monitor_agent_audit_service=true"
+    )
+    report = json.loads((controller.directory / "audit.json").read_text(encoding="utf-8"))
+    return {found["host"]: found["states"] for found in report["hosts"]}
+
+
 def service(controller: Controller) -> set[str]:
     """The states of the agents' services."""
     return {host.run(f"systemctl is-active {SERVICE}", check=False).strip() for host in controller.hosts.values()}
@@ -65,6 +74,9 @@ def test_a_restart_that_failed_is_done_by_the_next_run(controller: Controller) -
     host.run("systemctl daemon-reload")
     assert set(controller.run().failures()) == {"web-1"}
     assert reporting(controller) == {**own(controller), "web-1": None}, "the agent has read its configuration again"
+    controller.hosts["db-1"].run(f"systemctl stop {SERVICE}")
+    assert states(controller) == {"web-1": ["restart_pending"], "web-2": ["ok"], "db-1": ["agent_stopped"]}
+    controller.hosts["db-1"].run(f"systemctl start {SERVICE}")
     host.run(f"rm -r {UNIT}.d; systemctl daemon-reload")
     run = controller.run()
     assert (run.code, run.changed_hosts()) == (0, {"web-1"}), run.output
@@ -84,10 +96,7 @@ def test_a_copied_machine_gets_a_client_of_its_own(
 def assert_repaired(controller: Controller) -> None:
     """The audit reports the copy, and the next run repairs it."""
     assert reporting(controller) == {**own(controller), "web-3": "web-1"}
-    report = controller.directory / "audit.json"
-    controller.run("monitor.cloud.audit", "-e", f"monitor_agent_audit_json={report}")
-    states = {found["host"]: found["states"] for found in json.loads(report.read_text())["hosts"]}
-    assert states == {
+    assert states(controller) == {
         "web-1": ["shared_key"],
         "web-2": ["ok"],
         "db-1": ["ok"],
