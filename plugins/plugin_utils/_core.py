@@ -35,7 +35,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 _STDERR: int | None = None
 with contextlib.suppress(OSError):
     _STDERR = os.dup(2)
-# What core itself puts in place of secret arguments.
+# The text by which core itself replaces secret arguments.
 _PLACEHOLDER = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 # Callbacks whose output is a document, which other text would break.
 _DOCUMENTS = ("json", "jsonl")
@@ -148,8 +148,8 @@ def check_linear(strategy: str) -> None:
     linear = (StrategyModule, strategy_loader.get("ansible.builtin.linear", class_only=True))
     if not issubclass(strategy_loader.get(strategy, class_only=True), linear):
         raise InputError(
-            f"This needs all hosts at the same task, and the strategy {strategy!r} does not ensure that. Use the "
-            "strategy 'linear', Ansible's default, for this play."
+            f"A task that runs once for all hosts needs them at the same task, and the strategy {strategy!r} does not "
+            "ensure that. Use the strategy 'linear', Ansible's default, for this play."
         )
 
 
@@ -176,7 +176,7 @@ _VARIABLE = re.compile(r"\{\{\s*([a-z_][a-z0-9_]*)\s*\}\}")
 
 
 def looked_up(value: t.Any, templar: t.Any) -> t.Any:
-    """A variable's value for a template that is nothing but its name: ``finalize_task_arg`` would compile each.
+    """A variable's value for a template that is only its name: ``finalize_task_arg`` would compile each.
 
     That takes a hundred times as long: a steady run of 500 hosts takes 29.6 s of processor time instead of 26.8 s.
     """
@@ -262,7 +262,7 @@ def run_action(
     task.action = name
     task.vars = {**task.vars, **(task_vars or {})}
     if not name.startswith("monitor.cloud."):
-        # Core puts the environment on command lines of the host, where the token would be seen.
+        # Core puts the environment on command lines of the host, where others could read the token.
         task.environment = [_without_token(each) for each in task.environment or ()]
     task.module_defaults = [*task.module_defaults, *module_defaults]
     task.args = _apply_action_arg_defaults(name, task, arguments, action._templar)
@@ -294,7 +294,7 @@ def play_of(task: Task) -> Play:
 
 
 def registered(variables: Mapping[str, t.Any], host: str, name: str) -> Mapping[str, t.Any] | None:
-    """What a task registered for a host under a name: ``hostvars[host]`` would template the whole result anew."""
+    """What a task registered for a host under a name: ``hostvars[host]`` would template the whole result again."""
     return t.cast("Mapping[str, t.Any] | None", variables["hostvars"].raw_get(host).get(name))
 
 
@@ -306,7 +306,7 @@ def command_line() -> Mapping[str, t.Any]:
 def variables_in(option: str, loader: DataLoader) -> Mapping[str, t.Any]:
     """The variables in the value of an ``--extra-vars`` option: core keeps all options merged, or their text."""
     found = loader.load(option) if option[0] in "{[" else parse_kv(option)
-    # Core's name for words that are no variables.
+    # Core's name for words that are not variables.
     return {name: value for name, value in found.items() if name != "_raw_params"}
 
 

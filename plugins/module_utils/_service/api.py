@@ -343,7 +343,7 @@ def _about(error: ApiError, request: Operation, *, named: bool) -> ApiError:
         accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
         error.hint = f"The token needs {request.access}.{has}{accepts}"
     elif error.status == 404 and not named:
-        error.hint = "Check that base_url leads to the service, version segment included, and brand."
+        error.hint = "Check base_url, which includes the version segment, and brand."
     return error
 
 

@@ -443,7 +443,7 @@ def _bundle_is_missing(failure: Exception) -> bool:
 def _explain(failure: Exception, settings: Settings) -> tuple[str, str]:
     """What failed, and what to do, for a request that got no response."""
     if isinstance(failure, _TooLarge):
-        return f"the response is larger than {_LARGEST >> 20} MiB", "Check that base_url leads to the service."
+        return f"the response is larger than {_LARGEST >> 20} MiB", "Check that base_url is the address of the service."
     if isinstance(failure, requests.ConnectTimeout):
         limit = min(settings.timeout, _FIRST_CONTACT)
         return f"no connection within {limit:g} s", "Check base_url, its port, and the network."

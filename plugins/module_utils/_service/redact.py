@@ -28,7 +28,7 @@ def redact(text: str, secrets: t.Mapping[str, str]) -> str:
     """The text with ``<name>`` instead of each secret, and of each part of one that has 8 characters.
 
     Case does not matter, nor spaces, line ends, colours and other signs between 8 letters and digits. JSON, URL, base64
-    and hexadecimal encodings are found too. Redact before cutting a text short: what is shorter is not recognised.
+    and hexadecimal encodings are found too. Redact a text before cutting it: shorter parts are not recognised.
     """
     for name, secret in secrets.items():
         if len(text) < min(len(secret), _PART):

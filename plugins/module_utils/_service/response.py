@@ -27,7 +27,7 @@ _EXCERPT = 120
 _ENCODINGS = ("", "identity", "gzip", "deflate")
 # The documented objects have five levels.
 _DEEPEST = 50
-_OTHER_SERVER = "Check that base_url leads to the service: something else has responded."
+_OTHER_SERVER = "Check base_url: another server has responded."
 _HINTS = {
     401: "The token is missing, wrong or expired: check api_token (MONITOR_API_TOKEN).",
     407: "The proxy requires credentials: check the proxy settings of the environment.",
@@ -197,7 +197,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def invalid_shape(what: str) -> ApiError:
-    hint = "Check that base_url leads to the service, version segment included."
+    hint = "Check that base_url is the address of the service, version segment included."
     return ApiError(f"the response is not of the documented shape: {what}", hint=hint)
 
 

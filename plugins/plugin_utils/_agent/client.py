@@ -122,7 +122,7 @@ def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], lab
     client = result["clients"].get(label)
     if client is None:
         raise InputError(
-            f"The label {label!r} was not registered. A label that play or role variables set is not seen when all "
+            f"The label {label!r} was not registered. A label that play or role variables set is unknown when all "
             "hosts are registered at once: set monitor_agent_label in the inventory."
         )
     return Registered(label, unseal(client), result.get("key_owners") or {})

@@ -86,8 +86,8 @@ def _check_label(action: HostAction, variables: Variables) -> None:
     labels = labels_of_hosts([host], list(hostvars), lambda name: hostvars[name].get("monitor_agent_label"))
     if action.host_label({"label": None}, variables) != labels[host]:
         raise InputError(
-            "monitor_agent_label is set in the play or at the role, where those of other hosts are not seen. Nothing "
-            "was done. Set it in the inventory."
+            "monitor_agent_label is set in the play or at the role, so labels of other hosts are unknown. Nothing was "
+            "done. Set it in the inventory."
         )
 
 

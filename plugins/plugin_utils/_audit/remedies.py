@@ -81,7 +81,7 @@ _REMEDIES: dict[Kind, tuple[str, str, Playbook | tuple[str, ...]]] = {
     ),
     "agent_stopped": (
         "The agent does not run",
-        "Start its service, and see its state and the end of its log. It needs the right to do so (--become).",
+        "Start its service, and see its state and the end of its log. The command needs root (--become).",
         ("-m", "ansible.builtin.raw", "-a", f"systemctl start {_SERVICE}; systemctl status --no-pager {_SERVICE}"),
     ),
     "wrong_permissions": (

@@ -162,7 +162,7 @@ def test_responses_of_a_wrong_shape_are_named_before_the_first_write(
     emulator.fault(kind="status", status=200, body=body, operation=operation, times=-1)
     with pytest.raises(ApiError, match="the response is not of the documented shape: ") as failed:
         go(emulator, module, **options)
-    assert "Check that base_url leads to the service" in str(failed.value)
+    assert "Check that base_url is the address of the service" in str(failed.value)
     assert writes(emulator) == []
 
 

@@ -66,7 +66,7 @@ def test_a_login_page_instead_of_a_response(emulator: Emulator) -> None:
     expected = "Could not list the clients: the response is not JSON but text/html, starting with"
     assert str(failed.value).startswith(expected)
     assert "Log in" in str(failed.value)
-    assert str(failed.value).endswith("Check that base_url leads to the service: something else has responded.")
+    assert str(failed.value).endswith("Check base_url: another server has responded.")
     assert writes(emulator) == []
 
 
@@ -77,7 +77,7 @@ def test_a_wrong_address_is_named_as_the_cause(emulator: Emulator, options: dict
     with pytest.raises(ApiError) as failed:
         go(emulator, monitor_client, label="web1", **options)
     assert failed.value.status == 404
-    assert str(failed.value).endswith("Check that base_url leads to the service, version segment included, and brand.")
+    assert str(failed.value).endswith("Check base_url, which includes the version segment, and brand.")
 
 
 @pytest.mark.parametrize("page", [{"pages": "2"}, {"results": "many"}])
