@@ -75,7 +75,7 @@ class ActionModule(HostAction):
 
     def act(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
         if options["restarted"] is not None:
-            return self._forget_restarts(remote_file.absolute(options["path"]), options["restarted"])
+            return self._remove_markers(remote_file.absolute(options["path"]), options["restarted"])
         given = [name for name in ("template", "content") if options[name] is not None]
         if len(given) > 1 or not given and options["state"] == "present":
             raise InputError("Give either template or content: it defines the text of the file.")
@@ -162,7 +162,7 @@ class ActionModule(HostAction):
             _check_done(self.shell(remote_file.remove_command(path)), f"{path} could not be removed")
         return self._result(path, decided)
 
-    def _forget_restarts(self, path: str, markers: t.Sequence[str]) -> dict[str, t.Any]:
+    def _remove_markers(self, path: str, markers: t.Sequence[str]) -> dict[str, t.Any]:
         """Remove the markers of restarts that were made."""
         command = remote_file.remove_command(path, markers)
         if markers and not self._task.check_mode:
@@ -221,7 +221,7 @@ class ActionModule(HostAction):
     def _attempt(
         self, options: Options, client: t.Mapping[str, t.Any], label: str, variables: Variables
     ) -> tuple[str | None, Exception | None, list[DisplayCall]]:
-        """The file for a client or the error, and the calls that would have shown something meanwhile."""
+        """The file for a client, or the error, and the calls of the display during the rendering."""
         with collected_display(self._display) as shown:
             try:
                 return self._rendered(options, {**variables, "client": dict(client), "label": label}), None, shown

@@ -134,8 +134,8 @@ options:
   registration:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
-        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered anew
-        for each host, and be shown among the arguments of the task.
+        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered
+        again for each host, and be shown among the arguments of the task.
       - If there are several names, the first one that holds clients is used.
     type: list
     elements: str

@@ -26,7 +26,7 @@ extends_documentation_fragment:
   - monitor.cloud._shared.connection
 options:
   plugin:
-    description: Marks the file as one for this plugin.
+    description: The name of this plugin.
     type: str
     required: true
     choices: [monitor.cloud.clients]

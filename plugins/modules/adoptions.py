@@ -25,7 +25,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Work out which clients are kept
+- name: Determine which clients are kept
   monitor.cloud.adoptions:
     account: account
     config: config

@@ -52,15 +52,15 @@ options:
     choices: [present, absent]
     default: present
   owner:
-    description: User that owns the file, by name or number. Empty or not set, the one who writes it.
+    description: User that owns the file, by name or number. Empty or not set, the user who writes it.
     type: str
   group:
-    description: Group of the file, by name or number. Empty or not set, the one of who writes it.
+    description: Group of the file, by name or number. Empty or not set, the group of the user who writes it.
     type: str
   mode:
     description:
-      - Permissions of the file, as octal digits in quotes. An integer is taken only if it is a sensible mode, as YAML
-        reads C(0640); C(640) without quotes is refused, because it means V(1200).
+      - Permissions of the file, as octal digits in quotes. An integer is accepted only if it is a plausible mode, as
+        YAML reads C(0640); C(640) without quotes is refused, because it means V(1200).
     type: raw
     default: "0600"
   create_directory:
@@ -81,7 +81,7 @@ options:
         before the change is. As long as a marker is there, the task is changed, with V(restart) among RV(differs), and
         notifies the handler. So no restart is lost if a run is killed, or if a restart fails.
       - The handler has to run this module once more after the restart, with O(restarted).
-      - Empty or not set, no marker is left, and none is regarded. With O(state=absent) all are removed.
+      - Empty or not set, no marker is left, and existing ones are ignored. With O(state=absent) all are removed.
     type: str
   inspect_service:
     description: Whether to report RV(service_state), with the same command that inspects the file.
@@ -91,7 +91,7 @@ options:
     description:
       - RV(restart_markers) of the task that notified the handler. The service has been restarted since then, so these
         markers are removed, and nothing else is done. That is not reported as a change.
-      - A marker that another run has left meanwhile stays, because its change may be later than the restart.
+      - A marker that another run has left since then stays, because its change may be later than the restart.
     type: list
     elements: str
 seealso:
@@ -192,15 +192,15 @@ differs:
   elements: str
   sample: [mode]
 restart_markers:
-  description: Markers of restarts that are due, for O(restarted). In check mode, those of earlier runs.
+  description: Markers of pending restarts, for O(restarted). In check mode, those of earlier runs.
   returned: success, with O(service) and O(state=present)
   type: list
   elements: str
   sample: [3f9a01bc]
 service_state:
   description:
-    - State of O(service), as C(systemctl is-active) reports it before the task. V(active) and V(reloading) mean that it
-      runs. Null if systemd does not run on the host, or without a service.
+    - State of O(service), as C(systemctl is-active) reports it before the task. V(active), V(reloading) and
+      V(refreshing) mean that it runs. Null if systemd does not run on the host, or without a service.
   returned: success, with O(inspect_service=true) and O(state=present)
   type: str
   sample: active

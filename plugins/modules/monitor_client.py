@@ -30,7 +30,7 @@ options:
   state:
     description:
       - Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the agent on the
-        host stays installed. A client that got another label since it was looked up is left alone, with a warning.
+        host stays installed. A client that got another label since it was looked up is kept, with a warning.
     type: str
     choices: [present, absent]
     default: present

@@ -66,7 +66,7 @@ class ModuleAction(_core.PrivateAction):
         if not with_keys:
             return result
         if result.get("failed"):
-            # Where core could not read a module's output, it returns that as it is.
+            # If core could not read a module's output, it returns that unchanged.
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
         if sealed:
             return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No restart of an agent is lost, whatever was killed or failed after its configuration was changed."""
+"""No restart of an agent is lost if something is killed or fails after its configuration was changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def entries(host: Host) -> list[str]:
     return host.run("ls -A /etc/monitor").split()
 
 
-def is_due(controller: Controller) -> bool:
+def is_pending(controller: Controller) -> bool:
     """Whether there is a marker, and nothing else beside the configuration."""
     beside = [name for name in entries(controller.hosts["web-1"]) if name != "agent.conf"]
     assert all(name.startswith(".agent.conf.restart-") for name in beside), beside
@@ -64,7 +64,7 @@ def assert_next_run_restarts(controller: Controller) -> None:
     shown = dict(result(steps.check)["diff"])  # type: ignore[call-overload]
     assert shown["before"] == {**shown["after"], "restart_pending": True}
     assert controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}") == written
-    assert runs_with_its_configuration(controller) and not is_due(controller)
+    assert runs_with_its_configuration(controller) and not is_pending(controller)
     assert steps.again.of(HANDLER) == {}
 
 
@@ -83,7 +83,7 @@ def test_a_restart_that_failed_is_done_by_the_next_run(agent: Controller, option
     host.run("rm /opt/agent-works")
     for _attempt in range(2):
         assert agent.run(ROLLOUT, *options).code == 2
-        assert is_due(agent)
+        assert is_pending(agent)
     host.run("touch /opt/agent-works")
     assert_next_run_restarts(agent)
 
@@ -153,8 +153,8 @@ def test_a_marker_of_a_later_run_survives_an_earlier_restart(agent: Controller) 
     assert_next_run_restarts(agent)
 
 
-def test_the_marker_of_a_writer_that_lives_is_left_to_it(agent: Controller) -> None:
-    """Its configuration could replace this one after the restart."""
+def test_the_marker_of_a_running_writer_is_ignored(agent: Controller) -> None:
+    """It may still rename its configuration, after the restart."""
     assert agent.run().code == 0
     host = agent.hosts["web-1"]
     host.run("cd /etc/monitor; mkdir -m 1700 .agent.conf.writing-1-0123abcd; touch .agent.conf.restart-0123abcd")
@@ -164,7 +164,7 @@ def test_the_marker_of_a_writer_that_lives_is_left_to_it(agent: Controller) -> N
     assert_next_run_restarts(agent)
 
 
-def test_what_only_looks_like_a_marker_is_no_reason_to_restart(agent: Controller) -> None:
+def test_a_name_that_resembles_a_marker_causes_no_restart(agent: Controller) -> None:
     assert agent.run().code == 0
     host = agent.hosts["web-1"]
     name = "/etc/monitor/.agent.conf.restart-"
@@ -176,7 +176,7 @@ def test_what_only_looks_like_a_marker_is_no_reason_to_restart(agent: Controller
     assert (run.code, run.changed_hosts(), snapshots(agent)) == (0, set(), before), run.output
 
 
-def test_without_a_service_there_is_no_marker_and_none_is_regarded(agent: Controller) -> None:
+def test_without_a_service_no_marker_is_left_and_any_is_ignored(agent: Controller) -> None:
     agent.group_vars["monitor_agent_service"] = ""
     converge(agent, changes={"web-1"})
     host = agent.hosts["web-1"]
@@ -192,7 +192,7 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
     host = agent.hosts["web-1"]
     host.run("rm /opt/agent-works")
     agent.run()
-    assert is_due(agent)
+    assert is_pending(agent)
     if not configured:
         host.run(f"rm {CONFIG}")
     agent.group_vars.update(monitor_agent_state="absent", monitor_agent_service="")
@@ -225,7 +225,7 @@ def proposed(run: Run) -> str:
     return command[1]
 
 
-def test_an_audit_proposes_to_do_a_restart_that_is_due(agent: Controller) -> None:
+def test_an_audit_proposes_a_pending_restart(agent: Controller) -> None:
     host = agent.hosts["web-1"]
     host.run("rm /opt/agent-works")
     assert agent.run().code == 2

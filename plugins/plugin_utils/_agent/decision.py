@@ -69,7 +69,7 @@ class Decision:
 
     @property
     def writes(self) -> bool:
-        """Whether there is more to do than a restart that an earlier run left."""
+        """Whether there is more to do than a pending restart."""
         return self.change.changed and self.differences != [_RESTART]
 
 
@@ -95,7 +95,7 @@ def desired_file(options: Mapping[str, t.Any], client: Registered, content: str 
 
 
 def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, client: Registered) -> Decision:
-    """Write the file, or leave it; InputError for a path where no file can be. The facts never hold its text.
+    """Decide whether to write the file; InputError for a path that no file can have. The facts never hold its text.
 
     ``text`` is the file's: None if the digest is as desired, or if it can't be read. ``pattern`` is the file as the
     template renders it with sentinels.
@@ -158,7 +158,7 @@ def _unverifiable(key: KeyOwner, text: str | None) -> KeyOwner:
 
 
 def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
-    """The names of what differs: ``type`` for a symbolic link, ``restart`` if an earlier run left one.
+    """The names of what differs: ``type`` for a symbolic link, ``restart`` if one is pending.
 
     If there is no file, ``content`` stands for all that concerns it.
     """
@@ -202,14 +202,17 @@ def _check_path(found: HostFile, path: str, *, create_directory: bool) -> None:
     problems = {
         "directory": "is a directory. Remove it, or choose another path",
         "other": "is neither a regular file nor a symbolic link. Choose another path",
-        "hidden": "is in a directory that this user can't enter. Use become",
+        "no_access": "is in a directory that this user can't enter. Use become",
     }
     if not create_directory:
         problems["no_parent"] = "has no parent directory. Create it, or set create_directory: true"
     if found.kind in problems:
         raise InputError(f"{path} {problems[found.kind]}.")
     if found.kind == "file" and found.mode is None:
-        raise InputError(f"The owner and mode of {path} can't be read: the host needs the stat of GNU or BSD.")
+        raise InputError(
+            f"The owner and mode of {path} can't be read: the host has no stat of GNU or BSD. "
+            "Install coreutils or busybox."
+        )
 
 
 def _problem(found: HostFile, path: str) -> InputError | None:
@@ -217,7 +220,7 @@ def _problem(found: HostFile, path: str) -> InputError | None:
         return None
     return InputError(
         f"{path} can't be written: its directory is read-only, or not writable for this user. "
-        "Use become, or check the file system."
+        "Use become, or choose another path."
     )
 
 

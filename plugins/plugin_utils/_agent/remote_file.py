@@ -11,8 +11,8 @@ The commands stick to POSIX sh and to the tools that GNU, BSD and busybox system
 Another user may own the directory and react to every name that appears in it. So a command enters the directory once
 and uses relative names; what it writes, it writes in a private directory of its own, and only ``mv`` leaves that.
 
-A marker, an empty file ``.<name>.restart-<random>`` beside the file, records that the service has to be restarted. It
-is there before the new file is, and has a name of its own, so that only a restart after that write removes it.
+A marker, an empty file ``.<name>.restart-<random>`` beside the file, records a pending restart of the service. It is
+there before the new file is. Each write has a marker of its own, so that only a restart after that write removes it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
 # What exit codes of the writer and the remover report, from 91 on, by their names in the scripts.
 _PROBLEMS = {
-    "no_input": "the content did not arrive whole. Check the connection and the free space of the file system",
+    "no_input": "the content did not arrive completely. Check the connection and the free space of the file system",
     "changed": "another user changes its directory at the same time, or may have prepared it. Choose a directory that "
     "only the user who writes can change",
     "link": "a parent directory is a symbolic link that another user can change. Give the path without symbolic links",
@@ -67,8 +67,8 @@ _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
 
 
-# no_parent: its directory is missing; hidden: its directory can't be entered.
-Kind = t.Literal["file", "missing", "no_parent", "hidden", "link", "directory", "other"]
+# no_parent: its directory is missing; no_access: its directory can't be entered.
+Kind = t.Literal["file", "missing", "no_parent", "no_access", "link", "directory", "other"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,8 +77,8 @@ class HostFile:
 
     ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None if the host has no tool
     for it, or the file can't be read or is larger than :data:`LARGEST_FILE`. Ids are decimal digits. ``leftovers``:
-    whether directories of killed writers are beside it. ``markers``: those of restarts that are due. ``service``:
-    the state of the service; None if it was not asked for, or if systemd does not run.
+    whether directories of killed writers are beside it. ``markers``: those of pending restarts. ``service``: the
+    state of the service; None if it was not requested, or if systemd does not run.
     """
 
     kind: Kind
@@ -142,7 +142,7 @@ if cd -P "$a/" 2>/dev/null; then
     {markers}
 else
     k=no_parent
-    [ -d "$a/" ] && k=hidden
+    [ -d "$a/" ] && k=no_access
     until [ -z "$a" ] || [ -e "$a" ]; do a=${a%/*}; done
     [ -d "$a/" ] && [ -w "$a/" ] && w=y
 fi
@@ -216,11 +216,11 @@ def read_command(path: str) -> str:
         exit $r""")
 
 
-# Enters the directory; $e is its physical path then, unless another user moves things at this very time, and $k is set
-# if this made it. A symbolic link among the parents is followed if only root and the user of the command could have
+# Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is
+# set if this made it. A symbolic link among the parents is followed if only root and the user of the command could have
 # made or changed it: then the walk starts again at the root, and examines each directory ($s).
 _ENTER = """
-# Not the shell's own: bash, ksh and zsh derive it from names, which others may change meanwhile.
+# Not the shell's own pwd: bash, ksh and zsh derive the path from names, which others may change at the same time.
 at() { [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$1" ]; }
 for c in chmod date dd env ln ls mkdir mv rm rmdir; do
     command -v $c >/dev/null || { echo "this host has no $c; install coreutils or busybox" >&2; exit 1; }

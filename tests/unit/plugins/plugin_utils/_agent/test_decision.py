@@ -159,7 +159,7 @@ def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
     ],
     ids=["nothing else differs", "the mode differs too", "no file"],
 )
-def test_a_marker_is_a_restart_that_is_due(found: HostFile, names: list[str], action: str) -> None:
+def test_a_marker_is_a_pending_restart(found: HostFile, names: list[str], action: str) -> None:
     found = dataclasses.replace(found, markers=("0123abcd",))
     decided = _decide(found, service="agent")
     assert (decided.differences, decided.change.action, decided.writes) == (names, action, names != ["restart"])
@@ -177,7 +177,7 @@ def test_nothing_but_the_pending_restart_differs_in_the_diff() -> None:
     assert change.before == {**change.after, "restart_pending": True}
 
 
-def test_a_restart_is_due_while_keys_are_masked() -> None:
+def test_a_restart_is_pending_while_keys_are_masked() -> None:
     found = dataclasses.replace(_FILE, digest="d" * 64, markers=("0123abcd",))
     decided = _decide(found, "nothing\n", client=_MASKED, content=None, service="agent")
     assert (decided.differences, decided.change.changed) == (["restart"], False)
@@ -209,7 +209,7 @@ def test_removal() -> None:
     [
         ("directory", "is a directory"),
         ("other", "is neither a regular file nor a symbolic link"),
-        ("hidden", "Use become"),
+        ("no_access", "Use become"),
         ("file", "stat"),
     ],
 )
