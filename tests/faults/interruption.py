@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Contro
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 PATIENCE = 60.0
-# What sshd puts into PATH before the true ones.
+# The directory that sshd puts first into PATH.
 TOOLS = "/usr/local/sbin"
 _STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
 # Stops at the use that the file names (`before mv 2`), once, until the other file is gone; writes the id of its parent.

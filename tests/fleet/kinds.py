@@ -19,7 +19,7 @@ class Kind:
     """A kind of host.
 
     ``prepare``: shell commands in its root directory, before it starts. ``ways``: variables of Ansible for each way to
-    connect to it. ``error``: part of the message, if it is not supported.
+    connect to it. ``error``: part of the error message, if the kind is not supported.
     """
 
     prepare: str = WITHOUT_PYTHON
@@ -80,7 +80,7 @@ _SU = _become(ansible_become_method="su", ansible_become_password=_PASSWORD)
 
 
 def _sent_as_file(method: str, **more: t.Any) -> Kind:
-    """Content goes to the host in a file: with a terminal, a command gets no standard input."""
+    """A host to which content goes in a file, because a command with a terminal gets no standard input."""
     # Without an SFTP server, as with Dropbear, an accidental transfer by SFTP fails.
     server = "" if method == "sftp" else "\nsftp=/bin/false"
     return Kind(
@@ -89,7 +89,7 @@ def _sent_as_file(method: str, **more: t.Any) -> Kind:
 
 
 def _only(program: str, names: str, more: str = "") -> str:
-    """Commands that replace all that PATH has by links to one program, and by ``more`` of this machine."""
+    """Commands that replace all tools by links to one program, and by the files ``more`` of this machine."""
     return f"""
 mount -t tmpfs -o mode=755 tmpfs usr/bin; mount -t tmpfs -o mode=755 tmpfs usr/sbin; mount -t tmpfs tmpfs usr/local
 cp /usr/sbin/sshd usr/sbin; cp $(command -v {program}) {more} usr/bin
@@ -99,8 +99,8 @@ sed -i 's,/bin/bash$,/bin/sh,' etc/passwd"""
 
 _TOYBOX = _only("toybox", "toybox", "/usr/bin/dash") + "\nln -s dash usr/bin/sh"
 
-# Where the tools of this machine are on hosts that have others of the same name.
-_TRUE = "/usr/lib/true-tools"
+# The directory of this machine's tools on hosts that have stubs of the same names.
+_REAL = "/usr/lib/real-tools"
 # https://pubs.opengroup.org/onlinepubs/9699919799/basedefs/V1_chap12.html: options precede operands, none is long.
 _POSIX_TOOLS = "chgrp chmod chown cp date dd env find id ln ls mkdir mktemp mv readlink rm rmdir sleep stat wc"
 _POSIX = f"""#!/bin/sh
@@ -108,17 +108,17 @@ for word; do case "${{0##*/}} $word" in
     *" --") break;;
     *" --"*|"date -d"*|"readlink -f"*|"cp -"*T*|"ln -"*T*|"mv -"*T*) echo "$0: illegal option $word" >&2; exit 64;;
 esac; done
-POSIXLY_CORRECT=1 exec {_TRUE}/"${{0##*/}}" "$@"
+POSIXLY_CORRECT=1 exec {_REAL}/"${{0##*/}}" "$@"
 """
 # find(1) of FreeBSD 13.2, -mtime: an age in days is rounded up.
-_FIND = f"""#!{_TRUE}/python3 -IS
+_FIND = f"""#!{_REAL}/python3 -IS
 import os, subprocess, sys, time
 given, days = sys.argv[1:], None
 if "-mtime" in given:
     at = given.index("-mtime")
     days = given[at + 1]
     del given[at:at + 2]
-done = subprocess.run(["{_TRUE}/find", *given], stdout=subprocess.PIPE, text=True)
+done = subprocess.run(["{_REAL}/find", *given], stdout=subprocess.PIPE, text=True)
 for name in done.stdout.splitlines():
     age = -(-(time.time() - os.lstat(name).st_mtime) // 86400)
     if days is None or (age > int(days[1:]) if days[0] == "+" else age == int(days)):
@@ -126,7 +126,7 @@ for name in done.stdout.splitlines():
 sys.exit(done.returncode)
 """
 # stat(1) of FreeBSD 13.2 and of macOS 14, -f: digits of modes are not padded.
-_STAT = f"""#!{_TRUE}/python3 -IS
+_STAT = f"""#!{_REAL}/python3 -IS
 import grp, os, pwd, re, sys
 given = sys.argv[1:]
 if not given or given[0] not in ("-f", "-Lf"):
@@ -148,28 +148,28 @@ for path in given[2:]:
 # mktemp(1) of FreeBSD 13.2: a template or -t is required, and -t takes a prefix without X.
 _MKTEMP = f"""#!/bin/sh
 [ "$1" = -d ] && d=-d && shift
-case $1 in -t) exec {_TRUE}/mktemp $d "${{TMPDIR:-/tmp}}/$2.XXXXXXXX";; ""|-*) echo "usage: mktemp" >&2; exit 1;; esac
-exec {_TRUE}/mktemp $d "$@"
+case $1 in -t) exec {_REAL}/mktemp $d "${{TMPDIR:-/tmp}}/$2.XXXXXXXX";; ""|-*) echo "usage: mktemp" >&2; exit 1;; esac
+exec {_REAL}/mktemp $d "$@"
 """
 # wc(1) of FreeBSD 13.2 and of macOS 14: numbers are preceded by spaces.
 _WC = f"""#!/bin/sh
-{_TRUE}/wc "$@" | {_TRUE}/sed 's/^/       /'
+{_REAL}/wc "$@" | {_REAL}/sed 's/^/       /'
 """
-# sha256(1) of FreeBSD 13.2, -q: nothing but the digest.
+# sha256(1) of FreeBSD 13.2, -q: only the digest.
 _SHA256 = f"""#!/bin/sh
 [ "$*" = -q ] || {{ echo "usage: sha256 -q" >&2; exit 1; }}
-{_TRUE}/sha256sum | {_TRUE}/cut -c1-64
+{_REAL}/sha256sum | {_REAL}/cut -c1-64
 """
 _STUBS = {"find": _FIND, "stat": _STAT, "mktemp": _MKTEMP, "wc": _WC}
 
 
 def _bsd(digests: str, more: dict[str, str] | None = None) -> str:
-    """Commands that leave tools that know no more than those of BSD, these of digests, and no /proc."""
+    """Commands that replace tools by stubs with the options of BSD, remove the tools ``digests``, and unmount /proc."""
     stubs = {**dict.fromkeys(_POSIX_TOOLS.split(), _POSIX), **_STUBS, **(more or {})}
     return "\n".join(
         [
-            f"umount proc; mkdir .{_TRUE}; cp usr/bin/python3 .{_TRUE}",
-            f"for tool in {_POSIX_TOOLS} sha256sum cut sed; do cp usr/bin/$tool .{_TRUE}; done",
+            f"umount proc; mkdir .{_REAL}; cp usr/bin/python3 .{_REAL}",
+            f"for tool in {_POSIX_TOOLS} sha256sum cut sed; do cp usr/bin/$tool .{_REAL}; done",
             f"rm -f usr/bin/lsattr usr/bin/chcon {digests}; {WITHOUT_PYTHON}",
             *(f"cat > usr/bin/{name} <<'END'\n{text}END\nchmod 755 usr/bin/{name}" for name, text in stubs.items()),
         ]
@@ -204,7 +204,7 @@ KINDS = {
         _USERS, tuple({**_TERMINAL, "ansible_pipelining": pipelining} for pipelining in (True, False))
     ),
     "su": Kind(_USERS, ({**_SU, **_NO_INSTALLER},)),
-    # The plugin for doas is not in core; this is the command that it makes.
+    # The plugin for doas is not in core; sudo with these settings makes the same command.
     "doas": Kind(_USERS, (_become("doas", ansible_become_exe="doas", ansible_become_flags="-n"),)),
     "transfer by scp": _sent_as_file("scp", ansible_scp_extra_args="-O"),
     "transfer by sftp": _sent_as_file("sftp"),

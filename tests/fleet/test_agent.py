@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The agent itself: packages, installer and service, in check mode and for real; and taking hosts out again."""
+"""The agent itself: packages, installer and service, in check mode and in a run; and the removal of hosts."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_every_state_at_once(broken: Controller) -> None:
     assert account == {"plan": "monitor-10", "clients_used": 12, "clients_missing": 3}
     assert document["account"]["next_tier"]["id"] == "monitor-40"
 
-    # Nothing was changed, and nothing but the account read, once.
+    # Nothing was changed, and the account was read once.
     assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
     assert snapshots(broken) == before
     assert not any(event.status == "changed" for event in run.events)

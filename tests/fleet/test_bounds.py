@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whatever is at the path, every command on the host ends, and reads a bounded amount."""
+"""Every command on the host ends, and reads a bounded amount, whatever kind of file is at the path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REPLACED = {
     "link to a huge file": "truncate -s 1T elsewhere; ln -s elsewhere agent.conf",
     "huge file": "truncate -s 1T agent.conf",
 }
-# Turns the path from a file into a FIFO and back for as long as it lives.
+# Replaces the file at the path by a FIFO, and back, until it is killed.
 SWAPS = """
 import ctypes, os
 os.chdir("/etc/monitor")
@@ -80,7 +80,7 @@ def test_a_fifo_is_named(one: Controller) -> None:
 
 @contextmanager
 def swapping(machine: Host) -> Iterator[None]:
-    """The path is a file and a FIFO by turns, by the hand of the owner of its directory."""
+    """The owner of the directory replaces the file at the path by a FIFO, and back, again and again."""
     machine.run(f"{DIRECTORY}; chown {USER} .; echo '{SWAPS}' > /opt/agent-swaps.py")
     machine.run(f"setpriv --reuid={USER} --clear-groups python3 /opt/agent-swaps.py > /opt/agent-out 2>&1 & "
                 "echo $! > /opt/agent-pid; until grep -q ready /opt/agent-out; do sleep 0.1; done")  # fmt: skip
@@ -115,4 +115,4 @@ def test_many_names_beside_the_file(one: Controller, kind: str) -> None:
     assert len((host(one).read("/opt/agent-uses") or "").splitlines()) < 200
     assert one.run("monitor.cloud.audit").code == 0
     left = host(one).run("/usr/bin/ls -A /etc/monitor | wc -l")
-    assert int(left) >= 20001 - 20, "what is another user's is left alone"
+    assert int(left) >= 20001 - 20, "what belongs to another user is not removed"

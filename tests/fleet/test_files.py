@@ -24,7 +24,7 @@ def key(controller: Controller) -> str:
 
 
 def assert_converges(controller: Controller, *, owner: str = "no_file") -> None:
-    """Check mode, run and second run do as they should, and leave the right key and nothing beside it."""
+    """Check mode, run and second run are as expected, and leave the right key and nothing beside the file."""
     steps = converge(controller, changes={"web-1"})
     for run in (steps.check, steps.run):
         assert run.of(CONFIGURE)["web-1"].result["key_owner"] == owner
@@ -58,7 +58,7 @@ def test_new_file(one: Controller, prepare: str) -> None:
     assert_converges(one, owner="no_key" if "old" in prepare else "no_file")
     assert host(one).facts() == RIGHT
     if "old" in prepare:
-        assert host(one).read("/etc/monitor/elsewhere") == "old\n", "what the link pointed at is left alone"
+        assert host(one).read("/etc/monitor/elsewhere") == "old\n", "the target of the link is not changed"
 
 
 def test_a_directory_at_the_path_is_refused(one: Controller) -> None:

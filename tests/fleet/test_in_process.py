@@ -146,7 +146,7 @@ def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, sta
     assert {"log", "kept.json"} <= {path.name for path in files}
     assert {path: found_in(path.read_text("utf-8", "replace"), secrets) for path in files} == dict.fromkeys(files, [])
     if state == "present":
-        # The result is there to be seen, and the diff with it.
+        # The result is shown, and its diff.
         result = run.of(REGISTER)["web-1"].result
         assert result["diff"]["after"] == {"web-1": "new", "web-2": "new"}
         assert result["clients"]["web-1"]["key_fingerprint"] in run.output

@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, 
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, text_of
 
-# What sshd and sudo put into PATH before the true ones.
+# The directory that sshd and sudo put first into PATH.
 TOOL_DIRECTORY = "/usr/local/sbin"
 LOG = "/opt/agent-log"
 RESTORECON = f"""#!/bin/sh
@@ -33,7 +33,7 @@ def host(controller: Controller) -> Host:
 
 
 def put(machine: Host, name: str, text: str) -> None:
-    """Put a program before the true one of its name."""
+    """Put a program before the original one of its name."""
     machine.write(text, f"{TOOL_DIRECTORY}/{name}", mode="755")
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the role refuses, before it makes clients. The hosts are directories."""
+"""What the role refuses, before it creates clients. The hosts are directories."""
 
 from __future__ import annotations
 

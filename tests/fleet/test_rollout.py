@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The straight way: check, run, second run and undo, as root and by sudo, with pipelining and without."""
+"""The normal case: check, run, second run and undo, as root and by sudo, with pipelining and without."""
 
 from __future__ import annotations
 

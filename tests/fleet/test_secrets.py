@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No token, key or code comes out, at any verbosity, on any way; and errors stay readable."""
+"""No token, key or code is shown, at any verbosity, over any connection; and errors stay readable."""
 
 from __future__ import annotations
 

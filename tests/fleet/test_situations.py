@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What plays ask for and networks do: batches, limits, hosts that drop out, conditions, strategies, two controllers."""
+"""Plays and networks: batches, limits, hosts that fail or are unreachable, conditions, strategies, two controllers."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, 
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.steps import role_play, text_of
 
-# What sshd and sudo put into PATH before the true ones.
+# The directory that sshd and sudo put first into PATH.
 TOOL_DIRECTORY = "/usr/local/sbin"
 TOOLS = ("chown", "chmod", "mv", "mkdir", "ln", "dd", "rm", "rmdir")
 SEEN = "/opt/agent-seen"
@@ -31,7 +31,7 @@ observe() {{
 }}
 observe before; /usr/bin/$tool "$@"; code=$?; observe after; exit $code
 """
-# Files that begin so hold keys; a file that is being written may be empty yet.
+# Files that begin with this hold keys; a file that is being written may still be empty.
 KEY = "api_key="
 
 

@@ -59,7 +59,7 @@ exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddr
   -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
   -o Subsystem="sftp ${{sftp:-internal-sftp}}"
 """
-ENDING_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+KILLED_WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
 # Removes Python under each of its names.
 WITHOUT_PYTHON = "rm -f usr/bin/python* usr/local/bin/python*"
 
@@ -88,7 +88,7 @@ class Host:
                 return
 
     def run(self, command: str, *, check: bool = True, data: str = "") -> str:
-        """Run a shell command on the host, past ssh, with this standard input, and return what it printed."""
+        """Run a shell command on the host, without ssh, with this standard input, and return what it printed."""
         # Never on this machine itself, whose root a host that did not come up still has.
         guarded = f"[ -e /{HOST_FILE} ] || exit 97\n{command}"
         enter = [*self.enter, "sh", "-c", guarded]
@@ -117,7 +117,7 @@ class Host:
 
     def write(self, text: str, path: str = CONFIG, mode: str = "0600") -> None:
         """Write a file as an earlier run or a user would have done."""
-        # Not as a here-document: what is on a command line, others see, and so do the tests that watch for it.
+        # Not as a here-document: other users can read command lines, and tests check that these hold no key.
         self.run(f"mkdir -p $(dirname '{path}'); (umask 077; cat > '{path}'); chmod {mode} '{path}'", data=text)
 
     def facts(self, path: str = CONFIG) -> str:
@@ -125,7 +125,7 @@ class Host:
         return self.run(f"stat -c '%F %a %U %G' '{path}'", check=False).strip()
 
     def reset(self) -> None:
-        """Forget what a test wrote."""
+        """Remove what a test wrote."""
         self.run(
             "umount /etc/monitor/agent.conf /etc/monitor 2>/dev/null; "
             "rm -rf /etc/monitor /opt/agent* /tmp/* /etc/init.d/monitor-agent /usr/local/sbin/*"
@@ -173,7 +173,7 @@ def start(
 
 @contextlib.contextmanager
 def workshop() -> Iterator[tuple[Path, Path]]:
-    """A directory that others can't read, for hosts and keys; its path is short, for sockets lie in it."""
+    """A directory that others can't list, for hosts and keys; its path is short, because it holds sockets."""
     with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
         directory = Path(temporary)
         directory.chmod(0o711)
@@ -216,7 +216,7 @@ def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -
     with (own / "sshd.log").open("wb") as output:
         process = subprocess.Popen(
             # Host and tests end together, however the tests end.
-            [*ENDING_WITH_US, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
+            [*KILLED_WITH_TESTS, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -23,8 +23,8 @@ from pathlib import Path
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hosts import (
     CONFIG,
-    ENDING_WITH_US,
     HOST_FILE,
+    KILLED_WITH_TESTS,
     USERS,
     Host,
     free_port,
@@ -52,7 +52,7 @@ cp -a /run/root {{root}}
 """
 _PATIENCE = 120.0
 _CONTAINED = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
-# Like a true agent it reads its configuration when it starts, and never again.
+# It reads its configuration only when it starts, as real agents do.
 _AGENT = f"""#!/usr/bin/python3
 import json, socket, sys, time, urllib.request
 with open("{CONFIG}") as file:
@@ -122,11 +122,11 @@ class Machine(Host):
 
     @property
     def outside(self) -> int:
-        """The process that starts the container, and sees what it has written."""
+        """The process that starts the container; its mounts include what the machine has written."""
         return super().first_process
 
     def reset(self) -> None:
-        """Forget what a test wrote, and stop the agent."""
+        """Remove what a test wrote, and stop the agent."""
         super().reset()
         self.run(f"systemctl stop {SERVICE}; rm -rf {UNIT}.d; systemctl daemon-reload; systemctl reset-failed")
 
@@ -180,7 +180,7 @@ def image() -> Path:
         if not made_of.exists() or made_of.read_text(encoding="utf-8") != recipe:
             made_of.unlink(missing_ok=True)
             done = subprocess.run(
-                [*ENDING_WITH_US, *_CONTAINED, "--mount-proc", "sh", "-c", build],
+                [*KILLED_WITH_TESTS, *_CONTAINED, "--mount-proc", "sh", "-c", build],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -194,7 +194,7 @@ def image() -> Path:
 
 
 def cannot_boot(directory: Path) -> str | None:
-    """Why this machine boots no container, not even of the image as it is; None if it does."""
+    """Why this machine can't boot a container of the unchanged image; None if it can."""
     try:
         image()
     except RuntimeError as error:
@@ -288,7 +288,7 @@ def _launch(
     script = _START.format(groups=groups, upper=upper, image=root, prepare=prepare, name=name, options=options)
     with (directory / f"machine-{address}.log").open("wb") as output:
         return subprocess.Popen(
-            [*ENDING_WITH_US, *_CONTAINED, "sh", "-c", script],
+            [*KILLED_WITH_TESTS, *_CONTAINED, "sh", "-c", script],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -48,7 +48,7 @@ class Run:
     requests: list[dict[str, t.Any]]
 
     def of(self, task: str) -> dict[str, Event]:
-        """The results of the tasks whose name ends so, by host."""
+        """The results of the tasks whose name ends with this text, by host."""
         return {event.host: event for event in self.events if event.task.endswith(task) and event.status != "skipped"}
 
     def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
@@ -63,7 +63,7 @@ class Run:
         return {event.host: str(event.result.get("msg")) for event in self.events if event.status == "failed"}
 
     def calls(self) -> list[str]:
-        """Operations that the service was asked for, in order."""
+        """The requested operations of the service, in order."""
         return [str(request["operation"]) for request in self.requests]
 
     def writes(self) -> list[str]:
@@ -104,7 +104,7 @@ class Controller:
         return path
 
     def play(self, text: str) -> str:
-        """A playbook of the test's own."""
+        """Write a playbook of the test, and return its path."""
         path = self.directory / "play.yml"
         path.write_text(text, encoding="utf-8")
         return str(path)
@@ -181,7 +181,7 @@ class Local(Controller):
         self.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
 
     def label(self, host: str) -> str:
-        """The label that a host has by the inventory."""
+        """The label that the inventory gives a host."""
         return self.host_vars[host].get("monitor_agent_label") or client_label(host)
 
     def path(self, host: str) -> Path:

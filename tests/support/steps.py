@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check mode, run and second run of one playbook, and what holds of the three in every situation."""
+"""Check mode, run and second run of one playbook, with the checks that hold in every situation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def converge(
     run = controller.run(playbook, *options, **settings)
     assert [check.code, run.code] == list(codes[:2]), check.output + run.output
     assert (check.changed_hosts(), run.changed_hosts()) == (set(changes), set(changes)), check.output + run.output
-    assert check.statuses(REGISTER) == run.statuses(REGISTER), "one task reports other messages in check mode"
+    assert check.statuses(REGISTER) == run.statuses(REGISTER), "a task has another status in check mode"
 
     settled = snapshots(controller)
     again = controller.run(playbook, *options, **settings)
