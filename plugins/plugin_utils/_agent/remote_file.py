@@ -47,7 +47,7 @@ _STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-
 _SERVICE_LINE = re.compile(r"^service\|([a-z-]+)\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
-# What exit codes of the writer and the remover report, from 91 on, by their names in the scripts.
+# The problems that the writer and the remover report by exit codes from 91 on, by their names in the scripts.
 _PROBLEMS = {
     "no_input": "the content did not arrive completely. Check the connection and the free space of the file system",
     "changed": "another user changes its directory at the same time, or may have prepared it. Choose a directory that "
@@ -63,7 +63,7 @@ _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 
 # Lines that continue on the next one.
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
-# The same characters within double quotes for every shell here.
+# Characters that every shell here keeps unchanged within double quotes.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
 
 
@@ -129,7 +129,7 @@ _READ = f"""exec dd if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
     (for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; kill -9 $w) >/dev/null 2>&1 & k=$! ;
     wait $w; r=$?; kill $k"""
 
-# Sets $k to what it is, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers.
+# Sets $k to the kind, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers.
 _KIND = """
 if cd -P "$a/" 2>/dev/null; then
     k=missing
@@ -254,7 +254,7 @@ done
 _MAKE = """{ at "$(printf %s "${e:-/}")" || exit {changed}; (umask 022; mkdir "./$c") && k=y; } ||
     [ -d "./$c" ] || exit 1"""
 
-# The content goes into a private directory, which is verified not to be one that others replaced it by.
+# The content goes into a private directory, after a check that others have not replaced that directory.
 _WRITE = """
 {enter}
 # Nothing can be removed from an append-only directory.
