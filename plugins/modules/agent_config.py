@@ -197,6 +197,13 @@ restart_markers:
   type: list
   elements: str
   sample: [3f9a01bc]
+restarts:
+  description: The restarts that the handlers of the role P(monitor.cloud.monitor_agent#role) have to do for this host,
+    those of its earlier uses in the play included.
+  returned: in the role, if a restart is due
+  type: list
+  elements: dict
+  sample: [{service: monitor-agent, path: /etc/monitor/agent.conf, markers: [3f9a01bc]}]
 service_state:
   description:
     - State of O(service), as C(systemctl is-active) reports it before the task. V(active), V(reloading) and

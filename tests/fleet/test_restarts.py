@@ -200,6 +200,81 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
     assert entries(host) == []
 
 
+# Two agents of one host, and two files of one agent.
+TWICE = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+      vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}
+"""
+LOOP = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
+      vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
+      loop: [agent, second]
+"""
+FLUSHED = TWICE.replace("}\n", "}\n    - ansible.builtin.meta: flush_handlers\n", 1)
+RECORDING = """#!/bin/sh
+[ "$1" = start ] && echo {} >> /opt/restarts
+:
+"""
+
+
+@pytest.mark.parametrize(
+    ("play", "services"),
+    [(TWICE, ["monitor-agent", "second"]), (FLUSHED, ["monitor-agent", "second"]), (LOOP, ["monitor-agent"])],
+    ids=["two services", "handlers between them", "one service"],
+)
+def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(
+    agent: Controller, play: str, services: list[str]
+) -> None:
+    host = agent.hosts["web-1"]
+    host.run("rm -f /opt/restarts")
+    for service in ("monitor-agent", "second"):
+        host.write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
+    assert agent.run(agent.play(play)).code == 0
+    assert sorted(host.run("cat /opt/restarts").split()) == services
+    assert entries(host) == ["agent.conf", "second.conf"]
+    again = agent.run(agent.play(play))
+    assert (again.code, again.changed_hosts(), again.of(HANDLER)) == (0, set(), {}), again.output
+
+
+def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
+    play = agent.play(f"""
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.command: touch {CONFIG}
+      notify: {HANDLER}
+    - ansible.builtin.meta: flush_handlers
+    - ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}
+""")
+    for _run in range(2):
+        run = agent.run(play)
+        assert run.code == 0, run.output
+        assert run.changed_hosts(HANDLER) == {"web-1"}
+        assert runs_with_its_configuration(agent) and not is_due(agent)
+
+
+def test_a_play_can_replace_the_handler(agent: Controller) -> None:
+    play = agent.play(f"""
+- hosts: all
+  gather_facts: false
+  roles: [monitor.cloud.monitor_agent]
+  handlers:
+    - name: {HANDLER}
+      ansible.builtin.command: /etc/init.d/monitor-agent start
+""")
+    run = agent.run(play)
+    assert run.code == 0, run.output
+    assert runs_with_its_configuration(agent) and not is_due(agent)
+    assert agent.run(play).changed_hosts() == set()
+
+
 # Reports the state that the file holds; starts the agent.
 SYSTEMCTL = """#!/bin/sh
 [ "$1" = is-active ] && { [ "$3" = monitor-agent ] || exit 9; cat /opt/agent-state; exit 3; }
