@@ -56,7 +56,8 @@ class ActionModule(HostAction):
             "mode": {"type": "raw", "default": "0600"},
             "create_directory": {"type": "bool", "default": True},
             "backup": {"type": "bool", "default": False},
-            "service": {"type": "str"},
+            # A string would make a service of false.
+            "service": {"type": "raw"},
             "inspect_service": {"type": "bool", "default": False},
             "restarted": {"type": "list", "elements": "str"},
         },

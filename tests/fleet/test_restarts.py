@@ -176,8 +176,9 @@ def test_a_name_that_resembles_a_marker_causes_no_restart(agent: Controller) -> 
     assert (run.code, run.changed_hosts(), snapshots(agent)) == (0, set(), before), run.output
 
 
-def test_without_a_service_no_marker_is_left_and_any_is_ignored(agent: Controller) -> None:
-    agent.group_vars["monitor_agent_service"] = ""
+@pytest.mark.parametrize("service", ["", False])
+def test_without_a_service_no_marker_is_left_and_any_is_ignored(agent: Controller, service: object) -> None:
+    agent.group_vars["monitor_agent_service"] = service
     converge(agent, changes={"web-1"})
     host = agent.hosts["web-1"]
     assert entries(host) == ["agent.conf"]

@@ -84,7 +84,7 @@ def desired_file(options: Mapping[str, t.Any], client: Registered, content: str 
         group=_owner(options["group"], "group"),
         mode=file_mode(options["mode"]),
         create_directory=options["create_directory"],
-        service=options["service"],
+        service=str(options["service"] or ""),
     )
     # A larger file could not be read again.
     if content is not None and len(content.encode("utf-8")) > LARGEST_FILE:
