@@ -258,7 +258,7 @@ def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Cont
         run = agent.run(play)
         assert run.code == 0, run.output
         assert run.changed_hosts(HANDLER) == {"web-1"}
-        assert runs_with_its_configuration(agent) and not is_due(agent)
+        assert runs_with_its_configuration(agent) and not is_pending(agent)
 
 
 def test_a_play_can_replace_the_handler(agent: Controller) -> None:
@@ -272,7 +272,7 @@ def test_a_play_can_replace_the_handler(agent: Controller) -> None:
 """)
     run = agent.run(play)
     assert run.code == 0, run.output
-    assert runs_with_its_configuration(agent) and not is_due(agent)
+    assert runs_with_its_configuration(agent) and not is_pending(agent)
     assert agent.run(play).changed_hosts() == set()
 
 
