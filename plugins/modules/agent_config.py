@@ -200,7 +200,7 @@ restart_markers:
 restarts:
   description: The restarts that the handlers of the role P(monitor.cloud.monitor_agent#role) have to do for this host,
     those of its earlier uses in the play included.
-  returned: in the role, if a restart is due
+  returned: in the role, if a restart is pending
   type: list
   elements: dict
   sample: [{service: monitor-agent, path: /etc/monitor/agent.conf, markers: [3f9a01bc]}]

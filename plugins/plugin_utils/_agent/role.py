@@ -32,7 +32,7 @@ if t.TYPE_CHECKING:
 _IN_ROLE = "monitor_agent_in_role"
 _REGISTRATION = "monitor_agent_registration"
 # What the role's own task and its handler that removes markers register.
-_CONFIG, _RECORDED, _DUE = "monitor_agent_config", "monitor_agent_recorded", "monitor_agent_due"
+_CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded", "monitor_agent_pending_restart"
 _STATES_DIFFER = (
     "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
 )
@@ -49,7 +49,7 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         return act(variables)
     steps: dict[str, Result] = {}
     result: Result = {"changed": False}
-    due = _restarts_due(variables)
+    pending = _pending_restarts(variables)
     try:
         # A condition on the role that leaves out the first host of a batch leaves out the registration of all.
         by_itself, state = bool(variables.get(_REGISTRATION, {}).get("skipped")), action.arguments.get("state")
@@ -70,29 +70,29 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         # Core does not notify handlers for a task that failed.
         service = result["changed"] and action._templar.template(variables["monitor_agent_service"])
         restart = _RESTART if service and not action._task.check_mode else ""
-        raise TaskFailure(f"{error}{restart}", _joined({**details, **result}, steps, due)) from None
+        raise TaskFailure(f"{error}{restart}", _joined({**details, **result}, steps, pending)) from None
     changed = any(one.get("changed") for one in (result, *steps.values()))
     service = changed and action._templar.template(variables["monitor_agent_service"])
     if service:
-        due = [*due, {"service": service, "path": result["path"], "markers": result.get("restart_markers", [])}]
-    return _joined(result, steps, due)
+        pending = [*pending, {"service": service, "path": result["path"], "markers": result.get("restart_markers", [])}]
+    return _joined(result, steps, pending)
 
 
-def _restarts_due(variables: Mapping[str, t.Any]) -> list[Result]:
+def _pending_restarts(variables: Mapping[str, t.Any]) -> list[Result]:
     """The restarts of earlier uses of the role that its handlers have not done: they run once for all uses."""
     recorded = (variables.get(_RECORDED) or {}).get("results") or ()
-    done = [one.get(_DUE) for one in recorded if not one.get("skipped") and not one.get("failed")]
+    done = [one.get(_PENDING) for one in recorded if not one.get("skipped") and not one.get("failed")]
     return [one for one in (variables.get(_CONFIG) or {}).get("restarts") or () if one not in done]
 
 
-def _joined(result: Result, steps: Mapping[str, Result], due: Sequence[Result]) -> Result:
-    """The result, the restarts that are due, and whether each step changed something: registrations hold keys too."""
+def _joined(result: Result, steps: Mapping[str, Result], pending: Sequence[Result]) -> Result:
+    """The result, the pending restarts, and whether each step changed something: registrations hold keys too."""
     warnings = [warning for step in steps.values() for warning in step.get("warnings") or ()]
     changed = {name: bool(step.get("changed")) for name, step in steps.items()}
     shown: Result = {name: {"changed": value} for name, value in changed.items()}
     joined = {**result, **shown, "changed": bool(result.get("changed")) or any(changed.values())}
-    if due:
-        joined["restarts"] = due
+    if pending:
+        joined["restarts"] = pending
     return {**joined, "warnings": warnings} if warnings else joined
 
 
