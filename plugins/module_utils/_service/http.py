@@ -42,6 +42,8 @@ if t.TYPE_CHECKING:
     import requests.utils
     import urllib3
     import urllib3.exceptions
+else:
+    requests = urllib3 = None  # until load_requests
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FIRST_BACKOFF = 0.5
