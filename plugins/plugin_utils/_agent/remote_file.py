@@ -437,17 +437,26 @@ def _start(path: str) -> str:
         {variable("n", name)}"""
 
 
+def _for_names(pattern: str, action: str) -> str:
+    """Do the action with each name, ``$f``, that matches and is not a symbolic link; up to the bound."""
+    return f"""
+    i=0
+    for f in {pattern}; do
+        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
+        [ -L "$f" ] && continue
+        {action}
+    done"""
+
+
 def _for_leftovers(action: str) -> str:
     """Do the action with each directory, ``$f``, of a writer that was killed.
 
     A directory whose writer still runs belongs to another run. After two days the process number counts as reused.
     Without such a directory this starts no process.
     """
-    return f"""
-    i=0
-    for f in ".$n.writing-"[0-9]*-????????; do
-        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
-        [ -L "$f" ] && continue
+    return _for_names(
+        '".$n.writing-"[0-9]*-????????',
+        f"""
         [ -d "$f" ] && [ -O "$f" ] || continue
         p=${{f##*.writing-}}; p=${{p%-*}}
         case $p in *[-._a-zA-Z]*) continue;; esac
@@ -455,8 +464,8 @@ def _for_leftovers(action: str) -> str:
             p=$(find "./$f" -prune -mtime +1)
             [ -n "$p" ] || continue
         fi
-        {action}
-    done"""
+        {action}""",
+    )
 
 
 # Verified as the private directory itself: others may have replaced it by a link. It is empty if its writer was
@@ -473,16 +482,14 @@ def _for_markers(action: str) -> str:
 
     A writer that has its directory may still move it after the next restart.
     """
-    return f"""
-    i=0
-    for f in ".$n.restart-"{"[0-9a-f]" * 8}; do
-        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
-        [ -L "$f" ] && continue
+    return _for_names(
+        f'".$n.restart-"{"[0-9a-f]" * 8}',
+        f"""
         [ -f "$f" ] || continue
         set -- ".$n.writing-"*"-${{f##*-}}"
         [ -d "$1" ] && [ -O "$1" ] && continue
-        {action}
-    done"""
+        {action}""",
+    )
 
 
 _LIST_MARKERS = _for_markers('u="$u|${f##*-}"')
