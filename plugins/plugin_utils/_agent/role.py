@@ -71,11 +71,11 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         service = result["changed"] and action._templar.template(variables["monitor_agent_service"])
         restart = _RESTART if service and not action._task.check_mode else ""
         raise TaskFailure(f"{error}{restart}", _joined({**details, **result}, steps, pending)) from None
-    changed = any(one.get("changed") for one in (result, *steps.values()))
-    service = changed and action._templar.template(variables["monitor_agent_service"])
-    if service:
-        pending = [*pending, {"service": service, "path": result["path"], "markers": result.get("restart_markers", [])}]
-    return _joined(result, steps, pending)
+    joined = _joined(result, steps, pending)
+    if joined["changed"] and (service := action._templar.template(variables["monitor_agent_service"])):
+        one = {"service": service, "path": result["path"], "markers": result.get("restart_markers", [])}
+        joined["restarts"] = [*pending, one]
+    return joined
 
 
 def _pending_restarts(variables: Mapping[str, t.Any]) -> list[Result]:
