@@ -201,6 +201,11 @@ def forget_origins(task: Task) -> None:
         task.args = plain(task.args)
 
 
+def notify_nobody(action: ActionBase) -> None:
+    """Leave out the handlers that the task's keyword names. Core adds them to the result after the action has run."""
+    action._task.notify = None
+
+
 def takes_input(connection: ConnectionBase) -> bool:
     """Whether a command gets standard input, with ``become`` or without: ``exec_command`` does not report it."""
     return bool(connection.has_pipelining and (not connection.become or connection.become.pipelining))

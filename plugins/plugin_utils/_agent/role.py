@@ -18,7 +18,7 @@ from ansible.template import trust_as_template
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import run_action
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import notify_nobody, run_action
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,6 +75,10 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
     if joined["changed"] and (service := action._templar.template(variables["monitor_agent_service"])):
         one = {"service": service, "path": result["path"], "markers": result.get("restart_markers", [])}
         joined["restarts"] = [*pending, one]
+    if not joined.get("restarts"):
+        # The task names its handler: with a template that depends on the service, a steady run of 200 hosts took 15 %
+        # more processor time.
+        notify_nobody(action)
     return joined
 
 
