@@ -147,7 +147,7 @@ class ActionModule(HostAction):
     def _remove(self, path: str, options: Options, variables: Variables) -> dict[str, t.Any]:
         if options["registration"]:
             # The role's task that removes the clients runs once for all hosts, as the one that registers them.
-            check_linear(self._task.get_play().strategy)
+            check_linear(self._task)
         found = self._inspect(path)
         try:
             client = self.client(options, variables)

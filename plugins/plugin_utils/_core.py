@@ -142,8 +142,9 @@ def task_environment(action: ActionBase) -> Iterator[None]:
         os.environ.update(before)
 
 
-def check_linear(strategy: str) -> None:
-    """Raise InputError unless the strategy runs each task on all hosts of the play before the next task."""
+def check_linear(task: Task) -> None:
+    """Raise InputError unless the play's strategy runs each task on all of its hosts before the next task."""
+    strategy = play_of(task).strategy
     # core's loader has a class of its own for the same file; plugins derive from either.
     linear = (StrategyModule, strategy_loader.get("ansible.builtin.linear", class_only=True))
     if not issubclass(strategy_loader.get(strategy, class_only=True), linear):

@@ -78,7 +78,7 @@ class ModuleAction(_core.PrivateAction):
 
     def _check(self, with_keys: bool) -> None:
         if self._task.run_once:
-            _core.check_linear(self._task.get_play().strategy)
+            _core.check_linear(self._task)
         if with_keys and self._task.async_val:
             raise InputError("include_keys cannot be used with async: the job's file and status would show the keys.")
 

@@ -37,7 +37,7 @@ class FleetAction(ActionBase):
         try:
             if checked.error_messages:
                 raise InputError(". ".join(checked.error_messages))
-            _core.check_linear(_core.play_of(self._task).strategy)
+            _core.check_linear(self._task)
             return self.act(checked.validated_parameters, task_vars or {})
         except MonitorError as error:
             return {"failed": True, "msg": str(error)}
