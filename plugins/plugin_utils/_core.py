@@ -299,9 +299,14 @@ def play_of(task: Task) -> Play:
     return t.cast("Play", task.get_play())
 
 
+def raw_variables(variables: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
+    """The variables of the inventory and the facts of a host as they are: ``hostvars[host]`` would render them."""
+    return t.cast("Mapping[str, t.Any]", variables["hostvars"].raw_get(host))
+
+
 def registered(variables: Mapping[str, t.Any], host: str, name: str) -> Mapping[str, t.Any] | None:
     """What a task registered for a host under a name: ``hostvars[host]`` would template the whole result again."""
-    return t.cast("Mapping[str, t.Any] | None", variables["hostvars"].raw_get(host).get(name))
+    return t.cast("Mapping[str, t.Any] | None", raw_variables(variables, host).get(name))
 
 
 def command_line() -> Mapping[str, t.Any]:

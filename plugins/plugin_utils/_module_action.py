@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import select
@@ -24,11 +25,16 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
+    check_batch,
+    inventory_of_batch,
+    state_of_batch,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal, warn_of_unknown
 
 _PROGRESS_EVERY = 5.0
@@ -36,8 +42,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # No signal has this number.
 _END = b"\0"
 _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stderr", "stderr_lines", "exception")
-# A variable of the role's own tasks: the result holds sealed keys, which agent_config and agent_install can open.
+# Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
 _SEAL_KEYS = "monitor_agent_seal_keys"
+# What comes after the check of the role's variables: ``register`` or ``inspect`` the hosts, or ``nothing``.
+_CHECK_BEFORE = "monitor_agent_check_before"
 
 
 class ModuleAction(_core.PrivateAction):
@@ -58,6 +66,9 @@ class ModuleAction(_core.PrivateAction):
         with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
         try:
             self._check(with_keys)
+            if not self._check_role(variables):
+                reason = "monitor_agent_state is not present."
+                return {**begin_result, "changed": False, "skipped": True, "skip_reason": reason}
         except InputError as error:
             return {**begin_result, "failed": True, "msg": str(error)}
         if sealed:
@@ -82,6 +93,15 @@ class ModuleAction(_core.PrivateAction):
         if with_keys and self._task.async_val:
             raise InputError("include_keys cannot be used with async: the job's file and status would show the keys.")
 
+    def _check_role(self, variables: dict[str, t.Any]) -> bool:
+        """Check the variables of the role, if this is a task of it. Whether the task has something to do."""
+        step = self._task.vars.get(_CHECK_BEFORE)
+        if not step:
+            return True
+        own = inventory_of_batch(variables)
+        check_batch(self, variables, own)
+        return step != "register" or state_of_batch(self, variables, own) == "present"
+
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
         if self._can_run_here(variables):
             with _core.task_environment(self):
@@ -100,7 +120,11 @@ class ModuleAction(_core.PrivateAction):
 
     def _run_here(self, arguments: dict[str, t.Any]) -> Result:
         """Return the result that AnsibleModule would return for the arguments."""
-        checked = ArgumentSpecValidator(**self.MODULE.spec).validate(arguments)
+        module = self.MODULE
+        if self._task.vars.get(_CHECK_BEFORE) == "nothing":
+            # Options of the connection are checked, nothing is sent.
+            module = dataclasses.replace(module, run=_nothing)
+        checked = ArgumentSpecValidator(**module.spec).validate(arguments)
         params = checked.validated_parameters
         if checked.error_messages:
             unsupported = isinstance(checked.errors[0], UnsupportedError)
@@ -108,7 +132,7 @@ class ModuleAction(_core.PrivateAction):
             result: Result = {"failed": True, "msg": f"{prefix}{checked.errors.msg}"}
         else:
             try:
-                result = self.MODULE.execute(
+                result = module.execute(
                     params, check_mode=self._task.check_mode, diff=self._task.diff, watch=self._watched
                 )
             except AnsibleError:
@@ -150,6 +174,10 @@ class ModuleAction(_core.PrivateAction):
             if caught:
                 _core.write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
                 os.kill(os.getpid(), caught[0])
+
+
+def _nothing(params: Params, api: Api, check_mode: bool) -> Result:
+    return {"changed": False}
 
 
 def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:

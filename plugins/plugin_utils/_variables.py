@@ -35,10 +35,10 @@ if Fernet is not None:
     # The first use takes 5 to 12 ms, each later one 0.7 ms: so the first one is here, and not in each worker.
     _FERNET.decrypt(_FERNET.encrypt(b""))
 _ROLE = pathlib.Path(__file__).parents[2] / "roles" / "monitor_agent"
-_SPECS = (_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+SPECS = (_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
 _PREFIX = "monitor_agent_"
 # Compared without the prefix, which all names have.
-_SHORT = tuple(re.findall(rf"^ +{_PREFIX}(\w+):$", _SPECS, re.MULTILINE))
+_SHORT = tuple(re.findall(rf"^ +{_PREFIX}(\w+):$", SPECS, re.MULTILINE))
 # The other names in the role's files are variables that it computes or registers. Read once, before the forks.
 _KNOWN = {
     *(f"{_PREFIX}{name}" for name in _SHORT),

@@ -25,19 +25,19 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 RESULTS = CHECKOUT / "build" / "benchmark.json"
 HEADER = (
-    f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}{'cpu':>6}  {'limit':<9}{'':<8}{'of'}"
+    f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}{'cpu':>6}  {'limit':<13}{'':<8}{'of'}"
 )
 
 
 def line(figure: Figure) -> str:
     relation = ">=" if figure.at_least else "<="
-    bound = "" if figure.limit is None else f"{relation} {figure.limit:g}"
+    bound = "" if figure.limit is None else f"{relation} {figure.limit:g}{' cpu' if figure.of_cpu else ''}"
     word = {True: "holds", False: "MISSED", None: ""}[figure.holds]
     cpu = "" if figure.cpu is None else f"{figure.cpu:.2f}"
     of = " / ".join(f"{value:.3g} {figure.unit}" for value in figure.of)
     return (
         f"{figure.scenario:<13}{figure.size:>6}  {figure.ours:<29}{figure.theirs:<19}{figure.ratio:>6.2f}{cpu:>6}  "
-        f"{bound:<9}{word:<8}{of}"
+        f"{bound:<13}{word:<8}{of}"
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.monitor.cloud.tests.benchmark import fleets
-from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, Bench
+from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, TODAY, Bench
 from ansible_collections.monitor.cloud.tests.benchmark.measure import Cost, median_ratio, side_by_side
 
 Costs = Mapping[str, Sequence[Cost]]
@@ -23,7 +23,8 @@ Costs = Mapping[str, Sequence[Cost]]
 class Figure:
     """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest if ``at_least`` is set.
 
-    ``cpu`` is the same ratio in seconds of processors instead of the clock's, for a busy machine.
+    ``cpu`` is the same ratio in seconds of processors instead of the clock's, for a busy machine. ``of_cpu``: the limit
+    is of that one.
     """
 
     scenario: str
@@ -36,13 +37,15 @@ class Figure:
     cpu: float | None = None
     limit: float | None = None
     at_least: bool = False
+    of_cpu: bool = False
 
     @property
     def holds(self) -> bool | None:
         """Whether the limit is kept; None without one."""
-        if self.limit is None:
+        limited = self.cpu if self.of_cpu else self.ratio
+        if self.limit is None or limited is None:
             return None
-        return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
+        return limited >= self.limit if self.at_least else limited <= self.limit
 
 
 @dataclass(frozen=True)
@@ -80,17 +83,65 @@ def local(bench: Bench) -> Outcome:
         "ping": bench.bare(fleet, "ping"),
         "first rollout": bench.first_rollout(fleet),
         "steady run": bench.steady_run(fleet),
-        "today's first": bench.first_rollout(fleet, "today"),
-        "today's steady": bench.steady_run(fleet, "today"),
+        "today's first": bench.first_rollout(fleet, TODAY),
+        "today's steady": bench.steady_run(fleet, TODAY),
     }
     costs = side_by_side(contenders, bench.rounds)
     figures = [
-        _figure("local", fleet.size, costs, "steady run", "ping", 0.20),
+        _figure("local", fleet.size, costs, "steady run", "ping", 0.14, of_cpu=True),
         _figure("local", fleet.size, costs, "first rollout", "ping", 0.30),
+        _figure("local", fleet.size, costs, "first rollout", "steady run", 1.10, of_cpu=True),
         _figure("local", fleet.size, costs, "today's steady", "steady run", 15, at_least=True),
         _figure("local", fleet.size, costs, "today's first", "first rollout", 10, at_least=True),
     ]
     return _outcome(costs, figures)
+
+
+def small(bench: Bench) -> Outcome:
+    """Steady runs of few hosts, where what does not depend on their number counts, against a bare ping play."""
+    all_costs: dict[str, list[Cost]] = {}
+    figures = []
+    # A single host takes so little that single runs differ by a tenth.
+    for size, limit, times in ((1, 0.95, 5), (5, 0.65, 3), (20, 0.32, 1)):
+        fleet = fleets.local(bench.room(f"small-{size}"), size)
+        bench.first_rollout(fleet)()
+        contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet)}
+        costs = side_by_side(contenders, times * bench.rounds)
+        figures.append(_figure("small", size, costs, "steady run", "ping", limit, of_cpu=True))
+        all_costs.update({f"{name} {size}": runs for name, runs in costs.items()})
+    return _outcome(all_costs, figures)
+
+
+_ROLE_PLAY = "- hosts: all\n  gather_facts: false\n  {use}\n"
+_USES = {
+    "roles": "roles: [{role}]",
+    "import_role": "tasks: [import_role: {{name: {role}}}]",
+    "include_role": "tasks: [include_role: {{name: {role}}}]",
+}
+
+
+def uses(bench: Bench) -> Outcome:
+    """The ways to use the role, against the cheapest of them; and what core's own part of include_role costs."""
+    fleet = fleets.local(bench.room("uses"), bench.size(100))
+    bench.first_rollout(fleet)()
+    nothing = bench.room("nothing")
+    (nothing / "tasks").mkdir()
+    (nothing / "tasks" / "main.yml").write_text("- meta: noop\n", encoding="utf-8")
+    contenders = {"ping": bench.bare(fleet, "ping"), "import_playbook": bench.steady_run(fleet)}
+    for role, name in (("monitor.cloud.monitor_agent", ""), (str(nothing), " of nothing")):
+        for use, text in _USES.items():
+            playbook = bench.directory / f"{use}{name}.yml".replace(" ", "-")
+            playbook.write_text(_ROLE_PLAY.format(use=text.format(role=role)), encoding="utf-8")
+            run = bench.bare if name else bench.steady_run
+            contenders[f"{use}{name}"] = run(fleet, str(playbook))
+    costs = side_by_side(contenders, bench.rounds)
+    figures = {name: _figure("uses", fleet.size, costs, name, "ping", None) for name in contenders if name != "ping"}
+    cpu = {name: figure.cpu or 0.0 for name, figure in figures.items()}
+    limits = dict.fromkeys(("import_playbook", *_USES), min(cpu[use] for use in ("import_playbook", *_USES)) + 0.03)
+    # No role can avoid what core needs to include one for each host.
+    limits["include_role"] += cpu["include_role of nothing"] - cpu["import_role of nothing"]
+    limited = [replace(figures[name], limit=round(limit, 3), of_cpu=True) for name, limit in limits.items()]
+    return _outcome(costs, [*limited, *(figures[f"{use} of nothing"] for use in _USES)])
 
 
 def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bool) -> Outcome:
@@ -297,6 +348,8 @@ def report(bench: Bench) -> Outcome:
 
 SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "local": local,
+    "small": small,
+    "uses": uses,
     "ssh": ssh,
     "pipelining": pipelining,
     "growth": growth,

@@ -19,6 +19,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import notify_nobody, run_action
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
+    LABEL_IN_PLAY,
+    STATES_DIFFER,
+    check_host,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,9 +38,6 @@ _IN_ROLE = "monitor_agent_in_role"
 _REGISTRATION = "monitor_agent_registration"
 # What the role's own task and its handler that removes markers register.
 _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded", "monitor_agent_pending_restart"
-_STATES_DIFFER = (
-    "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
-)
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
 _CONNECTION = [{"group/monitor.cloud.monitor_agent": trust_as_template("{{ monitor_agent_connection }}")}]
 
@@ -54,9 +56,10 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         # A condition on the role that leaves out the first host of a batch leaves out the registration of all.
         by_itself, state = bool(variables.get(_REGISTRATION, {}).get("skipped")), action.arguments.get("state")
         if by_itself:
+            check_host(action, variables)
             _check_label(action, variables)
         elif state == "absent":
-            raise InputError(_STATES_DIFFER)
+            raise InputError(STATES_DIFFER)
         if by_itself and state == "present" and not action.on_windows:
             absolute(action.arguments["path"])
             variables[_REGISTRATION] = steps["registration"] = _call_service(action, variables, state)
@@ -105,10 +108,7 @@ def _check_label(action: HostAction, variables: Variables) -> None:
     host, hostvars = variables["inventory_hostname"], variables["hostvars"]
     labels = labels_of_hosts([host], list(hostvars), lambda name: hostvars[name].get("monitor_agent_label"))
     if action.host_label({"label": None}, variables) != labels[host]:
-        raise InputError(
-            "monitor_agent_label is set in the play or at the role, so labels of other hosts are unknown. Nothing was "
-            "done. Set it in the inventory."
-        )
+        raise InputError(LABEL_IN_PLAY)
 
 
 def _install(action: HostAction, variables: Variables, steps: dict[str, Result]) -> None:

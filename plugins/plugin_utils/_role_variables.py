@@ -1,0 +1,194 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The variables of the role, checked once for all hosts of a batch, before anything is written.
+
+Core would check them by a task on every host. Types and choices are those of ``meta/argument_specs.yml``.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import typing as t
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import file_mode
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain, raw_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import SPECS
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ansible.plugins.action import ActionBase
+
+    Variables = Mapping[str, t.Any]
+
+STATES_DIFFER = (
+    "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
+)
+LABEL_IN_PLAY = (
+    "monitor_agent_label is set in the play or at the role, so labels of other hosts are unknown. Nothing was done. "
+    "Set it in the inventory."
+)
+_STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
+_TEMPLATE = re.compile(r"\{[{%#]")
+_TEXT = ("str", "path")
+_KINDS = {
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "list": "a list of strings",
+    **dict.fromkeys(_TEXT, "a string"),
+}
+# Windows hosts are refused later, or leave their batch.
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:")
+
+
+def inventory_of_batch(variables: Variables) -> dict[str, Variables]:
+    """Host → its variables, without those of the play and the role, as they are."""
+    return {host: raw_variables(variables, host) for host in variables["ansible_play_batch"]}
+
+
+def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> None:
+    """InputError for invalid variables of the task's host, or of the inventory for another host of the batch.
+
+    Templates of other hosts are left to the task that uses them, except those of the path.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in _options():
+        for host, reason in _reasons(action, variables, own, name):
+            found.setdefault((name, reason), []).append(host)
+    _refuse(found, len(own))
+
+
+def check_host(action: ActionBase, variables: Variables) -> None:
+    """InputError for invalid variables of the task's host alone."""
+    reasons = {name: _reason(name, _effective(action, variables, name)) for name in _options()}
+    _refuse({(name, reason): [""] for name, reason in reasons.items() if reason}, 1)
+
+
+def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> str:
+    """The state of all hosts of the batch; InputError with the reason if they cannot be registered at once."""
+    first, hostvars = variables["inventory_hostname"], variables["hostvars"]
+    state = action._templar.template(variables[_STATE])
+    if {_rendered(hostvars, host, _STATE, raw[_STATE]) for host, raw in own.items() if _STATE in raw} - {state}:
+        raise InputError(STATES_DIFFER)
+    label = action._templar.template(variables.get(_LABEL)) or ""
+    if state != "absent" and label != (hostvars[first].get(_LABEL) or ""):
+        raise InputError(LABEL_IN_PLAY)
+    return str(state)
+
+
+@functools.cache
+def _options() -> dict[str, dict[str, t.Any]]:
+    """The documented options of all entry points."""
+    specs = yaml_load(SPECS)["argument_specs"].values()
+    return {name: option for spec in specs for name, option in spec["options"].items()}
+
+
+def _path(value: object) -> None:
+    if not _WINDOWS_PATH.match(str(value)):
+        absolute(str(value))
+
+
+# What a type cannot express.
+_RULES: dict[str, t.Callable[[t.Any], object]] = {"monitor_agent_config_mode": file_mode, _PATH: _path}
+
+
+def _reasons(
+    action: ActionBase, variables: Variables, own: Mapping[str, Variables], name: str
+) -> Iterator[tuple[str, str]]:
+    """Each host of the batch for which a variable is invalid, with the reason."""
+    first = variables["inventory_hostname"]
+    reason, given = _reason(name, _effective(action, variables, name)), own[first].get(name)
+    for host, raw in own.items():
+        if reason and raw.get(name) == given:
+            yield host, reason
+        elif (
+            host != first and name in raw and (own_reason := _reason(name, _literal(variables, host, name, raw[name])))
+        ):
+            yield host, own_reason
+
+
+def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
+    """The value of a variable for the task's host; None if it is not set, or if it fails, as its use will report."""
+    value, option = variables.get(name), _options()[name]
+    if option["type"] in _TEXT and name not in _RULES and "choices" not in option:
+        # No text is invalid, so a template, which may be slow or secret, is not rendered.
+        return value if isinstance(value, (dict, list)) else None
+    if value is None:
+        return "" if name == _PATH else None
+    try:
+        return plain(action._templar.template(value))
+    except Exception:
+        return None
+
+
+def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
+    """A value that the inventory has for another host; None for a template, except the path, or a vaulted value."""
+    if name == _PATH:
+        try:
+            return _rendered(variables["hostvars"], host, name, value) or ""
+        except Exception:
+            return None
+    return plain(value) if isinstance(value, (str, int, float, list, dict)) and not _has_template(value) else None
+
+
+def _rendered(hostvars: Variables, host: str, name: str, value: t.Any) -> t.Any:
+    return hostvars[host][name] if _has_template(value) else value
+
+
+def _has_template(value: t.Any) -> bool:
+    return not isinstance(value, (int, float)) and bool(_TEMPLATE.search(str(value)))
+
+
+def _reason(name: str, value: t.Any) -> str:
+    """Why a value is refused, and what to write instead; empty if it is valid."""
+    if value is None:
+        return ""
+    return _reason_of(name, value) if isinstance(value, (dict, list)) else _cached_reason(name, value)
+
+
+def _reason_of(name: str, value: t.Any) -> str:
+    option = _options()[name]
+    if not _fits(name, option, value):
+        # The value may be secret.
+        return f"write {' or '.join(option.get('choices') or [_KINDS[option['type']]])}."
+    try:
+        if name in _RULES:
+            _RULES[name](value)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+# Most hosts have the same values.
+_cached_reason = functools.lru_cache(maxsize=None, typed=True)(_reason_of)
+
+
+def _fits(name: str, option: Mapping[str, t.Any], value: t.Any) -> bool:
+    # The role takes an empty text for a variable that is not set.
+    if value == "" and "default" not in option:
+        return True
+    items = value if option["type"] == "list" and isinstance(value, list) else [value]
+    # The validator would make text of them.
+    if option.get("elements", option["type"]) in _TEXT and any(isinstance(item, (dict, list)) for item in items):
+        return False
+    return not ArgumentSpecValidator({name: option}).validate({name: value}).error_messages
+
+
+def _refuse(found: Mapping[tuple[str, str], list[str]], number: int) -> None:
+    """InputError that names the variables, and the hosts unless all ``number`` of the batch have the value."""
+    lines = [
+        f"{name}{f' of {listed(hosts)}' if len(hosts) < number else ''} is invalid: {reason}"
+        for (name, reason), hosts in found.items()
+    ]
+    if lines:
+        raise InputError(" ".join([*lines, "Nothing was done."]))

@@ -1,0 +1,206 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Invalid variables of the role are named before anything is written. The hosts are directories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.vault import VaultLib, VaultSecret
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
+from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.tasks import labels
+
+_DIGITS = "must be octal digits such as '0600'."
+# Name without its prefix, value, the end of the message.
+INVALID: list[tuple[str, Any, str]] = [
+    ("state", "absnt", "write present or absent."),
+    ("packages", {"curl": "8.5"}, "write a list of strings."),
+    ("packages", [{"name": "curl"}], "write a list of strings."),
+    (
+        "config_mode",
+        640,
+        "mode 640 is an integer, which stands for 0o1200. Write octal digits in quotes: mode: '0640'.",
+    ),
+    ("config_mode", "rw-------", f"mode 'rw-------' {_DIGITS}"),
+    ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file."),
+    ("config_path", "/etc/monitor/", "path '/etc/monitor/' must be the absolute path of a file."),
+    ("config_owner", ["root"], "write a string."),
+    ("service", {"name": "agent"}, "write a string."),
+    ("base_url", ["https://api.example.com"], "write a string."),
+    ("timeout", "soon", "write a number."),
+    ("retry_timeout", [300], "write a number."),
+    ("concurrency", "2.5", "write a whole number."),
+    ("validate_certs", "perhaps", "write true or false."),
+    ("allow_http", "{{ 'may' ~ 'be' }}", "write true or false."),
+    ("audit_fail_on_drift", "", "write true or false."),
+    ("audit_service", "monitor-agent", "write true or false."),
+]
+# The same values, each variable once.
+AT_ONCE = {f"monitor_agent_{name}": value for name, value, _end in reversed(INVALID)}
+MESSAGES = {
+    name: f"{name} is invalid: {end}"
+    for name, _value, end in ((f"monitor_agent_{n}", v, e) for n, v, e in INVALID[::-1])
+}
+# Retire sets the state itself.
+PLAYBOOKS = {
+    "rollout": ("monitor.cloud.rollout", set()),
+    "retire": ("monitor.cloud.retire", {"monitor_agent_state"}),
+    "audit": ("monitor.cloud.audit", set()),
+    "adopt": ("monitor.cloud.adopt", set()),
+}
+
+
+@pytest.fixture
+def three(emulator: Emulator, tmp_path: Path) -> Local:
+    return Local(tmp_path, emulator, "web-1", "web-2", "web-3")
+
+
+@pytest.fixture
+def monitored(three: Local) -> Local:
+    """A controller whose hosts have a client and a configuration."""
+    three.service.seed(labels=list(three.host_vars))
+    for host in three.host_vars:
+        three.write(host, three.expected(host))
+    return three
+
+
+def refused(controller: Local, playbook: str, *options: str) -> str:
+    """The one message of a run that sends nothing and changes nothing, in check mode too."""
+    before = controller.files(), controller.service.clients()
+    messages = set()
+    for more in ([], ["--check"]):
+        run = controller.run(playbook, *more, *options)
+        assert run.code == 2 and run.calls() == [], run.output
+        assert len(run.failures()) == 1, run.failures()
+        messages |= set(run.failures().values())
+    assert (controller.files(), controller.service.clients()) == before
+    assert len(messages) == 1, messages
+    return messages.pop()
+
+
+@pytest.mark.parametrize(("name", "value", "end"), INVALID, ids=[f"{name}-{value}" for name, value, _ in INVALID])
+def test_each_is_refused_before_a_client_is_created(
+    emulator: Emulator, tmp_path: Path, name: str, value: Any, end: str
+) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    run = controller.run("monitor.cloud.rollout", "-e", json.dumps({f"monitor_agent_{name}": value}))
+    assert run.failures() == {"web-1": f"monitor_agent_{name} is invalid: {end} Nothing was done."}, run.output
+    assert run.calls() == []
+    assert controller.files() == {"web-1": None}
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_all_are_named_at_once(monitored: Local, playbook: str) -> None:
+    name, left_out = PLAYBOOKS[playbook]
+    given = {variable: value for variable, value in AT_ONCE.items() if variable not in left_out}
+    target = ["-e", "target=all"] if playbook == "retire" else []
+    message = refused(monitored, name, "-e", json.dumps(given), *target)
+    assert all(MESSAGES[variable] in message for variable in given), message
+    assert message.count("is invalid") == len(given)
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: str) -> None:
+    monitored.host_vars["web-1"]["monitor_agent_validate_certs"] = "perhaps"
+    monitored.host_vars["web-2"]["monitor_agent_config_mode"] = 640
+    monitored.host_vars["web-3"]["monitor_agent_config_mode"] = 640
+    monitored.host_vars["web-3"]["monitor_agent_config_path"] = "{{ 'etc' }}/{{ inventory_hostname }}.conf"
+    before = {host: monitored.read(host) for host in ("web-1", "web-2")}, monitored.service.clients()
+    target = ["-e", "target=all"] if playbook == "retire" else []
+    run = monitored.run(PLAYBOOKS[playbook][0], *target)
+    assert (run.code, run.calls()) == (2, []), run.output
+    assert ({host: monitored.read(host) for host in ("web-1", "web-2")}, monitored.service.clients()) == before
+    (message,) = run.failures().values()
+    for part in (
+        "monitor_agent_validate_certs of 'web-1' is invalid: write true or false.",
+        "monitor_agent_config_mode of 'web-2', 'web-3' is invalid: mode 640 is an integer",
+        "monitor_agent_config_path of 'web-3' is invalid: path 'etc/web-3.conf' must be",
+    ):
+        assert part in message
+
+
+def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local) -> None:
+    message = refused(monitored, "monitor.cloud.retire", "-e", "target=all", "-e", "monitor_agent_timeout=0")
+    assert message.startswith("timeout must be more than 0 seconds")
+    run = monitored.run("monitor.cloud.retire", "-e", "target=all", MONITOR_BASE_URL="")
+    assert "base_url" in str(run.failures()) and run.calls() == []
+    assert labels(monitored.service) == sorted(monitored.files()) and None not in monitored.files().values()
+
+
+def test_a_host_that_is_registered_alone_is_refused_alone(three: Local) -> None:
+    three.host_vars["web-2"]["monitor_agent_packages"] = {"curl": "8.5"}
+    run = three.run(role_play(three, role="when: inventory_hostname != 'web-1'"))
+    assert run.failures() == {
+        "web-2": "monitor_agent_packages is invalid: write a list of strings. Nothing was done."
+    }, run.output
+    assert labels(three.service) == ["web-3"]
+
+
+def vaulted(controller: Local, **values: str) -> Path:
+    """Give all hosts these variables in vaulted form, and return the file with the password."""
+    password = controller.directory / "password"
+    password.write_text("secret", encoding="utf-8")
+    vault = VaultLib([("default", VaultSecret(b"secret"))])
+    directory = controller.directory / "group_vars"
+    directory.mkdir(exist_ok=True)
+    lines = []
+    for name, value in values.items():
+        lines.append(f"{name}: !vault |")
+        lines += [f"  {line}" for line in vault.encrypt(value.encode()).decode().splitlines()]
+    (directory / "all.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return password
+
+
+def test_a_vaulted_value_is_checked_and_not_shown(three: Local) -> None:
+    password = vaulted(three, monitor_agent_timeout="hunter2")
+    run = three.run("monitor.cloud.rollout", "--vault-password-file", str(password))
+    assert set(run.failures().values()) == {"monitor_agent_timeout is invalid: write a number. Nothing was done."}
+    assert run.calls() == [] and "hunter2" not in run.output
+
+
+def test_valid_values_of_all_kinds_pass(three: Local) -> None:
+    password = vaulted(three, monitor_agent_timeout="20", monitor_agent_api_token=three.service.tokens["read_write"])
+    three.group_vars |= {
+        "monitor_agent_state": "{{ 'pre' ~ 'sent' }}",
+        "monitor_agent_config_mode": 0o640,
+        "monitor_agent_packages": None,
+        "monitor_agent_retry_timeout": "20.5",
+        "monitor_agent_concurrency": "{{ 2 * 2 }}",
+        "monitor_agent_check_capacity": "no",
+        "monitor_agent_validate_certs": "",
+        "monitor_agent_service": False,
+        # Of another playbook's run.
+        "monitor_agent_audit_html": "{{ undefined_here }}/report.html",
+    }
+    three.host_vars["web-2"] |= {"monitor_agent_config_mode": "0o600", "monitor_agent_audit_service": "yes"}
+    # What only the host has.
+    path = three.host_vars["web-3"]["monitor_agent_config_path"]
+    three.host_vars["web-3"] |= {"path_here": path, "monitor_agent_config_path": "{{ path_here }}"}
+    options = ["--vault-password-file", str(password)]
+    runs: list[Run] = [
+        three.run("monitor.cloud.rollout", *options),
+        three.run("monitor.cloud.audit", *options, "-e", "monitor_agent_audit_html="),
+        three.run("monitor.cloud.retire", *options, "-e", "target=all"),
+    ]
+    assert [run.code for run in runs] == [0, 0, 0], runs[-1].output
+    assert runs[0].changed_hosts() == {"web-1", "web-2", "web-3"}
+    assert labels(three.service) == []
+
+
+def test_every_documented_option_has_a_type_that_is_known() -> None:
+    text = (Path(__file__).parents[2] / "roles/monitor_agent/meta/argument_specs.yml").read_text(encoding="utf-8")
+    kinds = {
+        option["type"]
+        for spec in yaml.safe_load(text)["argument_specs"].values()
+        for option in spec["options"].values()
+    }
+    assert kinds == {"bool", "float", "int", "list", "path", "str"}
