@@ -24,7 +24,9 @@ from ansible_collections.monitor.cloud.tests.support.tally import Tally
 STRANGE = "11111111-2222-3333-4444444444444444"
 AUDIT = "monitor.cloud.audit"
 # A title, what it means, and the command below: lines that end in a backslash go on.
-_PROPOSAL = re.compile(r"^  (\w[^.\n]*?)(?: \(\d+\))?\. (?:.+\n)+?(    ansible(?:.*\\\n)*.*)$", re.MULTILINE)
+_PROPOSAL = re.compile(
+    r"^  (\w[^.\n(:]*?)(?: \(\w+\))?(?:: \d+)?\. (?:.+\n)+?(    ansible(?:.*\\\n)*.*)$", re.MULTILINE
+)
 
 
 def proposals(audit: Run) -> dict[str, str]:
@@ -111,19 +113,19 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     # Other users of the account judge their own clients and the plan.
     found = of.audit("-e", "monitor_agent_audit_orphan_pattern=nothing", "-e", "monitor_agent_check_capacity=false")
     assert set(found) == {
-        "Could not be reached", "Report as another host", "Report under a label that no host has",
-        "Carry an unknown key", "Their key is on other hosts too", "Not registered", "Not configured",
-        "Can't be verified", "Outdated configuration", "Wrong permissions", "The plan is too small",
+        "Unreachable", "Key of another client", "Renamed hosts",
+        "Unknown key", "Shared key", "Not registered", "Not configured",
+        "Not verifiable", "Outdated configuration", "Wrong permissions", "The plan is too small",
     }  # fmt: skip
     # Each host has its own, and none is that of the report, which needs none.
     assert "--connection" not in "".join(found.values())
-    of.does(found["Could not be reached"], code=4)
-    of.does(found["Can't be verified"])
-    of.does(found["Their key is on other hosts too"], hosts=["clone-1"])
-    of.does(found["Report as another host"])
-    of.does(found["Report under a label that no host has"], writes=["update_client new-1"])
+    of.does(found["Unreachable"], code=4)
+    of.does(found["Not verifiable"])
+    of.does(found["Shared key"], hosts=["clone-1"])
+    of.does(found["Key of another client"])
+    of.does(found["Renamed hosts"], writes=["update_client new-1"])
     assert of.path("new-1").read_text(encoding="utf-8") == of.expected("new-1")
-    of.does(found["Carry an unknown key"], hosts=["strange-1", "strange-2"])
+    of.does(found["Unknown key"], hosts=["strange-1", "strange-2"])
     of.does(found["The plan is too small"], writes=["update_plan"])
     of.does(
         found["Not registered"], hosts=["fresh-1", "fresh-2"], writes=["create_client fresh-1", "create_client fresh-2"]
@@ -134,7 +136,7 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
 
     shutil.rmtree(of.path("closed-1"))
     found = of.audit()
-    assert set(found) == {"Could not be reached", "Not configured", "Clients without a host"}
+    assert set(found) == {"Unreachable", "Not configured", "Clients without a host"}
     of.does(found["Not configured"], hosts=["closed-1"])
     of.does(found["Clients without a host"])
     of.does(
@@ -149,8 +151,8 @@ def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
         fleet_of.write(name, fleet_of.expected("db-1" if name == "db-1" else "web-1"))
     read_only = fleet_of.service.tokens["read_only"]
     found = fleet_of.audit(MONITOR_API_TOKEN=read_only)
-    assert set(found) == {"Carry the same key", "Can't be verified"}
-    run = fleet_of.does(found["Carry the same key"])
+    assert set(found) == {"Same key on several hosts", "Not verifiable"}
+    run = fleet_of.does(found["Same key on several hosts"])
     # With the other token, as proposed, of these hosts alone.
     assert set(re.findall(r"^(\w+-\d) +\w+_key", run.output, re.MULTILINE)) == {"web-1", "web-2"}
 

@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import State, natural
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import as_options
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,64 +29,54 @@ Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 
 _SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
-# Title, text, and playbook or task of each kind, the worst first.
-_REMEDIES: dict[Kind, tuple[str, str, Playbook | tuple[str, ...]]] = {
+_TITLES = {**TITLES, "renamed": "Renamed hosts", "clones": "Same key on several hosts"}
+# Text, and playbook or task of each kind, the worst first.
+_REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
     "unreachable": (
-        "Could not be reached",
         "Find out why Ansible can't reach them, then audit again.",
         ("-m", "ansible.builtin.ping"),
     ),
     "foreign_key": (
-        "Report as another host",
         "They carry the key of another client, so two machines' data is mixed: clones. Give each its own key.",
         "rollout",
     ),
     "renamed": (
-        "Report under a label that no host has",
         "They carry the key of a client that belongs to no host of the inventory, and have none of their own: renamed "
         "machines. Keep the client with its history, under the host's label.",
         "adopt",
     ),
     "unknown_key": (
-        "Carry an unknown key",
         "Their key belongs to no client of this account. Give them the key of their own client.",
         "rollout",
     ),
     "shared_key": (
-        "Their key is on other hosts too",
         "The others report under their name. Give the others keys of their own.",
         "rollout",
     ),
     "clones": (
-        "Carry the same key",
         "Clones: their data is mixed. The owner of the key is unknown while keys are masked: audit again with a token "
         "that has read-write access, then give each its own key.",
         "audit",
     ),
-    "not_registered": ("Not registered", "The account has no client for them. Register and configure them.", "rollout"),
-    "not_configured": ("Not configured", "Their client exists, but the host has no key. Configure them.", "rollout"),
+    "not_registered": ("The account has no client for them. Register and configure them.", "rollout"),
+    "not_configured": ("Their client exists, but the host has no key. Configure them.", "rollout"),
     "unverifiable": (
-        "Can't be verified",
         "Audit again with a token that has read-write access, as a user who may read the configuration (--become).",
         "audit",
     ),
     "outdated": (
-        "Outdated configuration",
         "The key is right, but the rest of the file differs from the template.",
         "rollout",
     ),
     "restart_pending": (
-        "Not restarted since a change",
         "A run changed the configuration, and then was killed or could not restart the agent.",
         "rollout",
     ),
     "agent_stopped": (
-        "The agent does not run",
         "Start its service, and see its state and the end of its log. The command needs root (--become).",
         ("-m", "ansible.builtin.raw", "-a", f"systemctl start {_SERVICE}; systemctl status --no-pager {_SERVICE}"),
     ),
     "wrong_permissions": (
-        "Wrong permissions",
         "Owner, group or mode of the configuration is not as expected.",
         "rollout",
     ),
@@ -113,6 +104,11 @@ class Step:
     hosts_file: tuple[str, str] | None = None
 
     @property
+    def heading(self) -> str:
+        """The title, with the id of the state that the step is about."""
+        return titled(self.kind) if self.kind in TITLES else self.title
+
+    @property
     def shell(self) -> str:
         return shlex.join(self.command)
 
@@ -133,7 +129,7 @@ def _kind_of(finding: Finding) -> Kind:
 
 
 def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
-    title, text, remedy = _REMEDIES[kind]
+    text, remedy = _REMEDIES[kind]
     hosts = [finding.host for finding in findings]
     others = {other for finding in findings for other in finding.shared_with} if kind == "shared_key" else set()
     # Hosts with the right key keep it; if none is known to have it, all get their own.
@@ -147,7 +143,7 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
         command = ["ansible", *run.inventory, *run.options, *choice, *remedy, *_variables(run)]
     else:
         command = [*_playbook(remedy, run), *(limit or as_options({"target": target}))]
-    return Step(kind, title, text + _left_out(run), tuple(hosts), tuple(command), hosts_file)
+    return Step(kind, _TITLES[kind], text + _left_out(run), tuple(hosts), tuple(command), hosts_file)
 
 
 def _playbook(name: Playbook, run: Invocation) -> list[str]:

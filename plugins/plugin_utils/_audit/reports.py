@@ -21,7 +21,8 @@ from xml.etree import ElementTree
 import jinja2
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import account_sentence, price
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import account_sentence, price, sentence
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import titled
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,8 +83,8 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
     if finding.state == "ok":
         return
     kind = "error" if finding.state == "unreachable" else "failure"
-    problem = ElementTree.SubElement(case, kind, type=finding.state, message=_xml(finding.detail))
-    problem.text = f"States: {', '.join(finding.states)}. Label: {_xml(finding.label)}."
+    problem = ElementTree.SubElement(case, kind, type=finding.state, message=_xml(sentence(finding)))
+    problem.text = f"States: {', '.join(map(titled, finding.states))}. Label: {_xml(finding.label)}."
 
 
 def _xml(text: str) -> str:

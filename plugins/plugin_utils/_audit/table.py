@@ -14,11 +14,12 @@ import typing as t
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
     from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
 WIDTH = 100
@@ -43,8 +44,8 @@ def table(report: Report, steps: Sequence[Step]) -> str:
     if steps:
         lines += ["", "What to do:"]
     for step in steps:
-        count = f" ({len(step.names)})" if step.names else ""
-        lines += ["", *_wrapped(f"{step.title}{count}. {step.text}", indent="  "), *_command(step.command)]
+        count = f": {len(step.names)}" if step.names else ""
+        lines += ["", *_wrapped(f"{step.heading}{count}. {step.text}", indent="  "), *_command(step.command)]
     return "\n".join(printable(line, _REPLACED) for line in lines)
 
 
@@ -68,9 +69,14 @@ def _hosts(report: Report) -> list[str]:
     shown = report.hosts if len(report.hosts) <= _ALL_SHOWN else drift[:_MOST_FINDINGS]
     if not shown:
         return []
-    lines = rows(("HOST", "STATE", "FINDING"), [(finding.host, finding.state, finding.detail) for finding in shown])
+    lines = rows(("HOST", "STATE", "FINDING"), [(one.host, one.state, sentence(one)) for one in shown])
     more = len(drift) - len(shown)
     return [*lines, f"... and {more} more findings."] if more > 0 else lines
+
+
+def sentence(finding: Finding) -> str:
+    """The title of a state and what was found, for where the id of the state is beside it; empty without drift."""
+    return f"{TITLES[finding.state]}. {finding.detail}" if finding.detail else ""
 
 
 def account_sentence(account: dict[str, t.Any]) -> str:

@@ -20,6 +20,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation im
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step, steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH, table
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
@@ -86,8 +87,26 @@ def test_all_forms_agree() -> None:
     assert {host["host"]: host["state"] for host in json.loads(as_json(of))["hosts"]} == expected
     cases = ElementTree.fromstring(as_junit(of)).iter("testcase")
     assert {case.get("name"): next((problem.get("type") for problem in case), "ok") for case in cases} == expected
+    messages = re.findall(r'type="(\w+)" message="([^.]+)\.', as_junit(of))
+    assert all(title == TITLES[state] for state, title in messages) and len(messages) == 12
     columns = re.findall(r"^(\S+)  +(\w+)", text.partition("\n\n")[0], re.MULTILINE)[1:]
     assert {host: state for host, state in columns if state in STATES} == expected
+
+
+def test_each_state_has_one_title() -> None:
+    assert list(TITLES) == list(STATES)
+    assert len(set(TITLES.values())) == len(STATES)
+    text, todo = made(every_state())
+    headings = {step.kind: step.heading for step in todo}
+    assert headings["foreign_key"] == "Key of another client (foreign_key)"
+    assert headings["orphans"] == "Clients without a host"
+    assert "\n  Key of another client (foreign_key): 1. " in text
+    assert re.search(r"^open +wrong_permissions +Wrong permissions\. Not as expected: mode", text, re.MULTILINE)
+
+
+def test_the_guide_has_the_title_of_each_state() -> None:
+    guide = (CHECKOUT / "docs" / "docsite" / "rst" / "guide_audit.rst").read_text(encoding="utf-8")
+    assert {state: title for title, state in re.findall(r"^   \* - (.+) \(``(\w+)``\)$", guide, re.MULTILINE)} == TITLES
 
 
 def test_the_document_matches_its_schema() -> None:
@@ -120,7 +139,7 @@ def test_the_table_fits() -> None:
         assert max(map(len, text.splitlines())) <= WIDTH
     assert all(host[:28] in text for host in hosts)
     # The findings still have room beside them.
-    assert "There is no configuration." in text
+    assert "Not registered. The account has no client" in text
 
 
 def test_hosts_without_drift_are_counted_in_a_large_fleet() -> None:
@@ -204,7 +223,7 @@ def test_a_long_list_is_exact_and_printed_in_full() -> None:
     commands = {step.kind: step.command for step in todo}
     assert _arguments(text, "Not configured") == list(commands["not_configured"])
     assert commands["not_configured"][-1] == f"target={','.join(names)}"
-    assert _arguments(text, "Clients without a host (300)") == list(commands["orphans"])
+    assert _arguments(text, "Clients without a host: 300.") == list(commands["orphans"])
     variables = json.loads(commands["orphans"][-1])
     assert (variables["prune_limit"], sorted(variables["prune_pattern"].split("|"))) == (300, sorted(orphans))
     assert max(map(len, text.splitlines())) <= WIDTH
