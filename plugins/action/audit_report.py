@@ -48,7 +48,7 @@ class ActionModule(base.FleetAction):
             orphan_pattern=options["orphan_pattern"],
         )
         todo = remedies.steps(report, self._invocation(options, variables))
-        files = _write_all(report, todo, options)
+        files = _write_all(report, todo, options, base.address_of(variables, options["account"]))
         if not complete:
             return {"changed": False, "files": files}
         _core.show(self, "\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
@@ -89,9 +89,11 @@ def _drift(report: findings.Report) -> str:
     return f"Drift: {', '.join(filter(None, (report.summary('ok'), orphans)))}."
 
 
-def _write_all(report: findings.Report, todo: list[remedies.Step], options: Mapping[str, t.Any]) -> dict[str, str]:
+def _write_all(
+    report: findings.Report, todo: list[remedies.Step], options: Mapping[str, t.Any], address: str
+) -> dict[str, str]:
     """Write the requested reports and the lists of hosts; kind → path."""
-    html = functools.partial(reports.as_html, steps=todo)
+    html = functools.partial(reports.as_html, steps=todo, address=address)
     formats: dict[str, t.Any] = {"json": reports.as_json, "junit": reports.as_junit, "html": html}
     files = {kind: _write(options[kind], make(report)) for kind, make in formats.items() if options[kind]}
     lists = {f"{step.kind}.hosts": _write(*step.hosts_file) for step in todo if step.hosts_file}

@@ -84,6 +84,12 @@ def account_of(
     )
 
 
+def address_of(variables: Mapping[str, t.Any], name: str) -> str:
+    """The base URL that monitor_clients used, from its arguments, which hold no credentials; empty if not known."""
+    arguments = (_registered(variables, name).get("invocation") or {}).get("module_args") or {}
+    return str(arguments.get("base_url") or "")
+
+
 def _registered(variables: Mapping[str, t.Any], name: str) -> Mapping[str, t.Any]:
     result = variables.get(name)
     if not hasattr(result, "get"):

@@ -4,18 +4,20 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 "use strict";
-// The page is complete without this: it adds filters, sorting and copying.
+// Without this the page has all findings: it adds filters, sorting, copying, and rows of hosts without drift.
 (() => {
-  const rows = [...document.querySelectorAll("tbody tr")].map((row, order) => ({
-    row,
-    order,
-    host: row.cells[0].firstChild.textContent,
-    finding: row.cells[2].textContent,
-    text: row.textContent.toLowerCase(),
-  }));
-  const filter = document.getElementById("filter");
-  const all = document.getElementById("all");
-  const states = new Set();
+  const ROWS = 50; // of a part of the table, which is filled when it comes near the window
+  const HEIGHT = 2.6; // of a row that is not laid out yet, in rem
+  const byId = (id) => document.getElementById(id);
+  const table = document.querySelector("table");
+  const blank = document.querySelector("template").content;
+  const controls = document.querySelector(".controls");
+  const [filter, all, fold, sort] = ["filter", "all", "fold", "sort"].map(byId);
+  const okTotal = Number(fold.textContent.match(/\d+/)[0]);
+  const findings = table.querySelectorAll("tbody tr").length;
+  const chosen = new Set(); // states
+  let kind = ""; // of a remedy whose hosts are shown
+  let unfolded = false;
 
   const buttonOf = (content, act) => {
     const button = document.createElement("button");
@@ -25,51 +27,158 @@
     return button;
   };
 
-  const apply = () => {
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let count = 0;
-    for (const { row, text } of rows) {
-      const fits = (!states.size || states.has(row.dataset.state)) && words.every((word) => text.includes(word));
-      count += fits;
-      if (row.hidden === fits) row.hidden = !fits;
+  // Read at the first use: with 10,000 hosts it would delay the first paint.
+  let hosts;
+  const load = () => {
+    if (hosts) return;
+    const rows = [...table.querySelectorAll("tbody tr")].map((row) => ({
+      row,
+      host: row.cells[0].firstChild.textContent,
+      finding: row.cells[2].textContent,
+      state: row.getAttribute("data-state"),
+      kind: row.getAttribute("data-kind"),
+      text: row.textContent.toLowerCase(),
+    }));
+    const common = blank.textContent;
+    const ok = JSON.parse(byId("ok").textContent).map(([host, label]) => ({
+      host,
+      label,
+      finding: "",
+      state: "ok",
+      text: `${host} ${label} ${common}`.toLowerCase(),
+    }));
+    hosts = [...rows, ...ok];
+    hosts.forEach((host, order) => { host.order = order; });
+  };
+
+  const rowOf = (host) => {
+    if (!host.row) {
+      host.row = blank.firstElementChild.cloneNode(true);
+      const [name, label] = host.row.cells[0].querySelectorAll("bdi");
+      name.textContent = host.host;
+      if (host.label === host.host) label.parentNode.remove();
+      else label.textContent = host.label;
     }
-    document.getElementById("shown").textContent = `${count} of ${rows.length} hosts`;
-    all.hidden = !states.size;
+    return host.row;
+  };
+
+  const waiting = new Map(); // a part of the table → its hosts
+  const fill = (part) => {
+    const given = waiting.get(part);
+    if (!given) return;
+    waiting.delete(part);
+    observer.unobserve(part);
+    part.style.height = "";
+    part.append(...given.map(rowOf));
+  };
+  const observer = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => fill(entry.target)),
+    { rootMargin: "100% 0px" },
+  );
+
+  const show = () => {
+    load();
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const folded = !unfolded && !words.length;
+    const fits = ({ state, kind: its, text }) =>
+      (kind ? its === kind : chosen.size ? chosen.has(state) : !(folded && state === "ok")) &&
+      words.every((word) => text.includes(word));
+    const shown = hosts.filter(fits);
+    observer.disconnect();
+    waiting.clear();
+    const parts = [];
+    for (let start = 0; start < shown.length; start += ROWS) {
+      const part = document.createElement("tbody");
+      part.setAttribute("role", "rowgroup");
+      waiting.set(part, shown.slice(start, start + ROWS));
+      part.style.height = `${waiting.get(part).length * HEIGHT}rem`;
+      observer.observe(part);
+      parts.push(part);
+    }
+    table.replaceChildren(table.tHead, ...parts);
+    if (parts.length) fill(parts[0]);
+    update(shown.length);
+  };
+
+  const update = (count) => {
+    byId("shown").textContent = `${count} of ${findings + okTotal} hosts`;
+    all.hidden = !(chosen.size || kind);
+    const narrowed = chosen.size || kind || filter.value.trim();
+    fold.parentNode.hidden = !okTotal || Boolean(narrowed);
+    fold.setAttribute("aria-expanded", String(unfolded));
+    fold.textContent = `${unfolded ? "Fold" : "Show"} hosts without drift: ${okTotal}`;
+    toggles.forEach((button, its) => button.setAttribute("aria-pressed", String(chosen.has(its))));
   };
 
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   const orders = [
-    (one, other) => compare(one.host, other.host),
+    (one, other) => compare(one.host, other.host) || one.order - other.order,
     (one, other) => one.order - other.order,
     (one, other) => compare(one.finding, other.finding) || one.order - other.order,
   ];
-  const heads = [...document.querySelectorAll("thead th")];
+  const heads = [...table.tHead.rows[0].cells];
+  const order = (column, direction) => {
+    load();
+    heads.forEach((head, its) => head.setAttribute("aria-sort", its === column ? direction : "none"));
+    sort.value = `${column} ${direction}`;
+    hosts.sort(orders[column]);
+    if (direction === "descending") hosts.reverse();
+    show();
+  };
   heads.forEach((head, column) => {
     head.append(buttonOf(head.childNodes, () => {
-      const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
-      heads.forEach((one) => one.setAttribute("aria-sort", one === head ? direction : "none"));
-      const sorted = rows.slice().sort(orders[column]);
-      if (direction === "descending") sorted.reverse();
-      document.querySelector("tbody").append(...sorted.map(({ row }) => row));
+      order(column, head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending");
     }));
   });
-
-  const toggles = [...document.querySelectorAll(".legend .entry")].map((entry) => {
-    const button = buttonOf(entry.childNodes, () => {
-      if (!states.delete(entry.dataset.state)) states.add(entry.dataset.state);
-      button.setAttribute("aria-pressed", String(states.has(entry.dataset.state)));
-      apply();
-    });
-    button.setAttribute("aria-pressed", "false");
-    entry.replaceWith(button);
-    return button;
+  sort.addEventListener("change", () => {
+    const [column, direction] = sort.value.split(" ");
+    order(Number(column), direction);
   });
+
+  const toggles = new Map();
+  for (const entry of document.querySelectorAll(".legend .entry")) {
+    const its = entry.dataset.state;
+    const button = buttonOf(entry.childNodes, () => {
+      kind = "";
+      if (!chosen.delete(its)) chosen.add(its);
+      show();
+    });
+    button.dataset.state = its;
+    toggles.set(its, button);
+    entry.replaceWith(button);
+  }
+
+  const clear = () => {
+    chosen.clear();
+    kind = "";
+  };
   all.addEventListener("click", () => {
-    states.clear();
-    toggles.forEach((button) => button.setAttribute("aria-pressed", "false"));
-    apply();
+    clear();
+    show();
     filter.focus();
   });
+  fold.addEventListener("click", () => {
+    unfolded = !unfolded;
+    show();
+  });
+  filter.addEventListener("input", show);
+
+  // A remedy's links show its hosts alone; the link of one host then leads to its row.
+  for (const link of document.querySelectorAll(".step:not([data-kind=orphans]) a")) {
+    link.addEventListener("click", (event) => {
+      clear();
+      kind = link.closest(".step").dataset.kind;
+      filter.value = "";
+      show();
+      if (link.className === "rows") {
+        event.preventDefault();
+        byId("hosts").focus();
+        byId("hosts").scrollIntoView();
+      } else {
+        [...waiting.keys()].forEach(fill);
+      }
+    });
+  }
 
   for (const command of document.querySelectorAll(".command")) {
     const text = command.querySelector("pre");
@@ -84,7 +193,7 @@
     }));
   }
 
-  filter.addEventListener("input", apply);
-  document.querySelector(".controls").hidden = false;
-  apply();
+  addEventListener("beforeprint", () => [...waiting.keys()].forEach(fill));
+  controls.hidden = false;
+  update(findings);
 })();

@@ -21,8 +21,14 @@ from xml.etree import ElementTree
 import jinja2
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import account_sentence, price, sentence
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import titled
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
+    account_sentence,
+    currency,
+    price,
+    sentence,
+    shown,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,8 +97,12 @@ def _xml(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", text)
 
 
-def as_html(report: Report, steps: Sequence[Step]) -> str:
-    """The page. The template escapes all values that come from hosts and from the service."""
+def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
+    """The page. The template escapes all values that come from hosts and from the service.
+
+    ``address`` is that of the account: the base URL of the service, without credentials.
+    """
+    kinds = {host: step.kind for step in steps if step.kind not in ("orphans", "plan") for host in step.names}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -100,15 +110,23 @@ def as_html(report: Report, steps: Sequence[Step]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["shown"] = shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
     return environment.get_template("page.html.j2").render(
         report=report,
+        address=address,
         steps=steps,
+        # A row for each finding; hosts without drift are data, of which the script makes rows when they are shown.
+        findings=[(finding, kinds.get(finding.host, "")) for finding in report.hosts if finding.state != "ok"],
+        ok=[[shown(finding.host), shown(finding.label)] for finding in report.hosts if finding.state == "ok"],
+        positions={finding.host: position for position, finding in enumerate(report.hosts)},
+        titles=TITLES,
         headline=_headline(report),
-        coverage=_bar([(state, state, count) for state, count in report.counts.items()]),
+        coverage=_bar([(state, titled(state), count) for state, count in report.counts.items()]),
         use=_use(report.account),
         plan=account_sentence(report.account),
         price=price,
+        currency=currency,
         style=style,
         script=script,
         hashes={"style": _hash(style), "script": _hash(script)},

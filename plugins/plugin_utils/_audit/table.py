@@ -29,8 +29,6 @@ _INDENT = 12
 # In a larger fleet, hosts without drift are only counted; of many findings the worst are shown.
 _ALL_SHOWN = 50
 _MOST_FINDINGS = 200
-# The replacement of a character that could control a terminal: names come from hosts and from the service.
-_REPLACED = "\ufffd"
 
 
 def table(report: Report, steps: Sequence[Step]) -> str:
@@ -46,7 +44,12 @@ def table(report: Report, steps: Sequence[Step]) -> str:
     for step in steps:
         count = f": {len(step.names)}" if step.names else ""
         lines += ["", *_wrapped(f"{step.heading}{count}. {step.text}", indent="  "), *_command(step.command)]
-    return "\n".join(printable(line, _REPLACED) for line in lines)
+    return "\n".join(shown(line) for line in lines)
+
+
+def shown(text: str) -> str:
+    """A text without characters that could control a terminal, or reverse other text, as names from outside may."""
+    return text if text.isprintable() else printable(text, "\ufffd")
 
 
 def rows(header: Sequence[str], entries: Sequence[Sequence[str]]) -> list[str]:
@@ -56,7 +59,7 @@ def rows(header: Sequence[str], entries: Sequence[Sequence[str]]) -> list[str]:
     lines = []
     for entry in (header, *entries):
         cells = [
-            textwrap.wrap(printable(cell, _REPLACED), size, break_on_hyphens=False) or [""]
+            textwrap.wrap(shown(cell), size, break_on_hyphens=False) or [""]
             for cell, size in zip(entry, widths, strict=True)
         ]
         for parts in itertools.zip_longest(*cells, fillvalue=""):
@@ -95,9 +98,17 @@ def account_sentence(account: dict[str, t.Any]) -> str:
 
 
 def price(value: t.Any) -> str:
-    """A price as text; the service names no currency."""
+    """A price as text, with its currency if the service states one."""
     monthly = value.get("monthly") if isinstance(value, dict) else None
-    return f"{monthly:g} a month" if isinstance(monthly, (int, float)) else "price not known"
+    if not isinstance(monthly, (int, float)):
+        return "price not known"
+    return " ".join(filter(None, (f"{monthly:g}", currency(value), "a month")))
+
+
+def currency(value: t.Any) -> str:
+    """The currency of a price. The API specifies no such member; a service may add it."""
+    stated = value.get("currency") if isinstance(value, dict) else None
+    return stated if isinstance(stated, str) else ""
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
