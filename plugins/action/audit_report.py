@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import os
@@ -18,6 +19,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base, findings, invocation, remedies, reports
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import unseal
 
@@ -33,6 +35,8 @@ class ActionModule(base.FleetAction):
             "json": {"type": "str"},
             "junit": {"type": "str"},
             "html": {"type": "str"},
+            "metrics": {"type": "str"},
+            "metrics_hosts": {"type": "bool", "default": False},
             "fail_on_drift": {"type": "bool", "default": False},
         }
     )
@@ -96,6 +100,9 @@ def _write_all(
     html = functools.partial(reports.as_html, steps=todo, address=address)
     formats: dict[str, t.Any] = {"json": reports.as_json, "junit": reports.as_junit, "html": html}
     files = {kind: _write(options[kind], make(report)) for kind, make in formats.items() if options[kind]}
+    if options["metrics"]:
+        # Collectors of metrics run as another user.
+        files["metrics"] = _write(options["metrics"], as_openmetrics(report, hosts=options["metrics_hosts"]), 0o644)
     lists = {f"{step.kind}.hosts": _write(*step.hosts_file) for step in todo if step.hosts_file}
     return {**files, **lists}
 
@@ -105,15 +112,22 @@ def _absolute(path: str) -> str:
     return os.path.abspath(os.path.expanduser(path))
 
 
-def _write(path: str, text: str) -> str:
-    """Write a file on the controller, whole or not at all."""
+def _write(path: str, text: str, mode: int | None = None) -> str:
+    """Write a file on the controller, whole or not at all; without a mode, the umask decides who may read it."""
     target = _absolute(path)
     temporary = f"{target}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(text)
+            if mode is not None:
+                os.fchmod(stream.fileno(), mode)
         os.replace(temporary, target)
     except OSError as error:
-        raise InputError(f"The report could not be written to {target}: {error.strerror or error}.") from error
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise InputError(
+            f"The report could not be written to {target}: {error.strerror or error}. Choose another path, or let the "
+            "user that runs Ansible write there."
+        ) from error
     return target

@@ -13,7 +13,8 @@ short_description: Report which hosts are monitored, and under whose key
 version_added: 0.1.0
 description:
   - Evaluates what M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in check mode, registered
-    for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML and HTML if requested.
+    for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if
+    requested.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(audit) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.inspected]
@@ -39,6 +40,17 @@ options:
   html:
     description: Path on the controller for the report as one HTML page that needs no network.
     type: str
+  metrics:
+    description:
+      - Path on the controller for counts of the report as metrics, in the OpenMetrics text format, for a textfile
+        collector. That of Prometheus' node_exporter reads files whose names end in C(.prom).
+      - The file is replaced whole, and all users may read it. The names of the metrics begin with C(monitor_cloud_),
+        whatever the brand of the service is.
+    type: str
+  metrics_hosts:
+    description: Whether O(metrics) also has a series for each host, with its name and state.
+    type: bool
+    default: false
   fail_on_drift:
     description: Whether to fail, after the report, if a host is in another state than V(ok), or there is an orphan.
     type: bool

@@ -137,6 +137,11 @@ account_labels:
   type: list
   elements: str
   sample: [db1, web1]
+account_url:
+  description: Base URL of the service that the task used.
+  returned: success
+  type: str
+  sample: https://api.example.com/v4
 created:
   description: Labels of the clients that were created.
   returned: always, once the account was read
@@ -232,6 +237,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         },
         "key_owners": views.key_owners(),
         "account_labels": _labels(remaining, done),
+        "account_url": api.http.settings.base_url,
         "diff": _diff(Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]),
     }
 

@@ -6,14 +6,20 @@
 
 from __future__ import annotations
 
+import collections
 import json
+import os
 import re
+import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run
@@ -35,6 +41,8 @@ EXPECTED = {
 }
 UNREGISTERED = {"new-name", "strange-1", "fresh-1"}
 ORPHANS = ["old-name", "retired-1", "retired-2"]
+ACCOUNT = {"audit_orphans": 3, "clients_used": 12, "clients_included": 10, "clients_missing": 3, "clients_masked": 0}
+FORMS = ("json", "junit", "html", "metrics")
 # Everything that an inspection could change: names, permissions, owners and times of change.
 SNAPSHOT = "find /etc/monitor -exec stat -c '%n %f %u %g %s %y %z' {} + 2>/dev/null | sort"
 
@@ -88,7 +96,7 @@ def secrets(service: Emulator) -> set[str]:
 
 def audit(controller: Controller, *options: str, **environment: str) -> tuple[Run, dict[str, list[str]]]:
     """Audit into files beside the inventory; the states by host."""
-    files = {kind: f"-e monitor_agent_audit_{kind}=audit.{kind}".split() for kind in ("json", "junit", "html")}
+    files = {kind: f"-e monitor_agent_audit_{kind}=audit.{kind}".split() for kind in FORMS}
     written = controller.directory / "audit.json"
     written.unlink(missing_ok=True)
     run = controller.run(
@@ -146,11 +154,49 @@ def test_all_forms_agree_and_hold_no_key(broken: Controller) -> None:
     everything = (
         run.output
         + str(run.events)
-        + "".join(
-            (broken.directory / f"audit.{kind}").read_text(encoding="utf-8") for kind in ("json", "junit", "html")
-        )
+        + "".join((broken.directory / f"audit.{kind}").read_text(encoding="utf-8") for kind in FORMS)
     )
     assert not {secret for secret in secrets(broken.service) if secret in everything}
+
+
+def test_metrics_for_a_collector_that_runs_as_another_user(broken: Controller) -> None:
+    before = time.time()
+    old = os.umask(0o077)
+    try:
+        run, states = audit(broken)
+    finally:
+        os.umask(old)
+    assert run.code == 0, run.output
+    file = broken.directory / "audit.metrics"
+    assert (stat.S_IMODE(file.stat().st_mode), [*broken.directory.glob("audit.metrics?*")]) == (0o644, [])
+    text = file.read_text(encoding="utf-8")
+    assert not [host for host in EXPECTED if host in text]
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    counted = {sample.labels["state"]: sample.value for sample in families["monitor_cloud_audit_hosts"].samples}
+    first = collections.Counter(found[0] for found in states.values())
+    assert counted == {state: first[state] for state in STATES}
+    account = {name: families[f"monitor_cloud_{name}"].samples[0].value for name in ACCOUNT}
+    assert account == ACCOUNT
+    [made] = families["monitor_cloud_audit_timestamp_seconds"].samples
+    assert before - 1 <= made.value <= time.time()
+
+    audit(broken, "-e", "monitor_agent_audit_metrics_hosts=true", "--check")
+    families = {family.name: family for family in text_string_to_metric_families(file.read_text(encoding="utf-8"))}
+    named = families["monitor_cloud_audit_host_state"].samples
+    assert {sample.labels["host"]: sample.labels["state"] for sample in named} == {
+        name: found[0] for name, found in states.items()
+    }
+
+
+@pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="no /sys, where not even root may create a file")
+def test_metrics_that_cannot_be_written_are_a_failure(broken: Controller) -> None:
+    run = broken.run("monitor.cloud.audit", "--limit", "ok-1", "-e", "monitor_agent_audit_metrics=/sys/audit.prom")
+    assert run.code == 2
+    [message] = run.failures().values()
+    assert message == (
+        "The report could not be written to /sys/audit.prom: Permission denied. Choose another path, or let the user "
+        "that runs Ansible write there."
+    )
 
 
 def test_each_host_costs_one_task(broken: Controller) -> None:
@@ -218,12 +264,14 @@ def test_in_batches(broken: Controller) -> None:
         "- hosts: all\n  gather_facts: false\n  serial: 5\n  tasks:\n    - ansible.builtin.import_role:\n"
         "        name: monitor.cloud.monitor_agent\n        tasks_from: audit\n        rolespec_validate: false\n"
         "      vars:\n        monitor_agent_audit_json: audit.json\n        monitor_agent_audit_fail_on_drift: true\n"
+        "        monitor_agent_audit_metrics: audit.prom\n"
     )
     run = broken.run(play)
     assert run.code == 2
     hosts = json.loads((broken.directory / "audit.json").read_text(encoding="utf-8"))["hosts"]
     assert {host["host"]: host["states"] for host in hosts} == EXPECTED
     assert run.output.count("\nHOST ") == 1
+    assert 'state="ok"} 1\n' in (broken.directory / "audit.prom").read_text(encoding="utf-8")
 
 
 def test_adopt(broken: Controller) -> None:

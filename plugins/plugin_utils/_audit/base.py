@@ -85,9 +85,8 @@ def account_of(
 
 
 def address_of(variables: Mapping[str, t.Any], name: str) -> str:
-    """The base URL that monitor_clients used, from its arguments, which hold no credentials; empty if not known."""
-    arguments = (_registered(variables, name).get("invocation") or {}).get("module_args") or {}
-    return str(arguments.get("base_url") or "")
+    """The base URL of the service, from the result of monitor_clients."""
+    return str(_registered(variables, name).get("account_url") or "")
 
 
 def _registered(variables: Mapping[str, t.Any], name: str) -> Mapping[str, t.Any]:

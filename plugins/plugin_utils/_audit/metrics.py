@@ -1,0 +1,80 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An audit as metrics, in text that is both OpenMetrics 1.0 and the Prometheus text format 0.0.4. Pure.
+
+Gauges only: the older format knows no info and no state set. No timestamps: textfile collectors refuse them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, STATES
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
+
+_PREFIX = "monitor_cloud_"
+
+
+def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
+    """The metrics of an audit; with ``hosts`` also a series for each host, with its name."""
+    families = [*_of_audit(report), *_of_account(report.account)]
+    if hosts:
+        states = [({"host": one.host, "state": one.state}, 1) for one in report.hosts]
+        families.append(_family("audit_host_state", "The state of a host; 1 for the state that it is in.", states))
+    return "".join(families) + "# EOF\n"
+
+
+def _of_audit(report: Report) -> list[str]:
+    made = int(datetime.datetime.fromisoformat(report.generated_at).timestamp())
+    counts = [({"state": state}, report.counts.get(state, 0)) for state in STATES]
+    return [
+        _family("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(SCHEMA_VERSION)}, 1)]),
+        _family("audit_timestamp_seconds", "When the audit was made, in seconds since 1970.", [({}, made)], "seconds"),
+        _family("audit_hosts", "Hosts of the audit by state, each counted once, in its worst state.", counts),
+        _family("audit_orphans", "Clients without a host in the whole inventory.", [({}, len(report.orphans))]),
+    ]
+
+
+def _of_account(account: Mapping[str, t.Any]) -> list[str]:
+    """Metrics of the account; a value that is not known, or has no limit, has no sample."""
+    price = account["price"] or {}
+    clients = {
+        "used": "Clients that the account has.",
+        "included": "Clients that the plan includes; no sample if it states no limit, or cannot be read.",
+        "missing": "Hosts of the audit without a client.",
+        "masked": "Clients whose keys the token cannot read.",
+    }
+    prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
+    return [
+        *(_family(f"clients_{name}", text, [({}, account[f"clients_{name}"])]) for name, text in clients.items()),
+        _family("plan_price", "The price of the plan by period, as the service states it.", prices),
+    ]
+
+
+def _family(name: str, text: str, samples: Iterable[tuple[dict[str, str], t.Any]], unit: str = "") -> str:
+    """A family of gauges with its samples, without those that have no number; empty without a sample."""
+    numbers = [(labels, value) for labels, value in samples if isinstance(value, (int, float))]
+    if not numbers:
+        return ""
+    head = [f"# TYPE {_PREFIX}{name} gauge", *([f"# UNIT {_PREFIX}{name} {unit}"] if unit else [])]
+    lines = [*head, f"# HELP {_PREFIX}{name} {text}", *(f"{_PREFIX}{name}{_labels(of)} {n}" for of, n in numbers)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    pairs = ",".join(f'{name}="{_value(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def _value(text: str) -> str:
+    """A label value on one line. Other names are written as in Python, so that no two become the same."""
+    if not text.isprintable() or "\\" in text:
+        text = text.encode("unicode_escape").decode("ascii")
+    return text.replace("\\", "\\\\").replace('"', '\\"')

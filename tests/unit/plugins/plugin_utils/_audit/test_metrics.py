@@ -1,0 +1,113 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The report as metrics: what the reference parsers of both formats read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import prometheus_client.openmetrics.parser
+import prometheus_client.parser
+import pytest
+from prometheus_client import Metric
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Account, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
+from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
+
+# Each differs from the others in what a format, or a terminal, takes for a sign of its own.
+NAMES = [
+    'a"b',
+    "a\\b",
+    "a\nb",
+    "a\\nb",
+    "a\rb",
+    "a\x0bb",
+    "a\u2028b",
+    "a\udc80b",
+    "a\\udc80b",
+    '{x="y"} 1',
+    "# EOF",
+    " ",
+    "\u05e9\u05e8\u05ea",
+]
+
+
+def parsed(text: str) -> list[Metric]:
+    """The families, which both parsers read alike."""
+    new = list(prometheus_client.openmetrics.parser.text_string_to_metric_families(text))
+    old = list(prometheus_client.parser.text_string_to_metric_families(text))
+    assert [(one.name, one.type, one.documentation, one.samples) for one in new] == [
+        (one.name, one.type, one.documentation, one.samples) for one in old
+    ]
+    return new
+
+
+def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
+    """Value by name of the metric and labels."""
+    return {
+        (sample.name.removeprefix("monitor_cloud_"), *sample.labels.values()): sample.value
+        for family in parsed(as_openmetrics(of, **options))
+        for sample in family.samples
+    }
+
+
+def fleet(known: Account | None = None) -> Report:
+    hosts = [unreachable("gone"), inspected("new", "no_file"), inspected("web"), inspected("db")]
+    return report(hosts, known or account(["gone", "web", "db", "old"], masked=["old"], plan=TIERS[1], tiers=TIERS))
+
+
+def test_counts_of_all_states_and_of_the_account() -> None:
+    found = values(fleet())
+    counts = {"unreachable": 1, "not_registered": 1, "ok": 2}
+    assert {key[1]: value for key, value in found.items() if key[0] == "audit_hosts"} == {
+        state: counts.get(state, 0) for state in STATES
+    }
+    assert {key: value for key, value in found.items() if key[0] != "audit_hosts"} == {
+        ("audit_info", "1"): 1,
+        ("audit_timestamp_seconds",): 1767323045,
+        ("audit_orphans",): 1,
+        ("clients_used",): 4,
+        ("clients_included",): 10,
+        ("clients_missing",): 1,
+        ("clients_masked",): 1,
+        ("plan_price", "monthly"): 20,
+    }
+
+
+def test_types_and_units() -> None:
+    families = parsed(as_openmetrics(fleet(), hosts=True))
+    assert {family.type for family in families} == {"gauge"}
+    assert {family.name: family.unit for family in families if family.unit} == {
+        "monitor_cloud_audit_timestamp_seconds": "seconds"
+    }
+    assert all(family.name.startswith("monitor_cloud_") and family.documentation for family in families)
+    assert as_openmetrics(fleet()).endswith("\n# EOF\n")
+
+
+@pytest.mark.parametrize("facts", [{"plan": {}}, {"plan": None, "plan_problem": "no grant"}], ids=["free", "unknown"])
+def test_what_is_not_known_has_no_sample(facts: dict[str, Any]) -> None:
+    names = {key[0] for key in values(fleet(account(["web"], **facts)))}
+    assert "clients_used" in names and not names & {"clients_included", "plan_price"}
+
+
+def test_hosts_are_named_on_request_only() -> None:
+    assert "gone" not in as_openmetrics(fleet())
+    found = values(fleet(), hosts=True)
+    assert {key[1:] for key in found if key[0] == "audit_host_state"} == {
+        ("gone", "unreachable"),
+        ("new", "not_registered"),
+        ("web", "ok"),
+        ("db", "ok"),
+    }
+
+
+def test_each_name_is_one_series() -> None:
+    of = report([inspected(name) for name in NAMES], account(NAMES))
+    text = as_openmetrics(of, hosts=True)
+    text.encode("utf-8")
+    named = [key[1] for key in values(of, hosts=True) if key[0] == "audit_host_state"]
+    assert len(named) == len(set(named)) == len(NAMES)
+    assert {'a"b', '{x="y"} 1', "# EOF", "\u05e9\u05e8\u05ea", "a\\nb"} <= set(named)
