@@ -25,7 +25,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 RESULTS = CHECKOUT / "build" / "benchmark.json"
 HEADER = (
-    f"{'scenario':<13}{'hosts':>6}  {'measured':<29}{'against':<19}{'ratio':>6}{'cpu':>6}  {'limit':<13}{'':<8}{'of'}"
+    f"{'scenario':<13}{'hosts':>6}  {'measured':<33}{'against':<19}{'ratio':>6}{'cpu':>6}  {'limit':<13}{'':<8}{'of'}"
 )
 
 
@@ -36,7 +36,7 @@ def line(figure: Figure) -> str:
     cpu = "" if figure.cpu is None else f"{figure.cpu:.2f}"
     of = " / ".join(f"{value:.3g} {figure.unit}" for value in figure.of)
     return (
-        f"{figure.scenario:<13}{figure.size:>6}  {figure.ours:<29}{figure.theirs:<19}{figure.ratio:>6.2f}{cpu:>6}  "
+        f"{figure.scenario:<13}{figure.size:>6}  {figure.ours:<33}{figure.theirs:<19}{figure.ratio:>6.2f}{cpu:>6}  "
         f"{bound:<13}{word:<8}{of}"
     )
 

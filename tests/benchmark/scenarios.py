@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ansible_collections.monitor.cloud.tests.benchmark import fleets
+from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
 from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, TODAY, Bench
 from ansible_collections.monitor.cloud.tests.benchmark.measure import Cost, median_ratio, side_by_side
 
 Costs = Mapping[str, Sequence[Cost]]
+# Milliseconds that a reader of the audit page waits for what it does.
+_LONGEST_WAIT = 300.0
 
 
 @dataclass(frozen=True)
@@ -346,6 +348,25 @@ def report(bench: Bench) -> Outcome:
     return _outcome(costs, [_figure("report", fleet.size, costs, "report", "audit", 0.1)])
 
 
+def page(bench: Bench) -> Outcome:
+    """The page of an audit in a browser, against what a reader is to wait at most."""
+    if problem := browser.missing():
+        return Outcome(skipped=problem)
+    many, outcome = bench.size(10000), Outcome()
+    # A few hosts: what the browser takes for any page on this machine.
+    for size, drift, fleet in ((5, 7, "few hosts"), (many, 7, "a 7th with drift"), (many, 1, "all with drift")):
+        path = bench.directory / f"page-{size}-{drift}.html"
+        browser.write(path, size, drift)
+        for name, times in browser.measure(path, 3 * bench.rounds).items():
+            taken, ours = statistics.median(times), f"{name}, {fleet}"
+            waited, limit = (taken, _LONGEST_WAIT), 1.0 if size == many else None
+            outcome.figures.append(
+                Figure("page", size, ours, "300 ms", taken / _LONGEST_WAIT, waited, "ms", limit=limit)
+            )
+            outcome.costs[ours] = [{"milliseconds": round(time, 1)} for time in times]
+    return outcome
+
+
 SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "local": local,
     "small": small,
@@ -357,4 +378,5 @@ SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "module": module,
     "audit": audit,
     "report": report,
+    "page": page,
 }

@@ -58,7 +58,7 @@ def _of_account(account: Mapping[str, t.Any]) -> list[str]:
     ]
 
 
-def _family(name: str, text: str, samples: Iterable[tuple[dict[str, str], t.Any]], unit: str = "") -> str:
+def _family(name: str, text: str, samples: Iterable[tuple[Mapping[str, str], t.Any]], unit: str = "") -> str:
     """A family of gauges with its samples, without those that have no number; empty without a sample."""
     numbers = [(labels, value) for labels, value in samples if isinstance(value, (int, float))]
     if not numbers:
