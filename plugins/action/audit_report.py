@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Make the report of an audit from what earlier tasks registered, show it and write it to files."""
+"""Make the report of an audit from what earlier tasks registered, or from other audits, show it and write it."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import functools
 import os
@@ -18,7 +19,14 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base, findings, invocation, remedies, reports
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
+    base,
+    findings,
+    invocation,
+    remedies,
+    reports,
+    slices,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import unseal
@@ -28,7 +36,11 @@ class ActionModule(base.FleetAction):
     VALIDATOR = ArgumentSpecValidator(
         {
             "account": {"type": "str", "required": True},
-            "config": {"type": "str", "required": True},
+            "config": {"type": "str"},
+            # A list whose elements are paths or reports. Other types would copy or render the reports.
+            "audits": {"type": "raw"},
+            "audits_variables": {"type": "str"},
+            "max_age": {"type": "float", "default": 24.0},
             "plan": {"type": "str"},
             "subscriptions": {"type": "str"},
             "orphan_pattern": {"type": "str", "default": ".*"},
@@ -37,20 +49,39 @@ class ActionModule(base.FleetAction):
             "html": {"type": "str"},
             "metrics": {"type": "str"},
             "metrics_hosts": {"type": "bool", "default": False},
+            "artifact": {"type": "str"},
             "fail_on_drift": {"type": "bool", "default": False},
-        }
+        },
+        required_one_of=[("config", "audits", "audits_variables")],
+        mutually_exclusive=[("config", "audits"), ("config", "audits_variables")],
     )
 
+    @classmethod
+    def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
+        """Leave ``audits`` as it is: text in reports is not a template."""
+        return value if name == "audits" else super().finalize_task_arg(name, value, templar, context)
+
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
+        if options["artifact"] and options["fail_on_drift"]:
+            # Core drops what a failed task hands on.
+            raise InputError(
+                "artifact cannot be used with fail_on_drift, because a failed task hands on nothing. Set fail_on_drift "
+                "for the report that joins the artifacts only."
+            )
         hosts, complete = self._audited(variables)
         labels = base.labels_of_inventory(variables)
+        account = base.account_of(variables, options["account"], options["plan"], options["subscriptions"])
+        now = datetime.datetime.now(datetime.UTC)
+        joined = None if options["config"] else self._join(options, variables, hosts, account, labels, now)
         report = findings.audit(
-            base.inspections(variables, hosts, options["config"], labels),
-            base.account_of(variables, options["account"], options["plan"], options["subscriptions"]),
+            joined.inspections if joined else base.inspections(variables, hosts, options["config"], labels),
+            account,
             labels,
-            generated_at=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             orphan_pattern=options["orphan_pattern"],
         )
+        if joined:
+            report = dataclasses.replace(report, sources=joined.sources, notes=joined.notes)
         todo = remedies.steps(report, self._invocation(options, variables))
         files = _write_all(report, todo, options, base.address_of(variables, options["account"]))
         if not complete:
@@ -58,7 +89,28 @@ class ActionModule(base.FleetAction):
         _core.show(self, "\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
         if report.drift and options["fail_on_drift"]:
             return {"changed": False, "failed": True, "drift": True, "msg": _drift(report), "files": files}
-        return {"changed": False, "drift": report.drift, "report": reports.document(report), "files": files}
+        document = reports.document(report)
+        artifact = {"data": {options["artifact"]: document}, "per_host": False, "aggregate": False}
+        handed_on = {"ansible_stats": artifact} if options["artifact"] else {}
+        return {"changed": False, "drift": report.drift, "report": document, "files": files, **handed_on}
+
+    def _join(
+        self,
+        options: Mapping[str, t.Any],
+        variables: Mapping[str, t.Any],
+        hosts: list[str],
+        account: findings.Account,
+        labels: Mapping[str, str],
+        now: datetime.datetime,
+    ) -> slices.Joined:
+        given = _core.unrendered(options["audits"], self._templar)
+        if isinstance(given, str):
+            given = self._templar.template(given)
+        # As core reads lists from the command line.
+        audits = [given] if isinstance(given, Mapping) else given.split(",") if isinstance(given, str) else given or []
+        audits = [self._templar.template(one) if isinstance(one, str) else one for one in audits]
+        found = base.slices_of(audits, variables, options["audits_variables"] or "")
+        return slices.join(found, hosts, account, labels, now=now, max_age=options["max_age"])
 
     def _audited(self, variables: Mapping[str, t.Any]) -> tuple[list[str], bool]:
         """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""
@@ -76,7 +128,7 @@ class ActionModule(base.FleetAction):
         clients = map(unseal, variables[options["account"]]["clients"].values())
         secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
         secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
-        kept, left_out = invocation.extra_vars(self._loader, secrets)
+        kept, left_out = invocation.extra_vars(self._loader, secrets, options["audits_variables"] or "")
         report = next((options[kind] for kind in ("json", "html", "junit") if options[kind]), "")
         return invocation.Invocation(
             inventory=invocation.inventory_options(variables.get("ansible_inventory_sources") or []),
@@ -90,7 +142,8 @@ class ActionModule(base.FleetAction):
 
 def _drift(report: findings.Report) -> str:
     orphans = f"{len(report.orphans)} clients without a host" if report.orphans else ""
-    return f"Drift: {', '.join(filter(None, (report.summary('ok'), orphans)))}."
+    stale = f"{sum(source.stale for source in report.sources)} stale audits" if report.stale else ""
+    return f"Drift: {', '.join(filter(None, (report.summary('ok'), orphans, stale)))}."
 
 
 def _write_all(

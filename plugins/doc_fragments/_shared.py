@@ -141,18 +141,13 @@ options:
     elements: str
 """
 
-    # The variables that hold what was inspected.
-    INSPECTED = r"""
+    # The variable that holds what was read of the account.
+    ACCOUNT = r"""
 options:
   account:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode, with
         O(monitor.cloud.monitor_clients#module:include_keys=true).
-    type: str
-    required: true
-  config:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
     type: str
     required: true
 """

@@ -19,7 +19,13 @@ description:
     another client has the label of the host.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.inspected]
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
+options:
+  config:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
+    type: str
+    required: true
 seealso:
   - module: monitor.cloud.audit_report
 """

@@ -15,10 +15,38 @@ description:
   - Evaluates what M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in check mode, registered
     for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if
     requested.
+  - With O(audits) it evaluates audits of other runs instead of hosts that were inspected in this run. The report is
+    then about the hosts as these audits inspected them, and about the account and the inventory as they are now.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
-  - The entry point C(audit) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
-extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.inspected]
+  - The entry points C(audit) and C(report) of the role P(monitor.cloud.monitor_agent#role) have all the tasks it takes.
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
+  config:
+    description:
+      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
+      - Required, unless O(audits) or O(audits_variables) is given.
+    type: str
+  audits:
+    description:
+      - The audits to join. Each is the path of a file that O(json) wrote, on the controller, a pattern of such paths,
+        or such a report itself, as RV(report) has it.
+      - Of a host that several audits have, the latest one counts. The report names audits that differ, and hosts of
+        audits that the inventory does not have.
+      - A host that no audit has is V(unreachable). Whose key a host carries is determined again, because clients may
+        have been renamed or deleted since.
+      - Text in reports is never rendered as a template, if the option is a list, or a template that is only the name of
+        a variable.
+    type: raw
+  audits_variables:
+    description:
+      - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs.
+    type: str
+  max_age:
+    description:
+      - Hours after which an audit is stale. The report names a stale audit, still uses it, and counts it as drift.
+      - V(0) allows any age.
+    type: float
+    default: 24.0
   plan:
     description: Name of the variable that holds the result of a M(monitor.cloud.monitor_plan_info) task.
     type: str
@@ -51,8 +79,15 @@ options:
     description: Whether O(metrics) also has a series for each host, with its name and state.
     type: bool
     default: false
+  artifact:
+    description:
+      - Name under which the report is passed on to later jobs, as M(ansible.builtin.set_stats) does. It holds no key.
+      - Cannot be used with O(fail_on_drift), because a failed task passes on nothing.
+    type: str
   fail_on_drift:
-    description: Whether to fail, after the report, if a host is in another state than V(ok), or there is an orphan.
+    description:
+      - Whether to fail, after the report, if a host is in another state than V(ok), there is an orphan, or a joined
+        audit is stale.
     type: bool
     default: false
 seealso:
@@ -87,11 +122,18 @@ EXAMPLES = r"""
     config: config
     html: audit.html
   run_once: true
+
+- name: Join the audits of several runs, for the account and the inventory as they are now
+  monitor.cloud.audit_report:
+    account: account
+    audits: [audit-1.json, /srv/audits/audit-2.json]
+    html: audit.html
+  run_once: true
 """
 
 RETURN = r"""
 drift:
-  description: Whether a host is in another state than V(ok), or there is an orphan.
+  description: Whether a host is in another state than V(ok), there is an orphan, or a joined audit is stale.
   returned: always, once the last host was inspected
   type: bool
   sample: true
@@ -109,23 +151,41 @@ report:
         - The hosts, the worst first. C(state) is the first of those in C(states), which are V(unreachable),
           V(foreign_key), V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable),
           V(outdated), V(restart_pending), V(agent_stopped), V(wrong_permissions) and V(ok).
+        - The other members are what M(monitor.cloud.agent_config) returned for the host, and C(reached) and C(reason).
+          They are what O(audits) needs.
       type: list
       elements: dict
     orphans: {description: Labels of clients that no host of the whole inventory has., type: list, elements: str}
     account:
       description: The plan, its price and its use, and the next tier. Null if it cannot be read.
       type: dict
+    audits:
+      description:
+        - Of a joined report, the audits that it was made of. How many findings are from each, and if it is stale.
+      type: list
+      elements: dict
+    notes:
+      description:
+        - Of a joined report, sentences about audits that are stale or differ, and about hosts that were left out.
+      type: list
+      elements: str
   sample:
-    schema_version: 1
+    schema_version: 2
     generated_at: "2026-01-02T03:04:05Z"
     hosts:
       - host: web2
         label: web2
         state: foreign_key
         states: [foreign_key, shared_key]
-        owner_label: web1
         shared_with: [web1]
         detail: Carries the key of 'web1', the client of host web1. The same key is on web1.
+        reached: true
+        reason:
+        key_owner: other
+        owner_label: web1
+        key_fingerprint: 1f3a5c7e9b2d
+        differs: [content]
+        service_state:
     orphans: [old1]
     account:
       clients_used: 3

@@ -294,6 +294,10 @@ _KEYWORDS = {
 }
 
 
+# Of variables that are templates of other ones only.
+_LONGEST_CHAIN = 10
+
+
 def play_of(task: Task) -> Play:
     """The play of a task: no variable holds its ``serial`` and ``strategy``."""
     return t.cast("Play", task.get_play())
@@ -307,6 +311,16 @@ def raw_variables(variables: Mapping[str, t.Any], host: str) -> Mapping[str, t.A
 def registered(variables: Mapping[str, t.Any], host: str, name: str) -> Mapping[str, t.Any] | None:
     """What a task registered for a host under a name: ``hostvars[host]`` would template the whole result again."""
     return t.cast("Mapping[str, t.Any] | None", raw_variables(variables, host).get(name))
+
+
+def unrendered(value: t.Any, templar: t.Any) -> t.Any:
+    """The value of the variable that a template names, or None; it may be data that no template is to be read from."""
+    for _step in range(_LONGEST_CHAIN):
+        match = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
+        if not match:
+            return value
+        value = templar.available_variables.get(match[1])
+    raise InputError(f"{value!r} names a variable that names itself. Set it to a list.")
 
 
 def command_line() -> Mapping[str, t.Any]:

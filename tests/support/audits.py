@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ TIERS: tuple[dict[str, Any], ...] = tuple(
 
 
 def fingerprint(label: str) -> str:
-    return f"{label}-fingerprint"
+    return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def inspected(host: str, key_owner: str = "own", **facts: Any) -> Inspection:

@@ -5,22 +5,27 @@
 """The base of actions that work on all hosts of a play at once, on the controller, and the data they read.
 
 Results of other tasks are read by the name of their variable: as an argument they would be templated again, and shown.
+Audits of other runs are read from files and variables, and none of their text is a template.
 """
 
 from __future__ import annotations
 
+import glob
+import json
+import os
 import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class FleetAction(ActionBase):
@@ -87,6 +92,68 @@ def account_of(
 def address_of(variables: Mapping[str, t.Any], name: str) -> str:
     """The base URL of the service, from the result of monitor_clients."""
     return str(_registered(variables, name).get("account_url") or "")
+
+
+def slices_of(audits: Iterable[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
+    """The audits of a list of paths, patterns of paths and reports, and those in variables of matching names."""
+    paths: dict[str, None] = {}
+    slices = []
+    for number, given in enumerate(audits):
+        if isinstance(given, str):
+            paths.update(dict.fromkeys(map(os.path.realpath, _paths(given))))
+        else:
+            slices.append(parse(f"audits[{number}]", _core.plain(given)))
+    names = sorted(matching(pattern, "audits_variables", list(map(str, variables)))) if pattern else []
+    if pattern and not names:
+        raise InputError(
+            f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
+            "this run."
+        )
+    slices += [parse(f"The variable {name}", _core.plain(variables[name])) for name in names]
+    slices += [parse(path, _read(path)) for path in paths]
+    if not slices:
+        raise InputError(
+            "There are no audits to join. Choose the files that monitor_agent_audit_json wrote: "
+            """-e '{"audits": ["audit-1.json", "audit-2.json"]}'."""
+        )
+    return slices
+
+
+def _paths(given: str) -> list[str]:
+    """A path, or what a pattern matches; relative ones start at the directory in which Ansible was started."""
+    path = os.path.abspath(os.path.expanduser(given))
+    if os.path.exists(path) or not glob.has_magic(path):
+        return [path]
+    if found := sorted(glob.glob(path)):
+        return found
+    raise InputError(f"No file matches {path}. Check the pattern, and that the audits have written their reports.")
+
+
+def _read(path: str) -> t.Any:
+    """A file that holds JSON."""
+    try:
+        # Reading a FIFO would wait for a writer.
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise InputError(
+                f"The audit {path} is not a regular file. Choose a file that monitor_agent_audit_json wrote."
+            )
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read()
+    except OSError as error:
+        raise InputError(
+            f"The audit {path} could not be read: {error.strerror or error}. Check the path, and whether that audit "
+            "has written its report."
+        ) from error
+    except UnicodeDecodeError:
+        text = "not text"
+    if not text.strip():
+        raise InputError(f"The audit {path} is empty. Audit its hosts again, or leave it out.")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"The audit {path} is not valid JSON. Choose a file that monitor_agent_audit_json wrote."
+        ) from None
 
 
 def _registered(variables: Mapping[str, t.Any], name: str) -> Mapping[str, t.Any]:

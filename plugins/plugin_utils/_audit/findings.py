@@ -28,7 +28,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.redact impo
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # The worst first: the state of a host is the first of those that apply.
 State = t.Literal[
     "unreachable",
@@ -49,6 +49,7 @@ STATES: tuple[State, ...] = t.get_args(State)
 # unknown; or its key is its own, or of no client.
 Adoption = t.Literal["adopt", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
+_PREFIXES = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
 _MOST_NAMES = 5
 # Of `systemctl is-active`. A service that ends again and again is mostly "activating".
@@ -57,11 +58,15 @@ _RUNNING = (None, "active", "reloading", "refreshing")
 
 @dataclasses.dataclass(frozen=True)
 class Inspection:
-    """A host and what agent_config registered for it; ``result`` is None for a host without a result."""
+    """A host and what agent_config registered for it; ``result`` is None for a host without a result.
+
+    ``audited`` is False for a host of a joined report that none of its audits has.
+    """
 
     host: str
     label: str
     result: Mapping[str, t.Any] | None
+    audited: bool = True
 
     @property
     def facts(self) -> Mapping[str, t.Any]:
@@ -81,7 +86,8 @@ class Inspection:
     def reason(self) -> str:
         """Why there are no facts, on one line of bounded length."""
         message = " ".join(str((self.result or {}).get("msg") or "no reason given").split())
-        text = printable(message.removeprefix("Task failed: "), "\ufffd")
+        # All of them: the reason in a slice is such a message again, and must stay the same.
+        text = printable(_PREFIXES.sub("", message), "\ufffd")
         return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 
 
@@ -101,23 +107,38 @@ class Account:
     tiers: Sequence[dict[str, t.Any]] = ()
 
     @functools.cached_property
+    def masked_labels(self) -> frozenset[str]:
+        """The labels of clients whose keys cannot be read."""
+        return self.labels - set(self.key_owners.values())
+
+    @property
     def masked(self) -> int:
         """The number of clients whose keys cannot be read."""
-        return len(self.labels - set(self.key_owners.values()))
+        return len(self.masked_labels)
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """The result of the audit for a host. ``shared_with`` names the other hosts that carry the same key."""
 
-    host: str
-    label: str
+    inspection: Inspection
     states: tuple[State, ...]
-    owner_label: str | None
     shared_with: tuple[str, ...]
     detail: str
     adoption: Adoption
     adoption_detail: str
+
+    @property
+    def host(self) -> str:
+        return self.inspection.host
+
+    @property
+    def label(self) -> str:
+        return self.inspection.label
+
+    @property
+    def owner_label(self) -> str | None:
+        return self.inspection.facts.get("owner_label")
 
     @property
     def state(self) -> State:
@@ -125,13 +146,28 @@ class Finding:
 
 
 @dataclasses.dataclass(frozen=True)
+class Source:
+    """An audit that a joined report is made of, and how many findings are from it; a stale one is too old."""
+
+    name: str
+    generated_at: str
+    hosts: int
+    stale: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class Report:
-    """An audit. Hosts come worst first, orphans are labels of clients that no host of the inventory has."""
+    """An audit. Hosts come worst first, orphans are labels of clients that no host of the inventory has.
+
+    A joined report has ``sources``, and ``notes``: sentences about sources that are stale, or differ.
+    """
 
     generated_at: str
     hosts: tuple[Finding, ...]
     orphans: tuple[str, ...]
     account: dict[str, t.Any]
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[State, int]:
@@ -149,8 +185,13 @@ class Report:
         return {str(one.owner_label): one.label for one in self.hosts if one.adoption == "adopt"}
 
     @property
+    def stale(self) -> bool:
+        return any(source.stale for source in self.sources)
+
+    @property
     def drift(self) -> bool:
-        return bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
+        """Whether anything is not as expected; what a stale audit found may be otherwise by now."""
+        return self.stale or bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
 
 
 def audit(
@@ -188,8 +229,7 @@ class _Fleet:
             sentences["shared_key"] = f"The same key is on {listed(shared, _MOST_NAMES, str)}."
         states = tuple(state for state in STATES if state in sentences)
         detail = " ".join(sentences[state] for state in states)
-        owner = one.facts.get("owner_label")
-        return Finding(one.host, one.label, states or ("ok",), owner, shared, detail, *self._adoption(one, shared))
+        return Finding(one, states or ("ok",), shared, detail, *self._adoption(one, shared))
 
     def _adoption(self, one: Inspection, shared: Sequence[str]) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and a sentence about it."""
@@ -220,6 +260,8 @@ class _Fleet:
 
     def _file_states(self, one: Inspection) -> dict[State, str]:
         """State → sentence, for what a host's file shows."""
+        if not one.audited:
+            return {"unreachable": "Not inspected: it is in none of the audits that were joined."}
         if one.result is None:
             return {"unreachable": "Not inspected: it had failed, or could not be reached, earlier in the play."}
         if one.result.get("unreachable"):
@@ -259,7 +301,7 @@ class _Fleet:
             return {"unverifiable": f"Carries a key that none of the readable clients has; {masked} are masked."}
         if self.account.clients.get(one.label, {}).get("keys_masked"):
             return {"unverifiable": "The service masks the client's key: comparing needs read-write access."}
-        if masked and one.fingerprint:
+        if one.fingerprint:
             return {"unverifiable": "The service masks keys: comparing needs read-write access."}
         return {"unverifiable": "The configuration can't be read as this user."}
 

@@ -35,6 +35,7 @@ _OPTIONS = {
 _LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
 # Other variables are the user's own and can hold anything.
 _KNOWN_NAME = re.compile(r"(monitor_agent|ansible)_|(target|labels|prune_pattern|prune_limit|retire_limit)\Z")
+_OF_JOINED = re.compile(r"(monitor_agent_)?audits(_variables|_max_age)?")
 _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
 _URL_WITH_USER = re.compile(r"://[^/\s]*@")
 _PLAIN_VALUE = re.compile(r"[\w./:@,+-]+", re.ASCII)
@@ -80,8 +81,13 @@ def task_options(task: Task) -> list[str]:
     return options
 
 
-def extra_vars(loader: DataLoader, secrets: t.Collection[str]) -> tuple[list[str | dict[str, t.Any]], list[str]]:
-    """Extra variables of the command line in their order, and names of those and of options that may be secret."""
+def extra_vars(
+    loader: DataLoader, secrets: t.Collection[str], audits: str = ""
+) -> tuple[list[str | dict[str, t.Any]], list[str]]:
+    """Extra variables of the command line in their order, and names of those and of options that may be secret.
+
+    What only a joined report needs is left out, as are variables whose name matches ``audits``: they hold its audits.
+    """
     given = _core.command_line()
     kept: list[str | dict[str, t.Any]] = []
     left_out = [f"--{name.replace('_', '-')}" for name in _LEFT_OUT if given.get(name)]
@@ -91,6 +97,8 @@ def extra_vars(loader: DataLoader, secrets: t.Collection[str]) -> tuple[list[str
             continue
         shown = {}
         for name, value in _core.variables_in(option, loader).items():
+            if _OF_JOINED.fullmatch(str(name)) or re.fullmatch(audits, str(name)):
+                continue
             if _KNOWN_NAME.match(str(name)) and not _may_be_secret(str(name), value, secrets):
                 shown[str(name)] = value
             else:

@@ -22,9 +22,9 @@ if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
     from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
 
-# What a step is about. renamed: hosts that can keep the client whose key they carry; clones: hosts that share a key of
-# unknown owner.
-Kind = State | t.Literal["renamed", "clones", "orphans", "plan"]
+# What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
+# whose key they carry; clones: hosts that share a key of unknown owner.
+Kind = State | t.Literal["not_audited", "renamed", "clones", "orphans", "plan"]
 Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 
@@ -35,6 +35,11 @@ _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
     "unreachable": (
         "Find out why Ansible can't reach them, then audit again.",
         ("-m", "ansible.builtin.ping"),
+    ),
+    "not_audited": (
+        "Not in any of the audits",
+        "None of the audits that were joined has them. Audit them, and join their audit too.",
+        "audit",
     ),
     "foreign_key": (
         "They carry the key of another client, so two machines' data is mixed: clones. Give each its own key.",
@@ -123,6 +128,8 @@ def steps(report: Report, run: Invocation) -> list[Step]:
 
 
 def _kind_of(finding: Finding) -> Kind:
+    if not finding.inspection.audited:
+        return "not_audited"
     if finding.state == "shared_key" and "unverifiable" in finding.states:
         return "clones"
     return "renamed" if finding.adoption == "adopt" else finding.state

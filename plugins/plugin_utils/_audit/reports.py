@@ -10,6 +10,7 @@ The page needs no network and no other file.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -21,9 +22,11 @@ from xml.etree import ElementTree
 import jinja2
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
     account_sentence,
     currency,
+    joined_sentences,
     price,
     sentence,
     shown,
@@ -36,7 +39,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
     from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
-_HOST_FIELDS = ("host", "label", "state", "states", "owner_label", "shared_with", "detail")
+_HOST_FIELDS = ("host", "label", "state", "states", "shared_with", "detail")
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The least width in a bar of 1,000 units, so that a single host among thousands is visible.
@@ -51,10 +54,19 @@ def document(report: Report) -> dict[str, t.Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": report.generated_at,
-        "hosts": [{name: _plain(getattr(finding, name)) for name in _HOST_FIELDS} for finding in report.hosts],
+        "hosts": [_host(finding) for finding in report.hosts],
         "orphans": list(report.orphans),
         "account": report.account,
+        **(
+            {"audits": list(map(dataclasses.asdict, report.sources)), "notes": list(report.notes)}
+            if report.sources
+            else {}
+        ),
     }
+
+
+def _host(finding: Finding) -> dict[str, t.Any]:
+    return {**{name: _plain(getattr(finding, name)) for name in _HOST_FIELDS}, **facts(finding.inspection)}
 
 
 def _plain(value: t.Any) -> t.Any:
@@ -75,8 +87,11 @@ def as_junit(report: Report) -> str:
     root = ElementTree.Element("testsuites", about)
     suite = ElementTree.SubElement(root, "testsuite", {**about, "timestamp": report.generated_at.removesuffix("Z")})
     properties = ElementTree.SubElement(suite, "properties")
-    for label in report.orphans:
-        ElementTree.SubElement(properties, "property", name="orphan", value=_xml(label))
+    texts = [("orphan", label) for label in report.orphans]
+    texts += [("audit", f"{source.name} ({source.generated_at})") for source in report.sources]
+    texts += [("note", note) for note in report.notes]
+    for name, text in texts:
+        ElementTree.SubElement(properties, "property", name=name, value=_xml(text))
     for finding in report.hosts:
         _case(suite, finding)
     ElementTree.indent(root)
@@ -124,6 +139,7 @@ def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
         headline=_headline(report),
         coverage=_bar([(state, titled(state), count) for state, count in report.counts.items()]),
         use=_use(report.account),
+        joined=joined_sentences(report),
         plan=account_sentence(report.account),
         price=price,
         currency=currency,

@@ -39,6 +39,8 @@ def table(report: Report, steps: Sequence[Step]) -> str:
         labels = listed(sorted(report.orphans, key=natural), form=str)
         lines += _wrapped(f"Clients without a host: {len(report.orphans)} ({labels}).")
     lines += _wrapped(account_sentence(report.account))
+    for sentence in joined_sentences(report):
+        lines += _wrapped(sentence)
     if steps:
         lines += ["", "What to do:"]
     for step in steps:
@@ -95,6 +97,15 @@ def account_sentence(account: dict[str, t.Any]) -> str:
     tier = account["next_tier"]
     larger = f" Next tier: {tier['id']}, {tier['clients_included']} clients, {price(tier['price'])}." if tier else ""
     return f"Clients: {used}{plan}{needed}.{larger}"
+
+
+def joined_sentences(report: Report) -> list[str]:
+    """What a joined report was made of, and what is to be known about that; none for another report."""
+    times = sorted(source.generated_at for source in report.sources)
+    if not times:
+        return []
+    made = f"at {times[0]}" if times[0] == times[-1] else f"from {times[0]} to {times[-1]}"
+    return [f"Joined from {len(times)} audit{'' if len(times) == 1 else 's'}, made {made}.", *report.notes]
 
 
 def price(value: t.Any) -> str:

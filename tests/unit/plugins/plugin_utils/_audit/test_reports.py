@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import html
 import json
 import re
 import shlex
@@ -15,13 +17,20 @@ from xml.etree import ElementTree
 
 import jsonschema
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, Report, Source
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, inventory_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step, steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH, table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
-from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
+from ansible_collections.monitor.cloud.tests.support.audits import (
+    TIERS,
+    account,
+    fingerprint,
+    inspected,
+    report,
+    unreachable,
+)
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 SCHEMA = json.loads((CHECKOUT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
@@ -34,7 +43,7 @@ def every_state(*more: Inspection) -> Report:
         unreachable("gone"),
         inspected("clone", "other", owner_label="web"),
         inspected("renamed", "other", owner_label="old"),
-        inspected("stranger", "unknown", key_fingerprint="?"),
+        inspected("stranger", "unknown", key_fingerprint=fingerprint("?")),
         inspected("web"),
         inspected("new", "no_file"),
         inspected("empty", "no_key"),
@@ -48,6 +57,15 @@ def every_state(*more: Inspection) -> Report:
     ]
     hosts = {one.host for one in seen}
     return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
+
+
+def joined() -> Report:
+    """A report that was made of two audits, one of them stale."""
+    sources = (
+        Source("a.json", "2026-01-01T03:04:05Z", 1, stale=True),
+        Source("b.json", "2026-01-02T03:04:05Z", 12, stale=False),
+    )
+    return dataclasses.replace(every_state(), sources=sources, notes=(NASTY,))
 
 
 def made(of: Report, *sources: str, **invocation: Any) -> tuple[str, list[Step]]:
@@ -115,14 +133,51 @@ def test_the_guide_has_the_title_of_each_state() -> None:
 def test_the_document_matches_its_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     validator = jsonschema.Draft202012Validator(SCHEMA)
-    for of in (every_state(), report([], account([])), report([inspected("web")], account([], plan={}, tiers=TIERS))):
+    for of in (
+        every_state(),
+        report([], account([])),
+        report([inspected("web")], account([], plan={}, tiers=TIERS)),
+        joined(),
+    ):
         document = json.loads(as_json(of))
         validator.validate(document)
         # Everything that is there is described.
-        parts = [(SCHEMA, document), (SCHEMA["$defs"]["account"], document["account"])]
+        of_joined = {"audits", "notes"}
+        assert set(document) == set(SCHEMA["properties"]) - (set() if of.sources else of_joined)
+        assert set(SCHEMA["required"]) == set(SCHEMA["properties"]) - of_joined
+        parts = [(SCHEMA["$defs"]["account"], document["account"])]
         parts += [(SCHEMA["$defs"]["host"], host) for host in document["hosts"]]
+        parts += [(SCHEMA["$defs"]["audit"], source) for source in document.get("audits", ())]
         for schema, part in parts:
             assert set(part) == set(schema["properties"]) == set(schema["required"])
+
+
+def test_all_forms_name_the_audits_of_a_joined_report_and_what_is_wrong_with_them() -> None:
+    of = joined()
+    sentences = ["Joined from 2 audits, made from 2026-01-01T03:04:05Z to 2026-01-02T03:04:05Z.", NASTY]
+    text, page = " ".join(made(of)[0].split()), html.unescape(as_html(of, []))
+    assert [sentence for sentence in sentences if sentence.partition("\u2028")[0].strip() not in text] == []
+    assert [sentence for sentence in sentences if sentence not in page] == []
+    assert "<script>alert" not in as_html(of, [])
+    properties = [(one.get("name"), one.get("value")) for one in ElementTree.fromstring(as_junit(of)).iter("property")]
+    assert ("audit", "a.json (2026-01-01T03:04:05Z)") in properties
+    assert ("note", NASTY.replace("\x0b", "\ufffd").replace("\udc80", "\ufffd")) in properties
+    document = json.loads(as_json(of))
+    assert document["notes"] == [NASTY]
+    assert document["audits"][0] == {
+        "name": "a.json",
+        "generated_at": "2026-01-01T03:04:05Z",
+        "hosts": 1,
+        "stale": True,
+    }
+
+
+def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
+    seen = [Inspection(host, host, None, audited=False) for host in ("web", "db")]
+    of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
+    commands = {step.kind: step.shell for step in made(of)[1]}
+    assert commands["not_audited"] == "ansible-playbook -i inventory monitor.cloud.audit -e target=db,web"
+    assert commands["unreachable"] == "ansible -i inventory gone -m ansible.builtin.ping"
 
 
 def test_junit_counts_are_right() -> None:
