@@ -85,7 +85,7 @@ class Inspection:
     @property
     def reason(self) -> str:
         """Why there are no facts, on one line of bounded length."""
-        message = " ".join(str((self.result or {}).get("msg") or "no reason given").split())
+        message = " ".join(str((self.result or {}).get("msg") or "").split()) or "no reason given"
         # All of them: the reason in a slice is such a message again, and must stay the same.
         text = printable(_PREFIXES.sub("", message), "\ufffd")
         return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
