@@ -103,6 +103,8 @@ class ActionModule(base.FleetAction):
         labels: Mapping[str, str],
         now: datetime.datetime,
     ) -> slices.Joined:
+        if not options["max_age"] >= 0:
+            raise InputError(f"max_age {options['max_age']} is not a number of hours. Set 0 for audits of any age.")
         given = _core.unrendered(options["audits"], self._templar)
         if isinstance(given, str):
             given = self._templar.template(given)

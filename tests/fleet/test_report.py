@@ -1,0 +1,353 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Audits of four slices of a fleet with every state in it, joined: the report of one run over all of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import Local, Run, texts
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+STRANGE = "11111111-2222-3333-4444444444444444"
+# Every fourth host is of the same slice: clone-1 and clone-2 are of one, web-1 is of another.
+HOSTS = (
+    *("clone-1", "web-1", "renamed", "strange-1"),
+    *("clone-2", "fresh", "strange-2", "pending"),
+    *("edited", "open", "closed", "gone"),
+    *("empty", "fine", "labelled.example.com", "ok-10"),
+)
+SLICES = [HOSTS[first::4] for first in range(4)]
+UNREGISTERED = {"renamed", "strange-1", "fresh"}
+ORPHANS = ["old-name", "retired", "{{ 7 * 7 }}"]
+EXPECTED = {
+    "gone": ["unreachable"],
+    "clone-1": ["foreign_key", "shared_key"],
+    "clone-2": ["foreign_key", "shared_key"],
+    "renamed": ["foreign_key", "not_registered"],
+    "strange-1": ["unknown_key", "shared_key", "not_registered"],
+    "strange-2": ["unknown_key", "shared_key", "wrong_permissions"],
+    "web-1": ["shared_key"],
+    "fresh": ["not_registered", "not_configured"],
+    "empty": ["not_configured"],
+    "closed": ["unverifiable"],
+    "edited": ["outdated"],
+    "pending": ["restart_pending"],
+    "open": ["wrong_permissions"],
+    "fine": ["ok"],
+    "labelled.example.com": ["ok"],
+    "ok-10": ["ok"],
+}
+KINDS = ("json", "junit", "html")
+
+
+def break_all(fleet: Local) -> None:
+    """Leave the hosts as life does."""
+    fleet.host_vars["labelled.example.com"]["monitor_agent_label"] = "labelled"
+    fleet.host_vars["pending"]["monitor_agent_service"] = "monitor-agent"
+    fleet.host_vars["gone"] = {"ansible_connection": "ssh", "ansible_host": "127.0.77.249", "ansible_port": 1}
+    fleet.service.seed(labels=[*(fleet.label(host) for host in HOSTS if host not in UNREGISTERED), *ORPHANS])
+    fleet.service.set_plan("monitor-40")
+    written = texts(fleet.service.clients())
+    for host in ("web-1", "pending", "edited", "open", "fine", "labelled.example.com", "ok-10"):
+        fleet.write(host, written[fleet.label(host)], 0o644 if host == "open" else 0o600)
+    for host in ("clone-1", "clone-2"):
+        fleet.write(host, written["web-1"])
+    fleet.write("renamed", written["old-name"])
+    fleet.write("strange-1", f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n")
+    fleet.write("strange-2", f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n", 0o640)
+    fleet.write("empty", "# to be done\n")
+    fleet.write("edited", f"{written['edited']}# edited\n")
+    fleet.path("pending").with_name(".agent.conf.restart-0123abcd").touch()
+    fleet.path("closed").mkdir(parents=True)
+
+
+def files(name: str) -> list[str]:
+    return [part for kind in KINDS for part in ("-e", f"monitor_agent_audit_{kind}={name}.{kind}")]
+
+
+def audit_slices(fleet: Local, name: str, *options: str, own_hosts_only: bool = False, **environment: str) -> list[str]:
+    """Audit the four slices at once, each by a controller of its own; the paths of their reports."""
+    controllers = [slice_of(fleet, number, own_hosts_only) for number in range(len(SLICES))]
+    runs = [
+        (one, one.start("monitor.cloud.audit", "--limit", ",".join(hosts), *files(name), *options, **environment))
+        for one, hosts in zip(controllers, SLICES, strict=True)
+    ]
+    for one, run in runs:
+        assert (ended := one.finish(*run)).code == 0, ended.output
+    return [f"slice-{number}/{name}.json" for number in range(len(SLICES))]
+
+
+def slice_of(fleet: Local, number: int, own_hosts_only: bool) -> Local:
+    """A controller for the same hosts; that of a job slice knows no others."""
+    directory = fleet.directory / f"slice-{number}"
+    directory.mkdir(exist_ok=True)
+    one = Local(directory, fleet.service)
+    one.host_vars = {host: fleet.host_vars[host] for host in (SLICES[number] if own_hosts_only else HOSTS)}
+    return one
+
+
+def read(fleet: Local, name: str) -> dict[str, Any]:
+    return dict(json.loads((fleet.directory / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def report(fleet: Local, audits: Any, *options: str, **environment: str) -> Run:
+    """Join audits into files of the name joined."""
+    given = [] if audits is None else ["-e", json.dumps({"audits": audits})]
+    return fleet.run("monitor.cloud.report", *given, *files("joined"), *options, **environment)
+
+
+def without_times(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A report without its time, and without what is in joined ones only."""
+    return {name: value for name, value in document.items() if name not in ("generated_at", "audits", "notes")}
+
+
+def snapshot(fleet: Local) -> dict[str, tuple[Any, ...]]:
+    """Every file of the hosts, with its facts."""
+    paths = [path for host in fleet.directory.glob("host-*") for path in host.rglob("*")]
+    return {str(path): (path.stat().st_mode, path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
+
+
+@pytest.fixture(scope="module")
+def fleet(emulator_process: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Local:
+    """The broken fleet, audited by slices, by job slices, and by one run."""
+    emulator_process.reset()
+    made = Local(tmp_path_factory.mktemp("report"), emulator_process, *HOSTS)
+    break_all(made)
+    audit_slices(made, "part")
+    audit_slices(made, "job", own_hosts_only=True)
+    run = made.run("monitor.cloud.audit", *files("single"))
+    assert run.code == 0, run.output
+    assert {host["host"]: host["states"] for host in read(made, "single")["hosts"]} == EXPECTED
+    return made
+
+
+def steps_of(run: Run) -> str:
+    """What the table proposes."""
+    return run.output[run.output.index("What to do:") : run.output.index("\nWritten:")]
+
+
+@pytest.mark.parametrize("name", ["part", "job"])
+def test_the_joined_report_is_that_of_one_run(fleet: Local, name: str) -> None:
+    before, single = snapshot(fleet), fleet.run("monitor.cloud.audit", *files("single"))
+    forms = {}
+    for form in ([], ["--check", "--diff"], ["-vvv"]):
+        run = report(fleet, [f"slice-*/{name}.json"], *form)
+        assert run.code == 0, run.output
+        # No host is contacted, nothing is changed, and the account is read once.
+        assert {event.host for event in run.events} == {run.events[0].host}
+        assert not [event for event in run.events if event.status != "ok"]
+        assert "ESTABLISH" not in run.output.replace("ESTABLISH LOCAL CONNECTION", "")
+        assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
+        assert steps_of(run).replace("joined.", "single.") == steps_of(single)
+        forms[tuple(form)] = document = read(fleet, "joined")
+        assert without_times(document) == without_times(read(fleet, "single"))
+        assert document["notes"] == []
+        assert [(Path(one["name"]).parts[-2:], one["hosts"]) for one in document["audits"]] == [
+            ((f"slice-{number}", f"{name}.json"), 4) for number in range(4)
+        ]
+        cases = {
+            case.get("name"): case for case in ElementTree.parse(fleet.directory / "joined.junit").iter("testcase")
+        }
+        assert {host: next((one.get("type") for one in case), "ok") for host, case in cases.items()} == {
+            host: states[0] for host, states in EXPECTED.items()
+        }
+        page = (fleet.directory / "joined.html").read_text(encoding="utf-8")
+        assert "Joined from 4 audits, made " in page and "Joined from 4 audits, made " in run.output
+        everything = run.output + str(run.events) + page + json.dumps(document)
+        keys = [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]
+        assert found_in(everything, keys) == []
+    assert snapshot(fleet) == before
+
+
+def test_every_state_is_in_the_fleet() -> None:
+    # A service that systemd runs is needed for the other one.
+    assert {state for states in EXPECTED.values() for state in states} == set(STATES) - {"agent_stopped"}
+
+
+def test_a_slice_alone_sees_neither_clones_elsewhere_nor_their_hosts(fleet: Local) -> None:
+    """What the joined report corrects."""
+    alone = read(fleet, "slice-1/job")
+    assert {host["host"]: host["states"] for host in alone["hosts"]}["web-1"] == ["ok"]
+    assert "clone-1" in alone["orphans"]
+    assert read(fleet, "single")["orphans"] == sorted(ORPHANS, key=lambda label: label.replace("{", "z"))
+
+
+def test_slices_hold_fingerprints_and_no_key(fleet: Local) -> None:
+    kept = "".join(path.read_text(encoding="utf-8") for path in fleet.directory.glob("slice-*/*.*") if path.is_file())
+    assert found_in(kept, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
+    marks = {host["host"]: host["key_fingerprint"] for host in read(fleet, "single")["hosts"]}
+    assert marks["clone-1"] == marks["web-1"] and re.fullmatch("[0-9a-f]{12}", marks["web-1"])
+
+
+def test_a_token_that_may_only_read(fleet: Local) -> None:
+    token = fleet.service.tokens["read_only"]
+    audits = audit_slices(fleet, "masked", own_hosts_only=True, MONITOR_API_TOKEN=token)
+    assert fleet.run("monitor.cloud.audit", *files("single-masked"), MONITOR_API_TOKEN=token).code == 0
+    assert report(fleet, audits, MONITOR_API_TOKEN=token).code == 0
+    assert without_times(read(fleet, "joined")) == without_times(read(fleet, "single-masked"))
+    states = {host["host"]: host["states"] for host in read(fleet, "joined")["hosts"]}
+    assert states["clone-1"] == states["web-1"] == ["shared_key", "unverifiable"]
+    # With it, what other audits have found about keys stays.
+    assert report(fleet, ["slice-*/part.json"], MONITOR_API_TOKEN=token).code == 0
+    assert {host["host"]: host["states"] for host in read(fleet, "joined")["hosts"]}["clone-1"] == EXPECTED["clone-1"]
+
+
+def test_some_hosts_only(fleet: Local) -> None:
+    for choice in (["-e", "target=web-1:clone-1"], ["--limit", "web-1,clone-1"]):
+        assert report(fleet, ["slice-*/part.json"], *choice).code == 0
+        document = read(fleet, "joined")
+        assert {host["host"]: host["states"] for host in document["hosts"]} == {
+            "clone-1": ["foreign_key", "shared_key"],
+            "web-1": ["shared_key"],
+        }
+        assert document["orphans"] == read(fleet, "single")["orphans"]
+        assert document["notes"] == []
+
+
+def test_hosts_that_no_slice_has(fleet: Local) -> None:
+    run = report(
+        fleet, [f"slice-{number}/part.json" for number in (0, 1, 2)], "-e", "monitor_agent_audit_fail_on_drift=true"
+    )
+    assert run.code == 2
+    missing = {host["host"]: host for host in read(fleet, "joined")["hosts"] if host["host"] in SLICES[3]}
+    assert {host["detail"] for host in missing.values()} >= {
+        "Not inspected: it is in none of the audits that were joined."
+    }
+    assert {host["state"] for host in missing.values()} == {"unreachable"}
+    errors = [
+        case.get("name")
+        for case in ElementTree.parse(fleet.directory / "joined.junit").iter("testcase")
+        if case.find("error") is not None
+    ]
+    assert set(errors) == {*SLICES[3], "gone"}
+    assert "Not in any of the audits (4)" in run.output
+    assert "-e target=gone,ok-10,pending,strange-1" in " ".join(run.output.replace("\\\n", "").split())
+
+
+def older(fleet: Local, name: str, **changes: Any) -> str:
+    """A copy of the second slice with other members, and another finding about web-1."""
+    document = read(fleet, "slice-1/part")
+    document["hosts"] = [
+        {**host, "differs": ["mode"]} if host["host"] == "web-1" else host for host in document["hosts"]
+    ]
+    path = fleet.directory / f"{name}.json"
+    path.write_text(json.dumps({**document, **changes}), encoding="utf-8")
+    return path.name
+
+
+def test_conflicting_and_stale_slices_are_named(fleet: Local) -> None:
+    stale = older(fleet, "stale", generated_at="2020-01-02T03:04:05Z")
+    run = report(fleet, [stale, "slice-*/part.json"])
+    path = fleet.directory / stale
+    (note,) = read(fleet, "joined")["notes"]
+    assert note == (
+        f"{fleet.directory}/slice-1/part.json and {path} differ about 1 host (web-1). "
+        f"{fleet.directory}/slice-1/part.json is later, and counts."
+    )
+    assert without_times(read(fleet, "joined")) == without_times(read(fleet, "single"))
+    assert "differ about" in run.output
+
+    fine = ["-e", "target=fine", "-e", "monitor_agent_audit_fail_on_drift=true"]
+    fine += ["-e", "monitor_agent_audit_orphan_pattern=none"]
+    assert report(fleet, [stale], *fine, "-e", "audits_max_age=0").code == 0
+    run = report(fleet, [stale], *fine)
+    assert run.code == 2
+    assert "1 stale audit" in "".join(run.failures().values())
+    assert "was made at 2020-01-02T03:04:05Z, more than 24 hours from now" in " ".join(run.output.split())
+
+
+def test_reports_in_variables(fleet: Local) -> None:
+    """As artifacts of other jobs arrive: in a file of extra variables."""
+    documents = [read(fleet, f"slice-{number}/job") for number in range(4)]
+    poisoned = fleet.directory / "poisoned"
+    for host in documents[0]["hosts"]:
+        host["detail"] = host["label"] = f"{{{{ lookup('pipe', 'touch {poisoned}') }}}}"
+    given = fleet.directory / "artifacts.json"
+    ways: list[tuple[dict[str, Any], list[str]]] = [
+        ({"audits": documents}, []),
+        ({"audits": [*documents[:2], "slice-2/job.json", "{{ where }}/job.json"], "where": "slice-3"}, []),
+        ({"audits": "{{ from_others }}", "from_others": documents}, []),
+        (
+            {f"from_{number}": document for number, document in enumerate(documents)},
+            ["-e", "audits_variables=from_[0-9]+"],
+        ),
+        ({"from_0": documents[0], "audits": documents[1:]}, ["-e", "audits_variables=from_0"]),
+    ]
+    for variables, options in ways:
+        given.write_text(json.dumps(variables), encoding="utf-8")
+        run = report(fleet, None, "-e", f"@{given}", *options)
+        assert run.code == 0, run.output
+        assert without_times(read(fleet, "joined")) == without_times(read(fleet, "single"))
+    assert not poisoned.exists()
+    names = [one["name"] for one in read(fleet, "joined")["audits"]]
+    assert names == ["audits[0]", "audits[1]", "audits[2]", "The variable from_0"]
+
+
+def test_an_audit_passes_its_report_on(fleet: Local) -> None:
+    """As an artifact, to a play of the same run here; ansible-runner hands it to other jobs in test_slices.py."""
+    run = fleet.run("monitor.cloud.audit", *files("single"), "-e", "monitor_agent_audit_artifact=audit_7")
+    assert run.code == 0, run.output
+    (result,) = run.of("Report").values()
+    passed_on = result.result["ansible_stats"]
+    assert passed_on == {"data": {"audit_7": read(fleet, "single")}, "per_host": False, "aggregate": False}
+    run = fleet.run(
+        "monitor.cloud.audit", "-e", "monitor_agent_audit_artifact=x", "-e", "monitor_agent_audit_fail_on_drift=true"
+    )
+    assert run.code == 2
+    assert "artifact cannot be used with fail_on_drift" in "".join(run.failures().values())
+
+
+def test_a_report_in_a_play_of_ones_own(fleet: Local) -> None:
+    play = fleet.play(
+        "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.import_role:\n"
+        "        name: monitor.cloud.monitor_agent\n        tasks_from: report\n      vars:\n"
+        "        monitor_agent_audits: [slice-0/part.json, 'slice-[1-3]/part.json']\n"
+        "        monitor_agent_audit_json: joined.json\n"
+    )
+    assert (run := fleet.run(play)).code == 0, run.output
+    assert without_times(read(fleet, "joined")) == without_times(read(fleet, "single"))
+
+
+def test_what_cannot_be_joined_is_named(fleet: Local) -> None:
+    """The other cases are unit tests."""
+    version_1 = older(fleet, "version-1", schema_version=1)
+    cases = [
+        (["slice-0/part.json", "nowhere.json"], [], "/nowhere.json could not be read: No such file or directory"),
+        ([version_1], [], "/version-1.json has the schema version 1, and only version 2 can be joined"),
+        (None, [], "There are no audits to join"),
+        (None, ["-e", "audits_variables=nothing_.*"], "No variable has a name that matches audits_variables"),
+        (["single.json"], ["-e", "audits_max_age=nan"], "max_age nan is not a number of hours"),
+    ]
+    for audits, options, message in cases:
+        run = fleet.run(
+            "monitor.cloud.report",
+            *(["-e", json.dumps({"audits": audits})] if audits else []),
+            *["-e", "monitor_agent_audit_json=never.json", *options],
+        )
+        assert run.code == 2 and message in "".join(run.failures().values()), run.output
+        assert "Traceback" not in run.output
+    assert not (fleet.directory / "never.json").exists()
+
+
+def test_the_reports_of_audit_and_report_are_the_same() -> None:
+    """The role makes them by two tasks, whose options must not differ but for where findings come from."""
+    options = []
+    for name in ("audit", "report"):
+        tasks = yaml.safe_load((CHECKOUT / "roles/monitor_agent/tasks" / f"{name}.yml").read_text(encoding="utf-8"))
+        options.append(set(tasks[-1]["monitor.cloud.audit_report"]))
+    assert options[0] - options[1] == {"config"}
+    assert options[1] - options[0] == {"audits", "audits_variables", "max_age"}

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The audits that a joined report is made of: paths, patterns and variables, and what is none."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import slices_of
+
+AUDIT: dict[str, Any] = {"schema_version": 2, "generated_at": "2026-01-02T03:04:05Z", "hosts": []}
+TEXT = json.dumps(AUDIT)
+
+
+def names(*audits: Any, variables: dict[str, Any] | None = None, pattern: str = "") -> list[str]:
+    return [one.name for one in slices_of(audits, variables or {}, pattern)]
+
+
+def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("b.json", "a.json", "[c].json", "c.json"):
+        (tmp_path / name).write_text(TEXT, encoding="utf-8")
+    (tmp_path / "again.json").symlink_to("a.json")
+    assert names("b.json", "[ab].json") == [f"{tmp_path}/b.json", f"{tmp_path}/a.json"]
+    # A file is read once, and a name that is there is no pattern.
+    assert names("a.json", "again.json", "~/a.json", "[c].json") == [f"{tmp_path}/a.json", f"{tmp_path}/[c].json"]
+    variables = {"audit_2": AUDIT, "audit_1": AUDIT, "not_audit_1": 7}
+    found = names(AUDIT, "b.json", variables=variables, pattern="audit_.*")
+    assert found == ["audits[0]", "The variable audit_1", "The variable audit_2", f"{tmp_path}/b.json"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "could not be read: No such file or directory"),
+        (lambda path: path.mkdir(), "is not a regular file"),
+        (lambda path: os.mkfifo(path), "is not a regular file"),
+        (lambda path: path.touch(), "is empty"),
+        (lambda path: path.write_text(" \n", encoding="utf-8"), "is empty"),
+        (lambda path: path.write_text(TEXT[:-9], encoding="utf-8"), "is not valid JSON"),
+        (lambda path: path.write_bytes(b"\xff\x00"), "is not valid JSON"),
+        (lambda path: path.write_text("[" * 100_000, encoding="utf-8"), "is not valid JSON"),
+        (lambda path: path.write_text("[]", encoding="utf-8"), "is not an audit"),
+        (lambda path: path.write_text(TEXT.replace("2,", "1,", 1), encoding="utf-8"), "has the schema version 1"),
+    ],
+)
+def test_what_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path], Any], message: str) -> None:
+    good, path = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(TEXT, encoding="utf-8")
+    make(path)
+    with pytest.raises(InputError) as caught:
+        names(str(good), str(path))
+    assert str(path) in str(caught.value) and message in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    # One that root cannot read either.
+    with pytest.raises(InputError, match=r"The audit /proc/\d+/mem could not be read: Input/output error"):
+        names(f"/proc/{os.getpid()}/mem")
+
+
+def test_a_pattern_that_matches_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"No file matches .*/none-\*.json"):
+        names(str(tmp_path / "none-*.json"))
+    with pytest.raises(InputError, match=r"audits_variables '\(' is not a valid regular expression"):
+        names(pattern="(")
+
+
+@pytest.mark.parametrize("audit", [7, None, ["a.json"], {"hosts": []}])
+def test_what_is_neither_path_nor_report_is_named(audit: Any) -> None:
+    with pytest.raises(InputError, match=r"^audits\[0\] is not an audit"):
+        names(audit)
