@@ -119,7 +119,9 @@ def _reasons(
 
 def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
     """The value of a variable for the task's host; None if it is not set, or if it fails, as its use will report."""
-    value, option = variables.get(name), _options()[name]
+    if name not in variables:
+        return None
+    value, option = variables[name], _options()[name]
     if option["type"] in _TEXT and name not in _RULES and "choices" not in option:
         # No text is invalid, so a template, which may be slow or secret, is not rendered.
         return value if isinstance(value, (dict, list)) else None
