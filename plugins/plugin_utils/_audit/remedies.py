@@ -29,7 +29,12 @@ Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 
 _SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
-_TITLES = {**TITLES, "renamed": "Renamed hosts", "clones": "Same key on several hosts"}
+_TITLES = {
+    **TITLES,
+    "not_audited": "Not in any of the audits",
+    "renamed": "Renamed hosts",
+    "clones": "Same key on several hosts",
+}
 # Text, and playbook or task of each kind, the worst first.
 _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
     "unreachable": (
@@ -37,7 +42,6 @@ _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
         ("-m", "ansible.builtin.ping"),
     ),
     "not_audited": (
-        "Not in any of the audits",
         "None of the audits that were joined has them. Audit them, and join their audit too.",
         "audit",
     ),
