@@ -66,7 +66,7 @@ def test_counts_of_all_states_and_of_the_account() -> None:
         state: counts.get(state, 0) for state in STATES
     }
     assert {key: value for key, value in found.items() if key[0] != "audit_hosts"} == {
-        ("audit_info", "1"): 1,
+        ("audit_info", "2"): 1,
         ("audit_timestamp_seconds",): 1767323045,
         ("audit_orphans",): 1,
         ("clients_used",): 4,
