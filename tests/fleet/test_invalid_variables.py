@@ -44,12 +44,8 @@ INVALID: list[tuple[str, Any, str]] = [
     ("audit_fail_on_drift", "", "write true or false."),
     ("audit_service", "monitor-agent", "write true or false."),
 ]
-# The same values, each variable once.
-AT_ONCE = {f"monitor_agent_{name}": value for name, value, _end in reversed(INVALID)}
-MESSAGES = {
-    name: f"{name} is invalid: {end}"
-    for name, _value, end in ((f"monitor_agent_{n}", v, e) for n, v, e in INVALID[::-1])
-}
+FIRST = {f"monitor_agent_{name}": (value, end) for name, value, end in reversed(INVALID)}
+LAST = {f"monitor_agent_{name}": (value, end) for name, value, end in INVALID}
 # Retire sets the state itself.
 PLAYBOOKS = {
     "rollout": ("monitor.cloud.rollout", set()),
@@ -87,25 +83,25 @@ def refused(controller: Local, playbook: str, *options: str) -> str:
     return messages.pop()
 
 
-@pytest.mark.parametrize(("name", "value", "end"), INVALID, ids=[f"{name}-{value}" for name, value, _ in INVALID])
-def test_each_is_refused_before_a_client_is_created(
-    emulator: Emulator, tmp_path: Path, name: str, value: Any, end: str
-) -> None:
-    controller = Local(tmp_path, emulator, "web-1")
-    run = controller.run("monitor.cloud.rollout", "-e", json.dumps({f"monitor_agent_{name}": value}))
-    assert run.failures() == {"web-1": f"monitor_agent_{name} is invalid: {end} Nothing was done."}, run.output
-    assert run.calls() == []
-    assert controller.files() == {"web-1": None}
-
-
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
-def test_all_are_named_at_once(monitored: Local, playbook: str) -> None:
+@pytest.mark.parametrize(
+    ("playbook", "values"),
+    [*((playbook, FIRST) for playbook in PLAYBOOKS), ("rollout", LAST)],
+    ids=[*PLAYBOOKS, "rollout, other values"],
+)
+def test_all_are_named_at_once(monitored: Local, playbook: str, values: dict[str, tuple[Any, str]]) -> None:
     name, left_out = PLAYBOOKS[playbook]
-    given = {variable: value for variable, value in AT_ONCE.items() if variable not in left_out}
+    given = {variable: value for variable, (value, _end) in values.items() if variable not in left_out}
     target = ["-e", "target=all"] if playbook == "retire" else []
     message = refused(monitored, name, "-e", json.dumps(given), *target)
-    assert all(MESSAGES[variable] in message for variable in given), message
-    assert message.count("is invalid") == len(given)
+    missing = [variable for variable in given if f"{variable} is invalid: {values[variable][1]} " not in message]
+    assert (missing, message.count("is invalid")) == ([], len(given)), message
+    assert message.endswith("Nothing was done.")
+
+
+def test_one_is_refused_before_a_client_is_created(three: Local) -> None:
+    message = refused(three, "monitor.cloud.rollout", "-e", '{"monitor_agent_packages": {"curl": "8.5"}}')
+    assert message == "monitor_agent_packages is invalid: write a list of strings. Nothing was done."
+    assert labels(three.service) == []
 
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
