@@ -6,24 +6,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runner import Job
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local, texts
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
-BIN = Path(sys.executable).parent
 HOSTS = [f"host-{number:02}" for number in range(16)]
 
 
@@ -60,47 +53,21 @@ def test_two_controllers_with_the_same_hosts_at_once(fleet: Local) -> None:
     check(fleet)
 
 
-def run_by_runner(fleet: Local, name: str) -> Path:
-    """Roll out the way an automation mesh does, and return the artifacts: each part runs with files of its own."""
-    sender, worker = fleet.directory / name, fleet.directory / f"{name}-worker"
-    for directory in (sender / "inventory", sender / "env", sender / "project", worker):
-        directory.mkdir(parents=True)
-    shutil.copy(fleet.inventory(), sender / "inventory" / "hosts.yml")
-    (sender / "env" / "envvars").write_text(yaml.safe_dump(fleet.service.environment()), encoding="utf-8")
-    runner = str(BIN / "ansible-runner")
-    parts = [
-        [runner, "transmit", str(sender), "-p", ROLLOUT, "--ident", "run"],
-        [runner, "worker", "--private-data-dir", str(worker)],
-        [runner, "process", str(sender), "--ident", "run"],
-    ]
-    own = {"ANSIBLE_HOME": str(fleet.directory / "home"), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    environment, data = {**own_settings(fleet.directory), **own}, b""
-    for part in parts:
-        done = subprocess.run(part, env=environment, input=data, capture_output=True, timeout=100, check=False)
-        assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")
-        data = done.stdout
-    return sender / "artifacts" / "run"
-
-
-def changed(artifacts: Path) -> dict[str, int]:
-    """How many tasks changed each host."""
-    events = [json.loads(path.read_text(encoding="utf-8")) for path in (artifacts / "job_events").glob("*.json")]
-    (recap,) = [event["event_data"] for event in events if event["event"] == "playbook_on_stats"]
-    assert not recap["failures"] and not recap["dark"]
-    return {host: recap["changed"].get(host, 0) for host in recap["ok"]}
+def run_by_runner(fleet: Local, name: str) -> Job:
+    """Roll out as an automation mesh does."""
+    job = Job(fleet.directory / name, fleet.inventory(), ROLLOUT, fleet.service.environment())
+    return job.start().finish(100)
 
 
 def test_a_rollout_by_the_parts_of_ansible_runner(fleet: Local) -> None:
     first = run_by_runner(fleet, "first")
-    assert (first / "status").read_text(encoding="utf-8") == "successful"
-    assert {host for host, times in changed(first).items() if times} == set(HOSTS)
+    assert {host for host, times in first.changed.items() if times} == set(HOSTS)
     check(fleet)
     # What an automation controller keeps of a job holds no keys.
-    kept = "".join(path.read_text(encoding="utf-8") for path in first.rglob("*") if path.is_file())
     keys = set(plain_secrets(fleet.service)) - set(fleet.service.tokens.values())
-    assert found_in(kept, sorted(keys)) == []
+    assert found_in(first.kept, sorted(keys)) == []
 
     fleet.service.clear_log()
     again = run_by_runner(fleet, "again")
-    assert set(changed(again).values()) == {0}
+    assert set(again.changed.values()) == {0}
     assert [request["operation"] for request in fleet.service.requests()] == ["list_clients"]
