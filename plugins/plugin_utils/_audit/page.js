@@ -27,7 +27,7 @@
     return button;
   };
 
-  // Read at the first use: with 10,000 hosts it would delay the first paint.
+  // Read when the browser is idle, or at the first use: with 10,000 hosts it would delay the first paint.
   let hosts;
   const load = () => {
     if (hosts) return;
@@ -196,4 +196,5 @@
   addEventListener("beforeprint", () => [...waiting.keys()].forEach(fill));
   controls.hidden = false;
   update(findings);
+  window.requestIdleCallback?.(load);
 })();
