@@ -121,6 +121,7 @@ EXAMPLES = r"""
     account: account
     config: config
     html: audit.html
+    metrics: audit.prom
   run_once: true
 
 - name: Join the audits of several runs, for the account and the inventory as they are now

@@ -15,6 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -124,9 +125,11 @@ class _Page(html.parser.HTMLParser):
 
 def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
     controller = Local(tmp_path, hostile, "web-1", "web{{ 7*7 }}", "$(id)")
-    files = {kind: controller.directory / f"audit.{kind}" for kind in ("json", "junit", "html")}
+    files = {kind: controller.directory / f"audit.{kind}" for kind in ("json", "junit", "html", "metrics")}
     options = {f"monitor_agent_audit_{kind}": str(path) for kind, path in files.items()}
-    run = controller.run("monitor.cloud.audit", "-e", json.dumps(options))
+    run = controller.run(
+        "monitor.cloud.audit", "-e", json.dumps({**options, "monitor_agent_audit_metrics_hosts": True})
+    )
     assert_quiet(counts, hostile, run)
     # Core's debug, of the test above, prints this one as it is; the audit does not.
     assert "\x9b" not in run.output
@@ -149,6 +152,10 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: 
     assert "img" not in {tag for tag, attributes in page.tags}
     assert not any(name.startswith("on") for tag, attributes in page.tags for name, value in attributes)
     assert "</script><script>alert(1)</script>" in page.text
+    metrics = text_string_to_metric_families(files["metrics"].read_text(encoding="utf-8"))
+    assert {sample.labels.get("host") for family in metrics for sample in family.samples} == {
+        None, "web-1", "web{{ 7*7 }}", "$(id)"
+    }  # fmt: skip
     # Names that mean something to a shell, to a template or in a pattern are in no command that is to be pasted.
     assert "monitor.cloud.rollout" in page.text
     assert "target=" not in page.text
