@@ -62,12 +62,7 @@ class ActionModule(base.FleetAction):
         return value if name == "audits" else super().finalize_task_arg(name, value, templar, context)
 
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
-        if options["artifact"] and options["fail_on_drift"]:
-            # Core drops what a failed task hands on.
-            raise InputError(
-                "artifact cannot be used with fail_on_drift, because a failed task hands on nothing. Set fail_on_drift "
-                "for the report that joins the artifacts only."
-            )
+        _check(options)
         hosts, complete = self._audited(variables)
         labels = base.labels_of_inventory(variables)
         account = base.account_of(variables, options["account"], options["plan"], options["subscriptions"])
@@ -90,9 +85,10 @@ class ActionModule(base.FleetAction):
         if report.drift and options["fail_on_drift"]:
             return {"changed": False, "failed": True, "drift": True, "msg": _drift(report), "files": files}
         document = reports.document(report)
-        artifact = {"data": {options["artifact"]: document}, "per_host": False, "aggregate": False}
-        handed_on = {"ansible_stats": artifact} if options["artifact"] else {}
-        return {"changed": False, "drift": report.drift, "report": document, "files": files, **handed_on}
+        result = {"changed": False, "drift": report.drift, "report": document, "files": files}
+        if options["artifact"]:
+            result["ansible_stats"] = {"data": {options["artifact"]: document}, "per_host": False, "aggregate": False}
+        return result
 
     def _join(
         self,
@@ -103,8 +99,6 @@ class ActionModule(base.FleetAction):
         labels: Mapping[str, str],
         now: datetime.datetime,
     ) -> slices.Joined:
-        if not options["max_age"] >= 0:
-            raise InputError(f"max_age {options['max_age']} is not a number of hours. Set 0 for audits of any age.")
         given = _core.unrendered(options["audits"], self._templar)
         if isinstance(given, str):
             given = self._templar.template(given)
@@ -140,6 +134,22 @@ class ActionModule(base.FleetAction):
             service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},
             lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
         )
+
+
+def _check(options: Mapping[str, t.Any]) -> None:
+    """InputError for options that cannot be used, or not together."""
+    artifact = options["artifact"]
+    if artifact and options["fail_on_drift"]:
+        # Core drops what a failed task passes on.
+        raise InputError(
+            "artifact cannot be used with fail_on_drift, because a failed task passes on nothing. Set fail_on_drift "
+            "only for the report that joins the artifacts."
+        )
+    if artifact and not artifact.isidentifier():
+        raise InputError(f"artifact {artifact!r} is not the name of a variable. Choose another name.")
+    # Not a number is neither less nor more.
+    if not options["max_age"] >= 0:
+        raise InputError(f"max_age {options['max_age']} is not a number of hours. Set 0 for audits of any age.")
 
 
 def _drift(report: findings.Report) -> str:

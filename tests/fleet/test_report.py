@@ -309,6 +309,9 @@ def test_an_audit_passes_its_report_on(fleet: Local) -> None:
     )
     assert run.code == 2
     assert "artifact cannot be used with fail_on_drift" in "".join(run.failures().values())
+    run = fleet.run("monitor.cloud.audit", "-e", "monitor_agent_audit_artifact=audit-7")
+    assert run.code == 2
+    assert "artifact 'audit-7' is not the name of a variable" in "".join(run.failures().values())
 
 
 def test_a_report_in_a_play_of_ones_own(fleet: Local) -> None:

@@ -239,6 +239,7 @@ def test_hosts_of_the_inventory_that_are_not_asked_for_are_left_out() -> None:
     found = join([parse(*each) for each in documents.items()], ["db"], account(HERE), HERE, now=NOW, max_age=24)
     assert [one.host for one in found.inspections] == ["db"]
     assert found.notes == ()
+    assert [source.hosts for source in found.sources] == [0]
 
 
 @pytest.mark.parametrize(
@@ -268,6 +269,15 @@ def test_whose_key_it_is_follows_from_the_clients_there_are_now(
     found = joined({"a.json": written(made([found_then], then, {"web": "web"}))}, known, {"web": "web"})
     assert states(made(found.inspections, known, {"web": "web"})) == {"web": tuple(expected.split())}
     assert any("the account has changed" in note for note in found.notes) is not bool(masked_now)
+
+
+def test_what_was_audited_without_reading_keys_stays_unverifiable() -> None:
+    """Its content was not compared, so that the owner of the key alone does not make it ok."""
+    then = made([inspected("web", "unverifiable", key_fingerprint=fingerprint("web"))], account(["web"], ["web"]), HERE)
+    found = joined({"a.json": written(then)}, account(["web"]), {"web": "web"})
+    report = made(found.inspections, account(["web"]), HERE)
+    assert (states(report), found.notes) == ({"web": ("unverifiable",)}, ())
+    assert "The service masks keys" in details(report)["web"]
 
 
 def test_the_label_that_the_inventory_gives_a_host_now_counts() -> None:
