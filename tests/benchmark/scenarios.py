@@ -367,6 +367,28 @@ def page(bench: Bench) -> Outcome:
     return outcome
 
 
+def join(bench: Bench) -> Outcome:
+    """The report that joins the audits of four slices, against these audits."""
+    fleet = fleets.local(bench.room("join"), bench.size(2000))
+    bench.first_rollout(fleet)()
+    quarter = fleet.size // 4
+    ends = [(first * quarter, fleet.size - 1 if first == 3 else (first + 1) * quarter - 1) for first in range(4)]
+    slices = {f"all[{first}:{last}]": str(bench.directory / f"slice-{first}.json") for first, last in ends}
+
+    def audits() -> Cost:
+        costs = [
+            bench.play("monitor.cloud.audit", fleet, {"target": target, "monitor_agent_audit_json": path})
+            for target, path in slices.items()
+        ]
+        return Cost(sum(one.wall for one in costs), sum(one.cpu for one in costs), max(one.memory for one in costs))
+
+    def run_report() -> Cost:
+        return bench.play("monitor.cloud.report", fleet, {"audits": list(slices.values()), **_reports(bench)})
+
+    costs = side_by_side({"audits of four slices": audits, "joined report": run_report}, bench.rounds)
+    return _outcome(costs, [_figure("join", fleet.size, costs, "joined report", "audits of four slices", 0.05)])
+
+
 SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "local": local,
     "small": small,
@@ -379,4 +401,5 @@ SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "audit": audit,
     "report": report,
     "page": page,
+    "join": join,
 }
