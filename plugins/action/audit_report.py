@@ -154,7 +154,8 @@ def _check(options: Mapping[str, t.Any]) -> None:
 
 def _drift(report: findings.Report) -> str:
     orphans = f"{len(report.orphans)} clients without a host" if report.orphans else ""
-    stale = f"{sum(source.stale for source in report.sources)} stale audits" if report.stale else ""
+    number = sum(source.stale for source in report.sources)
+    stale = f"{number} stale audit{'' if number == 1 else 's'}" if number else ""
     return f"Drift: {', '.join(filter(None, (report.summary('ok'), orphans, stale)))}."
 
 

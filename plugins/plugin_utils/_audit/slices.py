@@ -105,31 +105,31 @@ def parse(name: str, document: t.Any) -> Slice:
         raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
     hosts = document.get("hosts")
     if not isinstance(hosts, list):
-        raise _invalid(name, "hosts")
+        raise _invalid(name, "hosts is missing or invalid")
     entries = {_host(name, number, entry): t.cast("Entry", entry) for number, entry in enumerate(hosts)}
     if len(entries) != len(hosts):
-        raise _invalid(name, "hosts, which has a host twice,")
+        raise _invalid(name, "it has a host twice")
     try:
         at = datetime.datetime.fromisoformat(str(document.get("generated_at")))
         # A time without a zone cannot be compared.
         at - datetime.datetime.now(datetime.UTC)
     except (ValueError, TypeError):
-        raise _invalid(name, "generated_at") from None
+        raise _invalid(name, "generated_at is missing or invalid") from None
     return Slice(name, str(document["generated_at"]), at, entries)
 
 
 def _host(name: str, number: int, entry: t.Any) -> str:
     """The name of a host, if all facts of its entry are valid."""
     if not isinstance(entry, dict) or not isinstance(entry.get("host"), str):
-        raise _invalid(name, f"hosts[{number}].host")
+        raise _invalid(name, f"hosts[{number}].host is missing or invalid")
     for member, is_valid in _FACTS.items():
         if member not in entry or not is_valid(entry[member]):
-            raise _invalid(name, f"hosts[{number}].{member}")
+            raise _invalid(name, f"hosts[{number}].{member} is missing or invalid")
     return str(entry["host"])
 
 
-def _invalid(name: str, member: str) -> InputError:
-    return InputError(f"{name} is not a valid audit: {member} is missing or invalid. Audit its hosts again.")
+def _invalid(name: str, problem: str) -> InputError:
+    return InputError(f"{name} is not a valid audit: {problem}. Audit its hosts again.")
 
 
 def join(

@@ -44,7 +44,7 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         (lambda path: None, "could not be read: No such file or directory"),
         (lambda path: path.mkdir(), "is not a regular file"),
-        (lambda path: os.mkfifo(path), "is not a regular file"),
+        (os.mkfifo, "is not a regular file"),
         (lambda path: path.touch(), "is empty"),
         (lambda path: path.write_text(" \n", encoding="utf-8"), "is empty"),
         (lambda path: path.write_text(TEXT[:-9], encoding="utf-8"), "is not valid JSON"),
