@@ -31,11 +31,12 @@ OPERATOR_ID = 4242
 
 
 def loud(controller: Controller, **settings: str) -> dict[str, str]:
-    """Settings for a run that also logs, and opens its own connections: the most verbose form."""
+    """Settings for a run that also logs, opens its own connections and has a home of its own: the most verbose form."""
     sockets = controller.directory / "cp"
     sockets.mkdir(mode=0o700, exist_ok=True)
     log = str(controller.directory / "ansible.log")
-    return {"ANSIBLE_LOG_PATH": log, "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets), **settings}
+    own = {"ANSIBLE_HOME": str(controller.directory / "ansible"), "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets)}
+    return {"ANSIBLE_LOG_PATH": log, **own, **settings}
 
 
 def log_of(controller: Controller) -> str:

@@ -36,7 +36,8 @@ grep -q '^{USER}:' etc/shadow || echo '{USER}:*:19000:0:99999:7:::' >> etc/shado
 grep -q '^{USER}:' etc/group || echo '{USER}:x:4242:' >> etc/group
 chown -R 4242:4242 home/{USER}
 echo '{USER} ALL=(ALL) NOPASSWD: ALL' > etc/sudoers.d/{USER}; chmod 440 etc/sudoers.d/{USER}"""
-# Within the namespaces: an overlay as the root, and the devices that programs need.
+# Within the namespaces: an overlay as the root, and the devices that programs need. Without lists of packages that are
+# not installed: a task that finds its package there would read them for seconds.
 _START = """set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs {directory}
@@ -53,7 +54,7 @@ mount -t tmpfs -o mode=755 tmpfs run; mkdir -p run/sshd; cp {keys}/host run/host
 mount -t tmpfs -o mode=700 tmpfs root
 mount -t tmpfs -o mode=755 tmpfs home
 {users}
-rm -rf etc/monitor; touch {marker}
+rm -rf etc/monitor var/lib/apt/lists/*; touch {marker}
 {prepare}
 exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddress={address} -o PidFile=none \\
   -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\

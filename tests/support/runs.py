@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +23,7 @@ import yaml
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support import fork_server
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
@@ -26,6 +31,18 @@ CALLBACKS = Path(__file__).parent / "callbacks"
 CONFIGURE = "Configure the agent"
 REGISTER = "Register the hosts with the service"
 ROLLOUT = "monitor.cloud.rollout"
+
+
+_LONGEST = 300.0
+
+
+@functools.cache
+def _home() -> Path:
+    """Ansible's home, with a configuration that is empty; controllers share it, so that their runs can be forked."""
+    home = Path(tempfile.mkdtemp(prefix="ansible-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    (home / "ansible.cfg").touch()
+    return home
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +101,6 @@ class Controller:
         # Connections stay open from test to test, which saves a third of the time.
         self._sockets = keys.parent / "cp"
         self._sockets.mkdir(mode=0o700, exist_ok=True)
-        (directory / "ansible.cfg").touch()
 
     def inventory(self) -> Path:
         """The inventory file as the variables are now."""
@@ -110,13 +126,14 @@ class Controller:
         return str(path)
 
     def start(self, playbook: str, *options: str, **environment: str) -> tuple[subprocess.Popen[str], Path]:
-        """Start a run; see :meth:`run`."""
-        return self._start([str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options], environment)
+        """Start a run in a process of its own, for what happens to it before its end; see :meth:`run`."""
+        return self._start(self._command(playbook, options), environment)
+
+    def _command(self, playbook: str, options: Sequence[str]) -> list[str]:
+        return [str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options]
 
     def _start(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[subprocess.Popen[str], Path]:
-        self._runs += 1
-        record = self.directory / f"record-{self._runs}.jsonl"
-        record.touch()
+        record = self._next_record()
         process = subprocess.Popen(
             command,
             cwd=self.directory,
@@ -131,17 +148,23 @@ class Controller:
     def finish(self, process: subprocess.Popen[str], record: Path) -> Run:
         """Wait for a run that was started."""
         try:
-            output = process.communicate(timeout=300)[0]
+            output = process.communicate(timeout=_LONGEST)[0]
         except subprocess.TimeoutExpired:
             process.kill()
             raise AssertionError("the run did not end") from None
+        return self._ended(process.returncode, output, record)
+
+    def _ended(self, code: int, output: str, record: Path) -> Run:
         lines = record.read_text(encoding="utf-8").splitlines()
-        return Run(process.returncode, output, [Event(**json.loads(line)) for line in lines], self.service.requests())
+        return Run(code, output, [Event(**json.loads(line)) for line in lines], self.service.requests())
 
     def run(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
         """Run a playbook to its end; the service's log holds the calls of this run alone."""
         self.service.clear_log()
-        return self.finish(*self.start(playbook, *options, **environment))
+        record = self._next_record()
+        settings = {**self._environment(record), **environment}
+        code, output = fork_server.run(self._command(playbook, options), self.directory, settings, _LONGEST)
+        return self._ended(code, output, record)
 
     def shell(self, command: str, **environment: str) -> Run:
         """Run a command line as a user would type it on the controller."""
@@ -149,14 +172,21 @@ class Controller:
         path = {"PATH": f"{ANSIBLE_PLAYBOOK.parent}{os.pathsep}{os.environ['PATH']}"}
         return self.finish(*self._start(["sh", "-c", command], {**path, **environment}))
 
+    def _next_record(self) -> Path:
+        self._runs += 1
+        record = self.directory / f"record-{self._runs}.jsonl"
+        record.touch()
+        return record
+
     def _environment(self, record: Path) -> Mapping[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
+        shared, config = _home(), self.directory / "ansible.cfg"
         ssh = "-o ControlMaster=auto -o ControlPersist=30s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"
         return {
             **inherited,
             **self.service.environment(),
-            "ANSIBLE_CONFIG": str(self.directory / "ansible.cfg"),
-            "ANSIBLE_HOME": str(self.directory / "ansible"),
+            "ANSIBLE_CONFIG": str(config if config.exists() else shared / "ansible.cfg"),
+            "ANSIBLE_HOME": str(shared),
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_PRIVATE_KEY_FILE": str(self._keys / "client"),
             "ANSIBLE_SSH_ARGS": ssh,
@@ -171,7 +201,7 @@ class Local(Controller):
     """A controller whose hosts are directories on this machine: real runs that cost little."""
 
     def __init__(self, directory: Path, service: Emulator, *names: str) -> None:
-        super().__init__(directory, directory / "keys", service, [])
+        super().__init__(directory, _home() / "keys", service, [])
         for name in names:
             self.add(name)
 

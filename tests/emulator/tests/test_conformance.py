@@ -59,5 +59,5 @@ def test_schemathesis_sees_a_service_that_leaves_the_contract(
     emulator: Emulator, tmp_path: Path, deviation: dict[str, object]
 ) -> None:
     emulator.configure(**deviation)
-    done = _run(emulator, tmp_path, "--max-examples", "10", "--phases", "coverage,fuzzing")
+    done = _run(emulator, tmp_path, "--max-examples", "10", "--phases", "coverage,fuzzing", "--max-failures", "1")
     assert done.returncode == 1, done.stdout

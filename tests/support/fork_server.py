@@ -1,0 +1,179 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Forks runs of ansible-playbook from a process that has imported ansible-core, which saves half of their time.
+
+A process for each set of settings that ansible-core reads when it is imported. It imports nothing of this collection,
+and reads no playbook, inventory or variable: each run does that itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+# What each run imports, through ansible-core or this collection.
+_PRELOADED = (
+    "ansible.plugins.action.normal",
+    "ansible.plugins.callback.default",
+    "ansible.plugins.connection.local",
+    "ansible.plugins.connection.ssh",
+    "ansible.plugins.filter.core",
+    "ansible.plugins.inventory.yaml",
+    "ansible.plugins.shell.sh",
+    "ansible.plugins.strategy.linear",
+    "ansible.plugins.test.core",
+    "cryptography.fernet",
+    "requests",
+)
+# Each takes about 80 MB, and few tests have settings of their own.
+_KEPT = 2
+# Read when a run needs them, not at import.
+_OF_A_RUN = ("MONITOR_", "FLEET_", "PYTEST_")
+
+Settings = tuple[str, ...]
+
+
+class ForkServer:
+    """A process that forks runs, one at a time."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            # -P: modules of this directory have names of the standard library.
+            [sys.executable, "-P", __file__],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin, self._process.stdout
+        assert self._replies.readline() == "ready\n", "ansible-core cannot be imported with these settings"
+
+    def run(self, request: Mapping[str, object], seconds: float) -> int:
+        """The exit code of a run that ends within so many seconds."""
+        self._requests.write(json.dumps(request) + "\n")
+        self._requests.flush()
+        if not select.select([self._replies], [], [], seconds)[0]:
+            self.stop()
+            raise AssertionError("the run did not end")
+        return int(self._replies.readline())
+
+    def stop(self) -> None:
+        """End the process and its run."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._requests.close()
+        self._replies.close()
+
+
+_servers: dict[Settings, ForkServer] = {}
+_seen: set[Settings] = set()
+_busy = threading.Lock()
+
+
+def run(command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
+    """Run ansible-playbook; its exit code and its output.
+
+    Settings that were never used before, and a run beside another, are given to a process of their own.
+    """
+    config = Path(environment["ANSIBLE_CONFIG"]).read_text(encoding="utf-8")
+    lasting = {name: value for name, value in environment.items() if not name.startswith(_OF_A_RUN)}
+    settings = (config, *(f"{name}={value}" for name, value in sorted(lasting.items())))
+    if settings not in _seen or not _busy.acquire(blocking=False):
+        _seen.add(settings)
+        return _run_alone(command, directory, environment, seconds)
+    try:
+        # The one used last is the last.
+        server = _servers.pop(settings, None) or ForkServer(lasting)
+        _servers[settings] = server
+        for old in list(_servers)[:-_KEPT]:
+            _servers.pop(old).stop()
+        output = directory / "output"
+        output.write_bytes(b"")
+        request = {"arguments": command, "directory": str(directory), "environment": dict(environment)}
+        try:
+            code = server.run({**request, "output": str(output)}, seconds)
+        except BaseException:
+            _servers.pop(settings).stop()
+            raise
+        return code, output.read_text(encoding="utf-8")
+    finally:
+        _busy.release()
+
+
+def _run_alone(
+    command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float
+) -> tuple[int, str]:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise AssertionError("the run did not end") from None
+    return done.returncode, done.stdout
+
+
+def serve() -> None:
+    """Fork a process for each line of the standard input, and write its exit code."""
+    cli = importlib.import_module("ansible.cli")
+    playbook = importlib.import_module("ansible.cli.playbook")
+    importlib.import_module("ansible.plugins.loader").init_plugin_loader()
+    # A second call would warn.
+    cli.init_plugin_loader = lambda *_paths: None  # type: ignore[attr-defined]
+    # Its redirections are thousands of lines of YAML.
+    for name in ("ansible_collections.ansible.builtin", *_PRELOADED):
+        importlib.import_module(name)
+    gc.freeze()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _become(**json.loads(line))
+            playbook.main()
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def _become(arguments: list[str], directory: str, environment: dict[str, str], output: str) -> None:
+    """Take on what a process is started with."""
+    sys.argv = arguments
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+    for descriptor, path, flags in ((0, os.devnull, os.O_RDONLY), (1, output, os.O_WRONLY | os.O_APPEND)):
+        opened = os.open(path, flags)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    os.dup2(1, 2)
+    # The temporary directory of the server is the server's to remove.
+    atexit._clear()
+    constants = importlib.import_module("ansible.constants")
+    own = constants.config.get_config_value("DEFAULT_LOCAL_TMP")
+    constants.DEFAULT_LOCAL_TMP = own  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    serve()
