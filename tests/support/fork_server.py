@@ -24,16 +24,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# What each run imports, through ansible-core or this collection.
-_PRELOADED = (
+# What each run loads: plugins of ansible-core, of which it parses the documentation, and other modules.
+_ALL_OF = ("become", "connection", "inventory", "shell", "vars")
+_PLUGINS = {"cache": ["memory"], "callback": ["default", "junit", "minimal", "oneline", "tree"], "strategy": ["linear"]}
+_MODULES = (
+    # Its redirections are thousands of lines of YAML.
+    "ansible_collections.ansible.builtin",
     "ansible.plugins.action.normal",
-    "ansible.plugins.callback.default",
-    "ansible.plugins.connection.local",
-    "ansible.plugins.connection.ssh",
     "ansible.plugins.filter.core",
-    "ansible.plugins.inventory.yaml",
-    "ansible.plugins.shell.sh",
-    "ansible.plugins.strategy.linear",
     "ansible.plugins.test.core",
     "cryptography.fernet",
     "requests",
@@ -141,12 +139,17 @@ def serve() -> None:
     """Fork a process for each line of the standard input, and write its exit code."""
     cli = importlib.import_module("ansible.cli")
     playbook = importlib.import_module("ansible.cli.playbook")
-    importlib.import_module("ansible.plugins.loader").init_plugin_loader()
+    loaders = importlib.import_module("ansible.plugins.loader")
+    loaders.init_plugin_loader()
     # A second call would warn.
     cli.init_plugin_loader = lambda *_paths: None  # type: ignore[attr-defined]
-    # Its redirections are thousands of lines of YAML.
-    for name in ("ansible_collections.ansible.builtin", *_PRELOADED):
+    for name in _MODULES:
         importlib.import_module(name)
+    for kind in _ALL_OF:
+        list(getattr(loaders, f"{kind}_loader").all(class_only=True))
+    for kind, names in _PLUGINS.items():
+        for name in names:
+            getattr(loaders, f"{kind}_loader").get(name, class_only=True)
     gc.freeze()
     print("ready", flush=True)
     for line in sys.stdin:

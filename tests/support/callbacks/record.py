@@ -34,8 +34,10 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "record"
     CALLBACK_NEEDS_ENABLED = True
 
-    def v2_on_any(self, *args: t.Any, **options: t.Any) -> None:
-        if os.environ.get("FLEET_SEEN"):
+    # Only there if it is of use: ansible-core takes a tenth of a second to warn that it is deprecated.
+    if os.environ.get("FLEET_SEEN"):
+
+        def v2_on_any(self, *args: t.Any, **options: t.Any) -> None:
             with open(os.environ["FLEET_SEEN"], "a", encoding="utf-8", errors="backslashreplace") as file:
                 seen = [_fields(value) if hasattr(value, "_result") else value for value in args]
                 file.writelines(f"{text}\n" for text in _texts([seen, options], set()))
