@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Forks runs of ansible-playbook from a process that has imported ansible-core, which saves half of their time.
+"""Forks runs of Ansible's programs from a process that has imported ansible-core, which saves half of their time.
 
 A process for each set of settings that ansible-core reads when it is imported. It imports nothing of this collection,
 and reads no playbook, inventory or variable: each run does that itself.
@@ -24,6 +24,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+# The programs, and the modules of ansible.cli that they are.
+PROGRAMS = {"ansible": "adhoc", "ansible-playbook": "playbook"}
 # What each run loads: plugins of ansible-core, of which it parses the documentation, and other modules.
 _ALL_OF = ("become", "connection", "inventory", "shell", "vars")
 _PLUGINS = {"cache": ["memory"], "callback": ["default", "junit", "minimal", "oneline", "tree"], "strategy": ["linear"]}
@@ -86,7 +88,7 @@ _busy = threading.Lock()
 
 
 def run(command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
-    """Run ansible-playbook; its exit code and its output.
+    """Run one of the programs; its exit code and its output.
 
     Settings that were never used before, and a run beside another, are given to a process of their own.
     """
@@ -138,7 +140,7 @@ def _run_alone(
 def serve() -> None:
     """Fork a process for each line of the standard input, and write its exit code."""
     cli = importlib.import_module("ansible.cli")
-    playbook = importlib.import_module("ansible.cli.playbook")
+    programs = {name: importlib.import_module(f"ansible.cli.{module}") for name, module in PROGRAMS.items()}
     loaders = importlib.import_module("ansible.plugins.loader")
     loaders.init_plugin_loader()
     # A second call would warn.
@@ -156,7 +158,7 @@ def serve() -> None:
         child = os.fork()
         if child == 0:
             _become(**json.loads(line))
-            playbook.main()
+            programs[os.path.basename(sys.argv[0])].main()
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 

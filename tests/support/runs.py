@@ -28,6 +28,11 @@ from ansible_collections.monitor.cloud.tests.support.hosts import Host
 
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
+# Instead of programs of Ansible, to record the arguments of a command line that calls one of them.
+_SPLIT = """#!/bin/sh
+[ ! -e "$WORDS" ] || exit 97
+printf '%s\\0' "${0##*/}" "$@" > "$WORDS"
+"""
 CONFIGURE = "Configure the agent"
 REGISTER = "Register the hosts with the service"
 ROLLOUT = "monitor.cloud.rollout"
@@ -38,10 +43,14 @@ _LONGEST = 300.0
 
 @functools.cache
 def _home() -> Path:
-    """Ansible's home, with a configuration that is empty; controllers share it, so that their runs can be forked."""
+    """Ansible's home, with an empty configuration: controllers share it, so that one server forks all their runs."""
     home = Path(tempfile.mkdtemp(prefix="ansible-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     (home / "ansible.cfg").touch()
+    (home / "bin").mkdir()
+    for program in fork_server.PROGRAMS:
+        (home / "bin" / program).write_text(_SPLIT, encoding="utf-8")
+        (home / "bin" / program).chmod(0o755)
     return home
 
 
@@ -127,15 +136,9 @@ class Controller:
 
     def start(self, playbook: str, *options: str, **environment: str) -> tuple[subprocess.Popen[str], Path]:
         """Start a run in a process of its own, for what happens to it before its end; see :meth:`run`."""
-        return self._start(self._command(playbook, options), environment)
-
-    def _command(self, playbook: str, options: Sequence[str]) -> list[str]:
-        return [str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options]
-
-    def _start(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[subprocess.Popen[str], Path]:
         record = self._next_record()
         process = subprocess.Popen(
-            command,
+            self._command(playbook, options),
             cwd=self.directory,
             env={**self._environment(record), **environment},
             stdin=subprocess.DEVNULL,
@@ -144,6 +147,9 @@ class Controller:
             text=True,
         )
         return process, record
+
+    def _command(self, playbook: str, options: Sequence[str]) -> list[str]:
+        return [str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options]
 
     def finish(self, process: subprocess.Popen[str], record: Path) -> Run:
         """Wait for a run that was started."""
@@ -160,17 +166,22 @@ class Controller:
 
     def run(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
         """Run a playbook to its end; the service's log holds the calls of this run alone."""
+        return self._run(self._command(playbook, options), environment)
+
+    def shell(self, command: str, **environment: str) -> Run:
+        """Run a command line as a user would type it on the controller: a shell splits it into words."""
+        words = self.directory / "words"
+        words.unlink(missing_ok=True)
+        split = {"PATH": f"{_home() / 'bin'}{os.pathsep}{os.environ['PATH']}", "WORDS": str(words)}
+        subprocess.run(["sh", "-c", command], cwd=self.directory, env=split, stdin=subprocess.DEVNULL, check=True)
+        program, *arguments = os.fsdecode(words.read_bytes()).split("\0")[:-1]
+        return self._run([str(ANSIBLE_PLAYBOOK.with_name(program)), *arguments], environment)
+
+    def _run(self, command: Sequence[str], environment: Mapping[str, str]) -> Run:
         self.service.clear_log()
         record = self._next_record()
         settings = {**self._environment(record), **environment}
-        code, output = fork_server.run(self._command(playbook, options), self.directory, settings, _LONGEST)
-        return self._ended(code, output, record)
-
-    def shell(self, command: str, **environment: str) -> Run:
-        """Run a command line as a user would type it on the controller."""
-        self.service.clear_log()
-        path = {"PATH": f"{ANSIBLE_PLAYBOOK.parent}{os.pathsep}{os.environ['PATH']}"}
-        return self.finish(*self._start(["sh", "-c", command], {**path, **environment}))
+        return self._ended(*fork_server.run(command, self.directory, settings, _LONGEST), record)
 
     def _next_record(self) -> Path:
         self._runs += 1
@@ -181,7 +192,7 @@ class Controller:
     def _environment(self, record: Path) -> Mapping[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
         shared, config = _home(), self.directory / "ansible.cfg"
-        ssh = "-o ControlMaster=auto -o ControlPersist=30s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"
+        ssh = "-o ControlMaster=auto -o ControlPersist=120s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"
         return {
             **inherited,
             **self.service.environment(),
