@@ -173,10 +173,13 @@ def _become(arguments: list[str], directory: str, environment: dict[str, str], o
         os.dup2(opened, descriptor)
         os.close(opened)
     os.dup2(1, 2)
-    # The temporary directory of the server is the server's to remove.
+    # The temporary directory of the server is the server's to remove; the modules that runs have packed stay there.
     atexit._clear()
     constants = importlib.import_module("ansible.constants")
+    packed = os.path.join(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache")
+    os.makedirs(packed, exist_ok=True)
     own = constants.config.get_config_value("DEFAULT_LOCAL_TMP")
+    os.symlink(packed, os.path.join(own, "ansiballz_cache"))
     constants.DEFAULT_LOCAL_TMP = own  # type: ignore[attr-defined]
 
 
