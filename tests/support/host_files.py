@@ -1,0 +1,100 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The shell commands that inspect and write a host's file, run by shells of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
+    HostFile,
+    facts_command,
+    parse_facts,
+    write_command,
+)
+
+NAMES = [
+    "agent.conf",
+    "with space",
+    "it's",
+    "-dash",
+    "$HOME",
+    "a;b",
+    'quo"te',
+    "ümlaut",
+    "*",
+    "new\nline",
+    "!x!!",
+    "a\\b",
+]
+NAMES += ["newline at the end\n", "tilde~=x", "[a-z]?", "\\0101"]
+
+
+def in_shell(
+    command: str, given: bytes = b"", shell: Sequence[str] = ("/bin/sh",), path: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a shell; ``path`` is a directory of tools that count before the others."""
+    tools = {} if path is None else {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        [*shell, "-c", command], input=given, capture_output=True, check=False, timeout=60, env={**os.environ, **tools}
+    )
+
+
+def facts_of(path: Path, shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None) -> HostFile:
+    done = in_shell(facts_command(str(path)), shell=shell, path=tools)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = parse_facts(done.stdout.decode())
+    assert found is not None
+    return found
+
+
+def write_file(
+    path: Path,
+    content: bytes,
+    *,
+    mode: int = 0o600,
+    backup: bool = False,
+    size: int | None = None,
+    tools: Path | None = None,
+) -> tuple[int, str]:
+    size = len(content) if size is None else size
+    command = write_command(str(path), size, owner=None, group=None, mode=mode, backup=backup)
+    done = in_shell(command, content, path=tools)
+    return done.returncode, done.stdout.decode()
+
+
+# Each runs `-c command`. The last word of a login shell's is a shell of its own, as connections and sudo start it.
+SHELLS = {
+    "dash": ["dash"],
+    "bash": ["bash"],
+    "bash, posix": ["bash", "--posix"],
+    "busybox": ["busybox", "sh"],
+    "mksh": ["mksh"],
+    "ksh93": ["ksh93"],
+    "zsh": ["zsh"],
+    "yash": ["yash"],
+}
+TOOLS = ["chmod", "chown", "date", "dd", "env", "find", "ln", "ls", "mkdir", "mv", "pwd", "readlink", "rm"]
+TOOLS += ["rmdir", "sha256sum", "sleep", "stat"]
+
+
+def skip_without(program: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+
+
+def stub_tools(base: Path, **scripts: str) -> Path:
+    """A directory of tools that do this."""
+    base.mkdir(exist_ok=True)
+    for name, script in scripts.items():
+        (base / name).write_text(f"#!/bin/sh\n{script}\n")
+        (base / name).chmod(0o755)
+    return base

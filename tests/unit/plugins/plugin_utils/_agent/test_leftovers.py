@@ -1,0 +1,205 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What writers leave beside a host's file: private directories of killed ones, and markers of pending restarts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
+    markers_in,
+    remove_command,
+    was_written,
+    write_command,
+)
+from ansible_collections.monitor.cloud.tests.support.host_files import (
+    NAMES,
+    facts_of,
+    in_shell,
+    skip_without,
+    stub_tools,
+    write_file,
+)
+
+
+@pytest.fixture
+def free_pid() -> int:
+    """The process id of something that has ended."""
+    with subprocess.Popen(["/bin/true"]) as ended:
+        return ended.pid
+
+
+def _leave(left: Path, name: str) -> None:
+    left.mkdir()
+    left.chmod(0o1700)
+    for suffix in ("", "-", ".2026-11-21@10:00:00~"):
+        (left / f"{name}{suffix}").write_text("half a ke")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_leftovers_of_a_killed_writer_are_found_and_removed(tmp_path: Path, free_pid: int, name: str) -> None:
+    path = tmp_path / name
+    left = tmp_path / f".{name}.writing-{free_pid}-aB3dE6gH"
+    _leave(left, name)
+    assert facts_of(path).leftovers
+    assert was_written(*write_file(path, b"new"))
+    assert os.listdir(tmp_path) == [name]
+    assert not facts_of(path).leftovers
+    _leave(left, name)
+    assert in_shell(remove_command(str(path))).returncode == 0
+    assert os.listdir(tmp_path) == []
+
+
+def test_leftovers_of_a_killed_writer_have_the_expected_name(tmp_path: Path) -> None:
+    path = tmp_path / "agent.conf"
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
+    with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        while not os.listdir(tmp_path):
+            assert writer.poll() is None
+        # The writer lives: its file is not a leftover, and another writer leaves it alone.
+        (mine,) = os.listdir(tmp_path)
+        assert not facts_of(path).leftovers
+        assert was_written(*write_file(path, b"other"))
+        assert sorted(os.listdir(tmp_path)) == sorted([mine, "agent.conf"])
+        writer.kill()
+    assert facts_of(path).leftovers
+    assert was_written(*write_file(path, b"new"))
+    assert os.listdir(tmp_path) == ["agent.conf"]
+
+
+@pytest.mark.parametrize("tools", ["GNU", "busybox", "toybox"])
+@pytest.mark.parametrize("age", [0, 3600, 86400 - 60, 2 * 86400 + 60])
+def test_a_process_that_got_the_number_of_a_writer_keeps_its_directory_for_a_day(
+    tmp_path: Path, age: int, tools: str
+) -> None:
+    """Some round the age up to days, some down: on either, no directory of a day goes, and one of two days goes."""
+    base, root = tmp_path / "tools", tmp_path / "root"
+    base.mkdir()
+    root.mkdir()
+    if tools != "GNU":
+        skip_without(tools)
+        (base / "find").symlink_to(str(shutil.which(tools)))
+    path, left = root / "agent.conf", root / f".agent.conf.writing-{os.getpid()}-aB3dE6gH"
+    _leave(left, "agent.conf")
+    then = time.time() - age
+    os.utime(left, (then, then))
+    assert facts_of(path, tools=base).leftovers is (age > 2 * 86400)
+    assert was_written(*write_file(path, b"new", tools=base))
+    assert left.exists() is (age <= 2 * 86400)
+
+
+def test_files_with_other_names_are_not_leftovers(tmp_path: Path, free_pid: int) -> None:
+    path = tmp_path / "agent.conf"
+    others = [
+        f".agent.conf.writing-{free_pid}-short",
+        f".agent.conf.writing-{free_pid}-muchlonger1",
+        f".agent.conf.writing-{free_pid}x-aB3dE6gH",
+        ".agent.conf.writing--aB3dE6gH",
+        f".other.conf.writing-{free_pid}-aB3dE6gH",
+        f"agent.conf.writing-{free_pid}-aB3dE6gH",
+        ".agent.conf.aB3dE6gH",
+        ".agent.conf.swp",
+    ]
+    for name in others:
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(0o1700)
+        (tmp_path / name / "agent.conf").write_text("mine")
+    file = f".agent.conf.writing-{free_pid}-aFileXYZ"
+    (tmp_path / file).write_text("mine")
+    link = f".agent.conf.writing-{free_pid}-aLinkXYZ"
+    (tmp_path / link).symlink_to(tmp_path / ".agent.conf.swp")
+    assert not facts_of(path).leftovers
+    assert was_written(*write_file(path, b"new"))
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, link, file, "agent.conf"])
+    assert {(tmp_path / name / "agent.conf").read_text() for name in others} == {"mine"}
+
+
+@pytest.mark.parametrize("failure", ["the marker can't be moved", "the file can't be moved"])
+def test_a_failed_write_leaves_no_marker(tmp_path: Path, failure: str) -> None:
+    path = tmp_path / "root" / "agent.conf"
+    path.parent.mkdir()
+    moved = "*restart-*" if "marker" in failure else "*/agent.conf*"
+    tools = stub_tools(tmp_path / "tools", mv=f'case "$*" in {moved}) exit 1;; esac; exec /bin/mv "$@"')
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
+    done = in_shell(command, b"new", path=tools)
+    assert (was_written(done.returncode, done.stdout.decode()), os.listdir(path.parent)) == (False, [])
+
+
+def test_the_marker_is_there_before_the_file_is(tmp_path: Path) -> None:
+    path, seen = tmp_path / "root" / "agent.conf", tmp_path / "seen"
+    path.parent.mkdir()
+    script = f'case "$*" in */agent.conf*) ls -A "{path.parent}" > "{seen}";; esac; exec /bin/mv "$@"'
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
+    done = in_shell(command, b"new", path=stub_tools(tmp_path / "tools", mv=script))
+    (marker,) = markers_in(done.stdout.decode())
+    assert f".agent.conf.restart-{marker}" in seen.read_text().split()
+    assert "agent.conf" not in seen.read_text().split()
+
+
+def test_only_markers_are_removed(tmp_path: Path) -> None:
+    for name in ("", "0123ABCD", "0123abcd0", "../../etc", "*", "0123abcd\n"):
+        with pytest.raises(InputError, match="restart_markers"):
+            remove_command("/etc/agent.conf", [name])
+    path, other = tmp_path / "agent.conf", tmp_path / ".agent.conf.restart-76543210"
+    for file in (path, other, tmp_path / ".agent.conf.restart-0123abcd"):
+        file.touch()
+    assert was_written(in_shell(remove_command(str(path), ["0123abcd"])).returncode, "monitor.cloud done")
+    assert sorted(tmp_path.iterdir()) == [other, path]
+    assert was_written(
+        in_shell(remove_command(f"{tmp_path}/none/agent.conf", ["0123abcd"])).returncode, "monitor.cloud done"
+    )
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh", "mksh", "ksh93", "zsh"])
+def test_a_signal_during_cleanup_removes_no_other_file(tmp_path: Path, shell: str) -> None:
+    if shutil.which(shell.split()[0]) is None:
+        pytest.skip(f"{shell} is not installed")
+    path, begun = tmp_path / "root" / "agent.conf", tmp_path / "begun"
+    path.parent.mkdir()
+    others = {"agent.conf": "old", "agent.conf.local": "of the user", "agent.conf.2026-01-01@00:00:00~": "backup"}
+    for name, text in others.items():
+        (path.parent / name).write_text(text)
+    tools = stub_tools(tmp_path / "tools", rmdir=f'touch "{begun}"; sleep 1; exec /bin/rmdir "$@"')
+    command = write_command(str(path), 9, owner=None, group=None, mode=0o600, backup=False)
+    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    with subprocess.Popen([*shell.split(), "-c", command], stdin=subprocess.DEVNULL, env=environment) as writer:
+        while not begun.exists():
+            time.sleep(0.01)
+        writer.send_signal(signal.SIGTERM)
+    assert writer.returncode != 0
+    assert {file.name: file.read_text() for file in path.parent.iterdir()} == others
+
+
+def test_a_directory_that_no_writer_made_is_not_a_leftover(tmp_path: Path) -> None:
+    path, other = tmp_path / "agent.conf", tmp_path / ".agent.conf.writing-999999-abcdefgh"
+    other.mkdir(mode=0o700)
+    (other / "agent.conf.bak").write_text("of the user")
+    assert not facts_of(path).leftovers
+    assert was_written(*write_file(path, b"new"))
+    assert was_written(in_shell(remove_command(str(path))).returncode, "monitor.cloud done")
+    assert (other / "agent.conf.bak").read_text() == "of the user"
+
+
+def test_thousands_of_names_beside_the_file_cost_no_processes(tmp_path: Path) -> None:
+    root, log = tmp_path / "root", tmp_path / "log"
+    root.mkdir()
+    for number in range(20000):
+        # Of a process that lives, so that its age would count.
+        (root / f".agent.conf.writing-1-{number:08}").mkdir()
+        (root / f".agent.conf.writing-1-{number:08}").chmod(0o1700)
+        (root / f".agent.conf.restart-{number + 2**24:08x}").touch()
+    tools = stub_tools(tmp_path / "tools", find=f'echo >> "{log}"; exec /usr/bin/find "$@"')
+    found = facts_of(root / "agent.conf", tools=tools)
+    assert (found.leftovers, len(found.markers)) == (False, 20)
+    assert was_written(*write_file(root / "agent.conf", b"new", tools=tools))
+    assert len(log.read_text().splitlines()) <= 40

@@ -1,0 +1,293 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What other users do to a host's file while it is inspected and written, and files that never end."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
+    LARGEST_FILE,
+    facts_command,
+    got_no_input,
+    parse_facts,
+    problem,
+    read_command,
+    remove_command,
+    was_written,
+    write_command,
+)
+from ansible_collections.monitor.cloud.tests.support.host_files import (
+    SHELLS,
+    facts_of,
+    in_shell,
+    skip_without,
+    stub_tools,
+    write_file,
+)
+
+
+def test_no_other_user_can_read_the_file_while_it_is_written(tmp_path: Path) -> None:
+    """The writer stops for its input: what is there by then is for the owner alone."""
+    path = tmp_path / "agent.conf"
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o644, backup=False)
+    with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        while not (waiting := list(tmp_path.rglob("agent.conf"))):
+            assert writer.poll() is None
+        for file in (*waiting, waiting[0].parent):
+            assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0
+        assert waiting[0].parent.parent == tmp_path
+        writer.communicate(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_a_link_of_roots_among_the_parents_counts() -> None:
+    home = Path.home().resolve()
+    if any(parent.stat().st_mode & 0o022 for parent in (home, *home.parents)):
+        pytest.skip(f"others can change {home}")
+    with tempfile.TemporaryDirectory(dir=home) as base:
+        (Path(base) / "real" / "below").mkdir(parents=True)
+        (Path(base) / "absolute").symlink_to(f"{base}/real")
+        (Path(base) / "relative").symlink_to("real/../real/below")
+        for parent in ("absolute/below", "relative", "absolute/../relative", "/./relative"):
+            path = Path(f"{base}/{parent}/agent.conf")
+            assert was_written(*write_file(path, b"new")), parent
+            assert (Path(base) / "real" / "below" / "agent.conf").read_text() == "new"
+            assert was_written(in_shell(remove_command(str(path))).returncode, "monitor.cloud done")
+            assert os.listdir(f"{base}/real/below") == []
+        assert was_written(*write_file(Path(f"{base}/absolute/new/agent.conf"), b"new"))
+        assert (Path(base) / "real" / "new" / "agent.conf").read_text() == "new"
+
+
+@pytest.fixture
+def owned(tmp_path: Path) -> Iterator[Path]:
+    """A directory of another user, which that one can reach."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to be attacked by another user")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as base:
+        os.chmod(base, 0o755)
+        home = Path(base) / "home"
+        home.mkdir()
+        os.chown(home, _OTHER, _OTHER)
+        yield home
+
+
+_OTHER = 4343
+
+
+@pytest.mark.parametrize("made", ["link to a directory", "link to nowhere"])
+def test_a_link_of_another_user_among_the_parents_is_refused(owned: Path, tmp_path: Path, made: str) -> None:
+    target = tmp_path / "target"
+    if made == "link to a directory":
+        target.mkdir()
+        (target / "agent.conf").write_text("victim")
+    (owned / "conf").symlink_to(target)
+    for command in (
+        write_command(f"{owned}/conf/agent.conf", 3, owner=None, group=None, mode=0o600, backup=False),
+        write_command(f"{owned}/conf/new/agent.conf", 3, owner=None, group=None, mode=0o600, backup=False),
+        remove_command(f"{owned}/conf/agent.conf"),
+    ):
+        done = in_shell(command, b"new")
+        assert "symbolic link" in (problem(done.returncode) or "")
+    assert [path.name for path in tmp_path.rglob("*")] == ["target", "agent.conf"][: 2 * target.exists()]
+
+
+# What another user does when a name appears in his directory; $1 is the name's path, $2 his directory, $3 the victim's.
+_ATTACKS = {
+    "link to the victim's file": 'mv "$1" "$1.away" && ln -s "$3/secret" "$1"',
+    "file of his own": 'mv "$1" "$1.away" && : > "$1" && chmod 666 "$1"',
+    "link to the victim's directory": 'mv "$1" "$1.away" && ln -s "$3" "$1"',
+    "directory of his own": 'mv "$1" "$1.away" && mkdir -m 777 "$1"',
+    "directory of root's": 'mv "$1" "$1.away" && mv "$2/lent" "$1"',
+    "link at the path": 'rm -rf "$2/agent.conf"; ln -s "$3/secret" "$2/agent.conf"',
+    "link to a directory at the path": 'rm -rf "$2/agent.conf"; ln -s "$3" "$2/agent.conf"',
+    "directory at the path": 'rm -rf "$2/agent.conf"; mkdir -m 777 "$2/agent.conf"',
+    "FIFO at the path": 'rm -rf "$2/agent.conf"; mkfifo "$2/agent.conf"',
+    "his directory is a link": 'mv "$2" "$2.away" && ln -s "$3" "$2"',
+    "his directory is a link for a moment": 'mv "$2" "$2.away" && ln -s "$3" "$2"; rm "$2"; mv "$2.away" "$2"',
+    "what was written": 'cat "$1"/* "$2"/* > "$2/loot-$$" 2>/dev/null; :',
+}
+_STEPS = ["lsattr", "mkdir", "/bin/pwd", "chmod", "dd", "chown", "ln", "date", "mv", "rm", "rmdir"]
+
+
+@pytest.mark.parametrize(
+    ("way", "shell"),
+    [("input", "bash"), ("source", "dash"), ("backup", "dash"), ("remove", "bash"), ("restarted", "dash")],
+)
+@pytest.mark.parametrize("attack", _ATTACKS.values(), ids=_ATTACKS)
+def test_no_step_can_be_redirected(owned: Path, tmp_path: Path, attack: str, way: str, shell: str) -> None:
+    """After each step, another user, who owns the directory, attacks."""
+    skip_without(shell)
+    home, victim, key = owned / "conf", owned.parent / "victim", b"api_key=SECRET"
+    (tmp_path / "source").write_bytes(key)
+    (script := owned.parent / "attack").write_text(attack)
+    attacked = 0
+    for number, step in enumerate(_STEPS):
+        for directory in (home, victim):
+            if directory.is_symlink():
+                directory.unlink()
+            shutil.rmtree(directory, ignore_errors=True)
+        home.mkdir()
+        (home / "agent.conf").write_text("old")
+        (home / ".agent.conf.restart-0123abcd").touch()
+        (home / "lent").mkdir()
+        (home / "lent").chmod(0o777)
+        (home / "lent" / "agent.conf").symlink_to(victim / "secret")
+        os.chown(home, _OTHER, _OTHER)
+        victim.mkdir(mode=0o755)
+        (victim / "secret").write_text("root's")
+        (victim / "secret").chmod(0o600)
+        strike = (
+            f'for f in "{home}"/.agent.conf.[rw]*-* "{home}/agent.conf"; do [ -e "$f" ] && '
+            f"setpriv --reuid {_OTHER} --regid {_OTHER} --clear-groups "
+            f'env PATH=/usr/bin:/bin sh "{script}" "$f" "{home}" "{victim}" 2>/dev/null && break; done'
+        )
+        # Its own tools come first: an observed one must not call itself.
+        observed = f"""PATH=/usr/bin:/bin
+{step} "$@"; r=$?
+mkdir "{tmp_path}/once-{number}" 2>/dev/null && {{ {strike}; }} >/dev/null </dev/null && : > "{tmp_path}/done-{number}"
+exit $r"""
+        base = stub_tools(tmp_path / f"tools-{number}", **{Path(step).name: observed})
+        command = (
+            remove_command(f"{home}/agent.conf", ["0123abcd"] if way == "restarted" else None)
+            if way in ("remove", "restarted")
+            else write_command(
+                f"{home}/agent.conf",
+                len(key),
+                owner="daemon",
+                group=None,
+                mode=0o600,
+                backup=way == "backup",
+                restart=way != "backup",
+                source=str(tmp_path / "source") if way == "source" else None,
+            )
+        )
+        command = command.replace("/bin/pwd", str(base / "pwd")) if step == "/bin/pwd" else command
+        done = in_shell(command, key, shell=[shell], path=base)
+        case = (step, done)
+        found = {str(path.relative_to(victim)): path for path in victim.rglob("*")}
+        assert (list(found), stat.S_IMODE(victim.stat().st_mode)) == (["secret"], 0o755), case
+        facts = found["secret"].stat()
+        assert (facts.st_uid, facts.st_mode & 0o777, found["secret"].read_text()) == (0, 0o600, "root's"), case
+        for path in owned.rglob("*"):
+            if path.is_file() and not path.is_symlink() and path.lstat().st_uid == _OTHER:
+                assert path.read_bytes() in (b"old", b""), (path, case)
+            if path.is_file() and not path.is_symlink() and path.read_bytes() == key:
+                assert path.stat().st_mode & 0o077 == 0, (path, case)
+        shutil.rmtree(f"{home}.away", ignore_errors=True)
+        attacked += (tmp_path / f"done-{number}").exists()
+    assert attacked > 0
+
+
+def test_a_directory_that_appears_at_the_path_receives_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "root" / "agent.conf"
+    path.parent.mkdir()
+    tools = stub_tools(tmp_path / "tools", chown="exit 0", mv=f'/bin/mkdir "{path}" 2>/dev/null; exec /bin/mv "$@"')
+    returncode, output = write_file(path, b"new", tools=tools)
+    assert not was_written(returncode, output)
+    assert not got_no_input(returncode, output)
+    assert list(path.parent.rglob("*")) == [path]
+
+
+def test_a_directory_with_a_default_acl(owned: Path) -> None:
+    """It applies to new files in it, whatever the umask."""
+    skip_without("setfacl")
+    acl = ["setfacl", "-d", "-m", f"u:{_OTHER}:rwx", str(owned)]
+    if subprocess.run(acl, check=False, capture_output=True).returncode != 0:
+        pytest.skip("the file system has no ACLs")
+    path = owned / "agent.conf"
+    assert was_written(*write_file(path, b"new"))
+    reading = ["setpriv", f"--reuid={_OTHER}", f"--regid={_OTHER}", "--clear-groups", "cat", str(path)]
+    assert subprocess.run(reading, check=False, capture_output=True).stdout == b""
+    assert [file.name for file in owned.iterdir()] == ["agent.conf"]
+
+
+def test_an_append_only_directory_is_refused_before_the_first_write(tmp_path: Path) -> None:
+    path = tmp_path / "root" / "agent.conf"
+    path.parent.mkdir()
+    tools = stub_tools(tmp_path / "tools", lsattr='echo "-----a--------e------- ."')
+    returncode, output = write_file(path, b"new", tools=tools)
+    assert "append-only" in (problem(returncode) or "")
+    assert (os.listdir(path.parent), was_written(returncode, output)) == ([], False)
+    assert was_written(*write_file(path, b"new", tools=stub_tools(tools, lsattr='echo "-------A------eC------ ."')))
+
+
+def test_without_hard_links_a_file_that_others_can_replace_is_not_backed_up(tmp_path: Path) -> None:
+    path = tmp_path / "root" / "agent.conf"
+    path.parent.mkdir()
+    path.write_text("old")
+    tools = stub_tools(tmp_path / "tools", ln="echo ln: not permitted >&2; exit 1")
+    path.parent.chmod(0o777)
+    returncode, _output = write_file(path, b"new", tools=tools, backup=True)
+    assert "can't be backed up" in (problem(returncode) or "")
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+    path.write_text("x" * (LARGEST_FILE + 1))
+    returncode, _output = write_file(path, b"new", backup=True)
+    assert "larger than 64 KiB" in (problem(returncode) or "")
+    assert os.listdir(path.parent) == ["agent.conf"]
+
+
+@pytest.mark.parametrize("target", ["a FIFO", "a device", "nothing", "a directory"])
+def test_only_files_are_opened(tmp_path: Path, target: str) -> None:
+    path = tmp_path / "agent.conf"
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "directory").mkdir()
+    targets = {"a FIFO": "fifo", "a device": "/dev/zero", "nothing": "nowhere", "a directory": "directory"}
+    path.symlink_to(targets[target])
+    assert facts_of(path).kind == "link"
+    done = in_shell(read_command(str(path)))
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+def test_a_fifo_that_appears_before_the_open_does_not_block(owned: Path, tmp_path: Path, shell: list[str]) -> None:
+    skip_without(shell[0])
+    path = owned / "agent.conf"
+    swap = f'rm -f "{path}"; mkfifo "{path}"'
+    # The deadline comes at once.
+    tools = stub_tools(
+        tmp_path / "tools", sleep="exit 0", stat=f'/usr/bin/stat "$@"; {swap}', dd=f'{swap}; exec /bin/dd "$@"'
+    )
+    path.write_text("old")
+    done = in_shell(facts_command(str(path)), shell=shell, path=tools)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = parse_facts(done.stdout.decode())
+    assert found is not None
+    assert found.digest in (None, hashlib.sha256(b"").hexdigest())
+    path.unlink()
+    path.write_text("old")
+    done = in_shell(read_command(str(path)), shell=shell, path=tools)
+    assert (done.returncode != 0, done.stdout) == (True, b"")
+
+
+def test_a_directory_of_another_user_has_a_digest_too(owned: Path) -> None:
+    path = owned / "agent.conf"
+    path.write_text("old")
+    assert facts_of(path).digest == hashlib.sha256(b"old").hexdigest()
+
+
+def test_a_file_without_end_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(2**40)
+    found = facts_of(path)
+    assert (found.kind, found.digest, found.size) == ("file", None, 2**40)
+
+
+def test_no_more_is_read_than_the_bound(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    path.write_bytes(b"x" * (LARGEST_FILE + 10))
+    assert len(in_shell(read_command(str(path))).stdout) == LARGEST_FILE
