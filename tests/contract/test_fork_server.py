@@ -34,7 +34,9 @@ def test_a_forked_run_is_one_of_a_process_of_its_own(emulator: Emulator, tmp_pat
         emulator.reset()
         # The first run with settings that no other test has is not forked.
         settings = {"MONITOR_BRAND": brand, "FLEET_OF": brand, "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path)}
-        run = controller.run(controller.play(PLAY), "--diff", "-e", f"given={brand}-1", **settings)
+        # A relative path: the working directory counts.
+        (tmp_path / "given.yml").write_text(f"given: {brand}-1\n", encoding="utf-8")
+        run = controller.run(controller.play(PLAY), "--diff", "-e", "@given.yml", **settings)
         assert f"{brand} {tmp_path}\\n{brand} {brand}-1" in run.output, run.output
         assert run.code == 2, run.output
         parents.append({int(number) for number in re.findall(r"parent (\d+)\.", run.output)})
