@@ -30,8 +30,8 @@ QUICK = [
     *(f"tests/contract/client/test_{name}.py" for name in ("monitor_client", "monitor_clients", "plan", "info")),
     "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
 ]
-# Many tests wait for timeouts and retries: two processes more than there are processors keep all of them busy.
-PROCESSES = (os.cpu_count() or 1) + 2
+# Many tests wait for timeouts and retries: one process more than there are processors keeps all of them busy.
+PROCESSES = (os.cpu_count() or 1) + 1
 # Tests of signals and deadlines share the machine with others: a failed one is retried once, and printed as RERUN.
 RETRY = ["--reruns=1", "-rR"]
 
