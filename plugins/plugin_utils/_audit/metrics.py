@@ -32,11 +32,15 @@ def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
 
 
 def _of_audit(report: Report) -> list[str]:
-    made = int(datetime.datetime.fromisoformat(report.generated_at).timestamp())
+    # A joined report is as old as the oldest audit that it uses.
+    times = [source.generated_at for source in report.sources if source.hosts] or [report.generated_at]
+    made = int(min(map(datetime.datetime.fromisoformat, times)).timestamp())
     counts = [({"state": state}, report.counts.get(state, 0)) for state in STATES]
     return [
         _family("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(SCHEMA_VERSION)}, 1)]),
-        _family("audit_timestamp_seconds", "When the audit was made, in seconds since 1970.", [({}, made)], "seconds"),
+        _family(
+            "audit_timestamp_seconds", "When the hosts were inspected, in seconds since 1970.", [({}, made)], "seconds"
+        ),
         _family("audit_hosts", "Hosts of the audit by state, each counted once, in its worst state.", counts),
         _family("audit_orphans", "Clients without a host in the whole inventory.", [({}, len(report.orphans))]),
     ]
