@@ -122,6 +122,9 @@ def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
     if name not in variables:
         return None
     value, option = variables[name], _options()[name]
+    if option.get("elements") == "raw":
+        # Reports of other runs, whose text is not a template.
+        return None
     if option["type"] in _TEXT and name not in _RULES and "choices" not in option:
         # No text is invalid, so a template, which may be slow or secret, is not rendered.
         return value if isinstance(value, (dict, list)) else None
