@@ -121,13 +121,14 @@ EXAMPLES = r"""
     account: account
     config: config
     html: audit.html
+    json: audits/web.json
     metrics: audit.prom
   run_once: true
 
 - name: Join the audits of several runs, for the account and the inventory as they are now
   monitor.cloud.audit_report:
     account: account
-    audits: [audit-1.json, /srv/audits/audit-2.json]
+    audits: ["audits/*.json"]
     html: audit.html
   run_once: true
 """
