@@ -20,7 +20,7 @@ PLAY = """
     - ansible.builtin.debug: {msg: "parent {{ lookup('pipe', parent) }}."}
       vars: {parent: "cut -d' ' -f4 /proc/$(cut -d' ' -f4 /proc/$PPID/stat)/stat"}
     - ansible.builtin.debug:
-        msg: "{{ lookup('env', 'MONITOR_BRAND') }} {{ lookup('pipe', 'pwd; cat; echo $FLEET_OF') }} {{ given }}"
+        msg: "{{ lookup('env', 'MONITOR_BRAND') }} {{ lookup('pipe', 'pwd; cat; echo $FLEET_OF') }} {{ given }} {{ of_group }}"
     - monitor.cloud.monitor_clients: {labels: ["{{ given }}"]}
       ignore_errors: true
     - ansible.builtin.fail: {msg: "in the end"}
@@ -36,8 +36,10 @@ def test_a_forked_run_is_one_of_a_process_of_its_own(emulator: Emulator, tmp_pat
         settings = {"MONITOR_BRAND": brand, "FLEET_OF": brand, "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path)}
         # A relative path: the working directory counts.
         (tmp_path / "given.yml").write_text(f"given: {brand}-1\n", encoding="utf-8")
+        (tmp_path / "group_vars").mkdir(exist_ok=True)
+        (tmp_path / "group_vars" / "all.yml").write_text(f"of_group: {brand}-2\n", encoding="utf-8")
         run = controller.run(controller.play(PLAY), "--diff", "-e", "@given.yml", **settings)
-        assert f"{brand} {tmp_path}\\n{brand} {brand}-1" in run.output, run.output
+        assert f"{brand} {tmp_path}\\n{brand} {brand}-1 {brand}-2" in run.output, run.output
         assert run.code == 2, run.output
         parents.append({int(number) for number in re.findall(r"parent (\d+)\.", run.output)})
         output = re.sub(r"parent \d+", "", run.output).replace(brand, "BRAND")
