@@ -234,7 +234,7 @@ def test_hosts_that_no_slice_has(fleet: Local) -> None:
         if case.find("error") is not None
     ]
     assert set(errors) == {*SLICES[3], "gone"}
-    assert "Not in any of the audits (4)" in run.output
+    assert "Not in any of the audits: 4." in run.output
     assert "-e target=gone,ok-10,pending,strange-1" in " ".join(run.output.replace("\\\n", "").split())
 
 
