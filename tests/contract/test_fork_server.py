@@ -20,7 +20,8 @@ PLAY = """
     - ansible.builtin.debug: {msg: "parent {{ lookup('pipe', parent) }}."}
       vars: {parent: "cut -d' ' -f4 /proc/$(cut -d' ' -f4 /proc/$PPID/stat)/stat"}
     - ansible.builtin.debug:
-        msg: "{{ lookup('env', 'MONITOR_BRAND') }} {{ lookup('pipe', 'pwd; cat; echo $FLEET_OF') }} {{ given }} {{ of_group }}"
+        msg: "{{ [lookup('env', 'MONITOR_BRAND'), lookup('pipe', 'pwd; cat; echo $FLEET_OF'), given, of_group]
+          | join(' ') }}"
     - monitor.cloud.monitor_clients: {labels: ["{{ given }}"]}
       ignore_errors: true
     - ansible.builtin.fail: {msg: "in the end"}
