@@ -202,7 +202,7 @@ def forget_origins(task: Task) -> None:
         task.args = plain(task.args)
 
 
-def notify_nobody(action: ActionBase) -> None:
+def notify_no_handler(action: ActionBase) -> None:
     """Leave out the handlers that the task's keyword names. Core adds them to the result after the action has run."""
     action._task.notify = None
 

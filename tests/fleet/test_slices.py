@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Four job slices at once by the parts of ansible-runner, two of them killed and repeated: rollout, audit, report.
+"""Four job slices at once by the parts of ansible-runner, two of them killed and run again: rollout, audit, report.
 
 200 hosts; 2,000 with SOAK=1. Each job has an inventory with its own hosts only.
 """
@@ -49,7 +49,7 @@ def inventories(fleet: Local) -> list[Path]:
 def run_slices(
     fleet: Local, name: str, playbook: str, variables: Callable[[int], Mapping[str, Any]] = lambda number: {}
 ) -> list[Job]:
-    """Run a playbook on all slices at once; two jobs are killed on the way, and then repeated."""
+    """Run a playbook on all slices at once; two jobs are killed on the way, and then run again."""
     sources = inventories(fleet)
 
     def job(number: int, attempt: str = "") -> Job:

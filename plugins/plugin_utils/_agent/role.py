@@ -18,7 +18,7 @@ from ansible.template import trust_as_template
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import notify_nobody, run_action
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import notify_no_handler, run_action
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
     LABEL_IN_PLAY,
     STATES_DIFFER,
@@ -79,9 +79,9 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         one = {"service": service, "path": result["path"], "markers": result.get("restart_markers", [])}
         joined["restarts"] = [*pending, one]
     if not joined.get("restarts"):
-        # The task names its handler: with a template that depends on the service, a steady run of 200 hosts took 15 %
-        # more processor time.
-        notify_nobody(action)
+        # The task names its handler: with a template that depends on the service, a host took 61 ms of processor time
+        # instead of 57 ms in a steady run of 200.
+        notify_no_handler(action)
     return joined
 
 

@@ -121,7 +121,7 @@ def test_the_joined_report_is_that_of_one_run(masked: Sequence[str]) -> None:
 
 
 HOSTS = [f"host-{number}" for number in range(9)]
-KEYS = [*HOSTS, "gone", "nobody's", "nobody else's"]
+KEYS = [*HOSTS, "gone", "of no client", "of no client either"]
 DIFFERS = st.lists(st.sampled_from(["content", "type", "owner", "mode", "leftovers", "restart"]), unique=True)
 # What agent_config reports of a host: the result of a failure, or a key with what differs.
 RESULTS = st.one_of(
