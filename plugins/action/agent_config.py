@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import typing as t
@@ -104,7 +105,9 @@ class ActionModule(HostAction):
     def _converge(
         self, options: Options, desired: decision.Desired, client: Registered, variables: Variables
     ) -> dict[str, t.Any]:
-        found = self._inspect(desired.path, desired.service if options["inspect_service"] else None)
+        # The host of a client that this run created has no file yet, most likely.
+        created = self._create(desired) if client.new and not options["inspect_service"] else None
+        found = self._inspect(desired.path, desired.service if options["inspect_service"] else None, created)
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)
@@ -119,7 +122,7 @@ class ActionModule(HostAction):
             raise TaskFailure(str(decided.change.problem), {**result, "changed": False})
         markers = found.markers
         if decided.writes and not self._task.check_mode:
-            markers = self._put(desired, backup=options["backup"] and "content" in decided.differences)
+            markers = self._put(desired, created, backup=options["backup"] and "content" in decided.differences)
         if desired.service:
             result["restart_markers"] = list(markers)
         if decided.key.state == "other" and not client.masked:
@@ -170,8 +173,18 @@ class ActionModule(HostAction):
             _check_done(self.shell(command), f"The restart markers of {path} could not be removed")
         return {"changed": False, "path": path}
 
-    def _inspect(self, path: str, service: str | None = None) -> remote_file.HostFile:
-        done = self.shell(remote_file.facts_command(path, service))
+    def _create(self, desired: decision.Desired) -> Completed | None:
+        """Inspect the path and, if there is nothing, write the file; None if that takes more than one command."""
+        if self._task.check_mode or not takes_input(self._connection):
+            return None
+        command = remote_file.create_command(
+            desired.path, create_directory=desired.create_directory, backup=False, **_writing(desired)
+        )
+        return self.shell(command, data=_content(desired))
+
+    def _inspect(self, path: str, service: str | None = None, done: Completed | None = None) -> remote_file.HostFile:
+        """The facts of a path, as a command that is ``done`` has printed them if there is one."""
+        done = done or self.shell(remote_file.facts_command(path, service))
         found = remote_file.parse_facts(done.stdout)
         if found is None:
             raise InputError(f"Could not inspect {path}: {done.message}")
@@ -245,22 +258,14 @@ class ActionModule(HostAction):
         rendered = templar.template(text, escape_backslashes=False, overrides=overrides)
         return "" if rendered is None else str(rendered)
 
-    def _put(self, desired: decision.Desired, *, backup: bool) -> tuple[str, ...]:
-        """Write the file, and return the markers that are beside it then."""
-        data = (desired.content or "").encode("utf-8")
-        write = functools.partial(
-            remote_file.write_command,
-            desired.path,
-            len(data),
-            owner=desired.owner,
-            group=desired.group,
-            mode=desired.mode,
-            backup=backup,
-            restart=bool(desired.service),
-        )
-        done = self.shell(write(), data=data) if takes_input(self._connection) else None
+    def _put(self, desired: decision.Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
+        """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
+        write = functools.partial(remote_file.write_command, desired.path, backup=backup, **_writing(desired))
+        done = created if created and remote_file.BEGUN in created.stdout else None
+        if done is None and takes_input(self._connection):
+            done = self.shell(write(), data=_content(desired))
         if done is None or remote_file.got_no_input(done.returncode, done.stdout):
-            done = self._put_through_a_file(write, data)
+            done = self._put_through_a_file(write, _content(desired))
         _check_done(done, f"{desired.path} could not be written")
         return remote_file.markers_in(done.stdout)
 
@@ -294,8 +299,23 @@ class ActionModule(HostAction):
         return result
 
 
+def _content(desired: decision.Desired) -> bytes:
+    return (desired.content or "").encode("utf-8")
+
+
+def _writing(desired: decision.Desired) -> dict[str, t.Any]:
+    """The arguments of a writing command."""
+    return {
+        "size": len(_content(desired)),
+        "owner": desired.owner,
+        "group": desired.group,
+        "mode": desired.mode,
+        "restart": bool(desired.service),
+    }
+
+
 def _check_done(done: Completed, failure: str) -> None:
     if not remote_file.was_written(done.returncode, done.stdout):
         problem = remote_file.problem(done.returncode)
-        message = done.message.replace(f" {remote_file.BEGUN}", "")
+        message = dataclasses.replace(done, stdout=done.stdout.rpartition(remote_file.BEGUN)[2]).message
         raise InputError(f"{failure}: {message if problem is None else problem + '.'}")

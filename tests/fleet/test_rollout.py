@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
-from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, diffs, text_of
 
@@ -58,6 +58,27 @@ def test_a_steady_run_costs_each_host_one_task_and_the_service_the_pages_of_the_
     tasks = {name: [event.task for event in steady.events if event.host == name] for name in controller.hosts}
     assert {name: len(tasks[name]) for name in others} == dict.fromkeys(others, 1)
     assert len(tasks[first]) == 2
+
+
+def test_how_many_commands_a_host_gets(controller: Controller) -> None:
+    """One to inspect and one to write; a single one for both where the client is new and no file is there."""
+    hosts, counted = list(controller.hosts.values()), "/opt/agent-seen"
+    for host in hosts:
+        host.write(f'#!/bin/sh\necho >> {counted}\nexec /bin/sh "$@"\n', "/opt/agent-shell", mode="755")
+    controller.group_vars.update(ansible_shell_executable="/opt/agent-shell")
+
+    def commands() -> list[int]:
+        run = controller.run()
+        assert run.code == 0, run.output
+        assert {host.name: host.read() for host in hosts} == {
+            host.name: text_of(controller, host.name) for host in hosts
+        }
+        return [host.run(f"cat {counted}; : > {counted}").count("\n") for host in hosts]
+
+    hosts[0].write("api_key=of an image\n")
+    first = commands()
+    hosts[1].run(f"rm {CONFIG}")
+    assert (first, commands(), commands()) == ([3, 1, 1, 1], [1, 2, 1, 1], [1, 1, 1, 1])
 
 
 @pytest.mark.parametrize("pipelining", ["False", "True"])

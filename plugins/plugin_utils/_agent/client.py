@@ -38,11 +38,12 @@ ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 @dataclasses.dataclass(frozen=True)
 class Registered:
-    """A client, and the owners of the account's keys: label by key fingerprint."""
+    """A client, and the owners of the account's keys: label by key fingerprint. ``new``: the task created it."""
 
     label: str
     client: Mapping[str, t.Any]
     key_owners: Mapping[str, str]
+    new: bool = False
 
     @property
     def pending(self) -> bool:
@@ -125,4 +126,4 @@ def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], lab
             f"The label {label!r} was not registered. A label that play or role variables set is unknown when all "
             "hosts are registered at once: set monitor_agent_label in the inventory."
         )
-    return Registered(label, unseal(client), result.get("key_owners") or {})
+    return Registered(label, unseal(client), result.get("key_owners") or {}, label in (result.get("created") or ()))

@@ -15,14 +15,18 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
+    BEGUN,
     HostFile,
     absolute,
+    create_command,
     facts_command,
     got_no_input,
     markers_in,
@@ -50,12 +54,14 @@ _LOGIN_SHELLS = ["bsd-csh", "tcsh", "fish", "zsh"]
 def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None) -> None:
     """A file is made with its directories, replaced with a backup, read and removed."""
     path = root / "new" / f"sub {name}" / name
-    assert facts_of(path, shell, tools).kind == "no_parent"
+    assert facts_of(path, shell, tools) == HostFile("no_parent", True)
     contents, source = [b"key: 0A1B\x00\xff\n", b"second", b"third\n"], root / "source"
     markers: tuple[str, ...] = ()
     for number, content in enumerate(contents):
         source.write_bytes(content)
-        command = write_command(
+        # The first is that of a host that has no file most likely.
+        write = write_command if number else partial(create_command, create_directory=True)
+        command = write(
             str(path),
             len(content),
             owner=str(os.geteuid()),
@@ -72,6 +78,7 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
         markers = markers_in(done.stdout.decode())
         assert len(markers) == (number != 1)
         if number == 0:
+            assert parse_facts(done.stdout.decode()) == HostFile("no_parent", True)
             assert facts_of(path, shell, tools).markers == markers
             done = in_shell(remove_command(str(path), markers), shell=shell, path=tools)
             assert was_written(done.returncode, done.stdout.decode()), done
@@ -150,11 +157,59 @@ def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str, name
 def test_commands_hold_no_character_that_login_shells_change(name: str) -> None:
     path = f"/etc/{name}/{name}"
     commands = [facts_command(path, name), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
-    commands += [write_command(path, 3, owner="o", group="g", mode=0o600, backup=True, restart=True, source=path)]
+    options: dict[str, Any] = {
+        "owner": "o",
+        "group": "g",
+        "mode": 0o600,
+        "backup": True,
+        "restart": True,
+        "source": path,
+    }
+    commands += [write_command(path, 3, **options), create_command(path, 3, create_directory=True, **options)]
     for command in map(shlex.quote, commands):
         assert "\n" not in command
         assert command.replace("=$! ", "").count("!") == 0
         assert not any(pair in command for pair in ("\\\\", "\\'", '\\"'))
+
+
+def _tree(root: Path) -> dict[Path, tuple[int, int, int]]:
+    found = {each: each.lstat() for each in root.rglob("*")}
+    return {each: (facts.st_ino, facts.st_mode, facts.st_mtime_ns) for each, facts in found.items()}
+
+
+_SITUATIONS = {
+    "a file": "echo old > agent.conf",
+    "a link": "ln -s nowhere agent.conf",
+    "a directory": "mkdir agent.conf",
+    "a FIFO": "mkfifo agent.conf",
+    "leftovers": "mkdir -m 1700 .agent.conf.writing-999999-0123abcd",
+    "a pending restart": "touch .agent.conf.restart-0123abcd",
+    "no directory": "rmdir ../conf",
+}
+
+
+@pytest.mark.parametrize("situation", _SITUATIONS.values(), ids=_SITUATIONS)
+def test_a_file_is_created_only_where_nothing_is(tmp_path: Path, situation: str) -> None:
+    """Anything else is for the decision about the facts, which are those of an inspection."""
+    path = tmp_path / "conf" / "agent.conf"
+    path.parent.mkdir()
+    assert in_shell(f"cd {path.parent} && {situation}").returncode == 0
+    before = _tree(tmp_path)
+    expected = facts_of(path)
+    # More than a pipe holds: a writer that nobody reads from would fail.
+    content = b"x" * 100_000
+    command = create_command(
+        str(path), len(content), create_directory=False, owner=None, group=None, mode=0o600, backup=False
+    )
+    with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(content)
+        process.stdin.close()
+        output = process.stdout.read().decode()
+    assert parse_facts(output) == expected
+    assert (BEGUN in output, process.returncode) == (False, 0)
+    assert _tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o400, 0o4755, 0o0])
