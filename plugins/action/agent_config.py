@@ -182,12 +182,14 @@ class ActionModule(HostAction):
         )
         return self.shell(command, data=_content(desired))
 
-    def _inspect(self, path: str, service: str | None = None, done: Completed | None = None) -> remote_file.HostFile:
-        """The facts of a path, as a command that is ``done`` has printed them if there is one."""
-        done = done or self.shell(remote_file.facts_command(path, service))
-        found = remote_file.parse_facts(done.stdout)
+    def _inspect(self, path: str, service: str | None = None, created: Completed | None = None) -> remote_file.HostFile:
+        """The facts of a path. A host that runs no command with standard input gives none when a file is created."""
+        found = remote_file.parse_facts(created.stdout) if created else None
         if found is None:
-            raise InputError(f"Could not inspect {path}: {done.message}")
+            done = self.shell(remote_file.facts_command(path, service))
+            found = remote_file.parse_facts(done.stdout)
+            if found is None:
+                raise InputError(f"Could not inspect {path}: {done.message}")
         return found
 
     def _read(self, path: str, found: remote_file.HostFile) -> str | None:
