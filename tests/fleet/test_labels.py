@@ -65,6 +65,6 @@ def test_one_label_that_the_service_refuses(controller: Controller) -> None:
         run = controller.run()
         assert run.code == 2
         assert set(run.failures()) == {"db-1"}
-        assert "not so good" in run.failures()["db-1"]
+        assert "Could not create client 'not so good': the service returned 400" in run.failures()["db-1"]
         assert run.changed_hosts() == changed
         assert configured(controller) == others

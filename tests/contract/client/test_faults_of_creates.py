@@ -130,6 +130,21 @@ def test_a_create_with_a_response_of_another_shape(emulator: Emulator) -> None:
     assert all(client["key_fingerprint"] for client in result["clients"].values())
 
 
+def test_the_time_to_retry_starts_anew_with_each_client_created(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt creates one more client: together they take longer than retry_timeout, but none without progress."""
+    desired = [f"web{number}" for number in range(5)]
+    for number, label in enumerate(desired[1:], 1):
+        emulator.fault(kind="drop", operation="create_client", match={"label": label}, times=number)
+    monkeypatch.setattr(http, "_FIRST_BACKOFF", 1.0)
+    monkeypatch.setattr(http, "_LONGEST_BACKOFF", 1.0)
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+    result = go(emulator, monitor_clients, labels=desired, retry_timeout=2.5)
+    assert sorted(result["created"]) == desired
+    assert len(emulator.requests("create_client")) == 1 + 2 + 3 + 4 + 5
+
+
 def test_one_cause_is_reported_once(emulator: Emulator) -> None:
     emulator.fault(kind="status", status=403, operation="create_client", times=-1)
     message = str(_register(emulator, retry_timeout=0.0)["msg"])

@@ -99,6 +99,17 @@ def test_a_service_that_renames_by_post_gets_no_put(emulator: Emulator) -> None:
     assert [entry["method"] for entry in writes(emulator)] == ["POST", "POST"]
 
 
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 422])
+def test_no_refusal_but_405_is_followed_by_a_put(emulator: Emulator, status: int) -> None:
+    emulator.seed(1)
+    (old,) = labels(emulator)
+    emulator.fault(kind="status", status=status, operation="update_client", match={"method": "POST"}, times=-1)
+    with pytest.raises(TaskFailure, match=f"the service returned {status}"):
+        go(emulator, monitor_clients, labels=[], renames={old: "new"})
+    assert [entry["method"] for entry in writes(emulator)] == ["POST"]
+    assert labels(emulator) == [old]
+
+
 @pytest.mark.parametrize("status", [400, 422])
 def test_page_size_falls_back_once(emulator: Emulator, status: int) -> None:
     """Field note "page_size": 500, then 100, then none, once per process."""
