@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: clients
 short_description: The monitoring clients of an account as hosts
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Makes a host of each monitoring client, with its fields as variables, and none of its keys.
   - The host has the name of the client's label; if that holds control characters, one that the filter

@@ -28,7 +28,7 @@ Params = t.Mapping[str, t.Any]
 Result = t.Dict[str, t.Any]  # noqa: UP006
 
 # The version in galaxy.yml.
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 
 
 def _option(name: str, kind: str, **details: t.Any) -> dict[str, t.Any]:

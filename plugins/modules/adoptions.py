@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: adoptions
 short_description: Report which clients renamed hosts keep
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - A host that carries the key of a client under another label was renamed, or cloned. This reports which of these
     clients can get the label of their host, from what M(monitor.cloud.monitor_clients) and

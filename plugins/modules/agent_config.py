@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: agent_config
 short_description: Configure the monitoring agent of a host with its client's keys
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
   - Inspects the host with a single command, without Python there, and writes with one more only if something

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: agent_install
 short_description: Run the installer of a monitoring agent with its client's install code
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Runs a command on a host with the client's install code in the environment variable E(MONITOR_INSTALL_CODE). The
     code is passed on standard input, so that it is on no command line, in no file and in no log.

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: audit_report
 short_description: Report which hosts are monitored, and under whose key
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Evaluates what M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in check mode, registered
     for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if

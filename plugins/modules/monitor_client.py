@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: monitor_client
 short_description: Manage one monitoring client
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Makes sure that a monitoring client exists, has a label, or is gone.
   - A client collects nothing until the agent on its host is configured with its C(install_code) and C(api_key). To

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: monitor_client_info
 short_description: Read monitoring clients
-version_added: 0.1.0
+version_added: 1.0.0
 description: Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys]
 options:

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: monitor_clients
 short_description: Manage the monitoring clients of a fleet
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Makes sure that a client exists, or is gone, for each of many labels. The account is read once, then only what is
     missing is created, several at a time.

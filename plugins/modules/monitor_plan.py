@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: monitor_plan
 short_description: Manage the monitoring plan
-version_added: 0.1.0
+version_added: 1.0.0
 description:
   - Switches the account's monitoring plan to a tier, to the free plan, or up to the smallest tier that includes a
     number of clients. A switch changes what the account is billed.

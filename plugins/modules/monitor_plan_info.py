@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: monitor_plan_info
 short_description: Read the monitoring plan and how much of it is used
-version_added: 0.1.0
+version_added: 1.0.0
 description: Returns the account's monitoring plan, how many clients there are and how many are included.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: monitor_subscription_info
 short_description: Read the tiers that the monitoring plan can have
-version_added: 0.1.0
+version_added: 1.0.0
 description: Returns the tiers with the clients that they include and their prices. They are public, no token is sent.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:

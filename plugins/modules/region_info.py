@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: region_info
 short_description: Read regions and what is available in them
-version_added: 0.1.0
+version_added: 1.0.0
 description: Returns the regions that meet all conditions given. They are public, no token is sent.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
