@@ -8,9 +8,11 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := $(VENV)/.ready-demo
 TEST := $(VENV)/.ready-test
+LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --custom-compile-command 'make lock' $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint unit contract integration fleet faults soak emulator build docs bench clean
+.PHONY: help demo test quick lint unit contract integration fleet faults soak emulator build docs bench lock upgrade clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -57,6 +59,14 @@ docs: $(TEST) ## check the documentation and render it into build/docs
 build: $(DEMO) ## the archive for ansible-galaxy, in build, checked
 	@$(RUN) tests/tools/package.py --output build
 
+lock: $(TEST) ## add what tests/requirements*.txt name to tests/locks; versions there are kept
+	@$(LOCK) -o tests/locks/test.txt tests/requirements.txt
+	@$(LOCK) -c tests/locks/test.txt -o tests/locks/demo.txt tests/requirements-demo.txt
+	@$(LOCK) -o tests/locks/importer.txt tests/requirements-importer.txt
+
+upgrade: ## the newest versions into tests/locks
+	@$(MAKE) lock UPGRADE=--upgrade
+
 clean: ## remove all that these targets create
 	rm -rf $(VENV) .cache build tests/output
 
@@ -73,12 +83,12 @@ $(VENV)/.created:
 	  && mkdir -p "$$namespace" && ln -sfn ../../../../../.. "$$namespace/cloud"
 	@touch $@
 
-$(DEMO): $(VENV)/.created tests/requirements-demo.txt tests/emulator/requirements.txt
+$(DEMO): $(VENV)/.created tests/locks/demo.txt
 	@echo 'Installing what the collection and the emulator need into $(VENV)'
-	@$(RUN) -m pip install -qq --disable-pip-version-check -r tests/requirements-demo.txt
+	@$(RUN) -m pip install -qq --disable-pip-version-check --require-hashes -r tests/locks/demo.txt
 	@touch $@
 
-$(TEST): $(DEMO) tests/requirements.txt
+$(TEST): $(DEMO) tests/locks/test.txt
 	@echo 'Installing what the tests need into $(VENV)'
-	@$(RUN) -m pip install -qq --disable-pip-version-check -r tests/requirements.txt
+	@$(RUN) -m pip install -qq --disable-pip-version-check --require-hashes -r tests/locks/test.txt
 	@touch $@

@@ -19,7 +19,7 @@ RELEASES = yaml.safe_load((CHECKOUT / "changelogs" / "changelog.yaml").read_text
 
 
 def test_user_agent_has_the_version_of_galaxy_yml() -> None:
-    assert VERSION == GALAXY["version"]
+    assert GALAXY["version"] == VERSION
 
 
 def test_latest_changelog_entry_is_of_the_version_of_galaxy_yml() -> None:
