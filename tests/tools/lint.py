@@ -50,7 +50,7 @@ STEPS = (
         above=True,
     ),
     Step("documentation", _own("docs.py", "--lint")),
-    Step("package", _own("package.py")),
+    Step("package", _own("package.py", "--import")),
     Step("ruff check", _tool("ruff", "check", "--no-cache")),
     Step("ruff format", _tool("ruff", "format", "--no-cache", "--check", "--diff")),
     Step("reuse", _tool("reuse", "lint", "--lines")),

@@ -18,6 +18,8 @@ from pathlib import Path
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, copied_tree
 
 BIN = Path(sys.executable).parent
+IMPORTER = CHECKOUT / ".cache" / "importer"
+IMPORTER_LOCK = CHECKOUT / "tests" / "locks" / "importer.txt"
 CONTENT = {"CHANGELOG.rst", "FILES.json", "LICENSES", "MANIFEST.json", "README.md", "SECURITY.md"}
 CONTENT |= {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
 
@@ -50,6 +52,36 @@ def missing_modules(archive: Path) -> list[str]:
     return sorted(expected - set(json.loads(listed)))
 
 
+def installed_importer() -> Path:
+    """Return the directory of galaxy-importer's commands; it is installed again if its lock file has changed."""
+    installed, locked = IMPORTER / "installed.txt", IMPORTER_LOCK.read_text(encoding="utf-8")
+    if not installed.exists() or installed.read_text(encoding="utf-8") != locked:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(IMPORTER)], check=True)
+        pip = [str(IMPORTER / "bin" / "pip"), "install", "-qq", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--require-hashes", "-r", str(IMPORTER_LOCK)], check=True)
+        installed.write_text(locked, encoding="utf-8")
+    return IMPORTER / "bin"
+
+
+def refusals(archive: Path) -> list[str]:
+    """Return the errors and warnings of the checks that Galaxy and Automation Hub make of an uploaded archive."""
+    commands = installed_importer()
+    environment = {
+        **os.environ,
+        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        # As on Automation Hub.
+        "GALAXY_IMPORTER_CHECK_REQUIRED_TAGS": "true",
+        "GALAXY_IMPORTER_REQUIRE_V1_OR_GREATER": "true",
+    }
+    command = [str(commands / "python"), "-m", "galaxy_importer.main", str(archive.resolve())]
+    with tempfile.TemporaryDirectory() as directory:
+        done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).splitlines()
+    found = [f"galaxy-importer: {line}" for line in lines if line.startswith(("ERROR", "WARNING"))]
+    accepted = any(line.startswith("Importer processing completed successfully") for line in lines)
+    return found if found or accepted else ["galaxy-importer ended without a result:", *lines]
+
+
 def _galaxy(*arguments: str, environment: dict[str, str] | None = None) -> None:
     command = [str(BIN / "ansible-galaxy"), "collection", *arguments]
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -59,11 +91,14 @@ def main() -> int:
     """Build and check; without --output the archive is only a trial."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, help="directory in which the archive stays")
-    output: Path | None = parser.parse_args().output
+    parser.add_argument("--import", dest="imported", action="store_true", help="check it with galaxy-importer too")
+    options = parser.parse_args()
+    output: Path | None = options.output
     with tempfile.TemporaryDirectory() as temporary:
         archive = build(output or Path(temporary))
         problems = [f"{name} does not belong in the archive" for name in surprises(archive)]
         problems += [f"{name} is not found once installed" for name in missing_modules(archive)]
+        problems += refusals(archive) if options.imported else []
     print("\n".join(problems or [f"{archive.name}: complete"]))
     return int(bool(problems))
 
