@@ -8,8 +8,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := $(VENV)/.ready-demo
 TEST := $(VENV)/.ready-test
-LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-  --custom-compile-command 'make lock' $(UPGRADE)
+LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint unit contract integration fleet faults soak emulator build docs bench lock upgrade clean
@@ -60,12 +59,12 @@ build: $(DEMO) ## the archive for ansible-galaxy, in build, checked
 	@$(RUN) tests/tools/package.py --output build
 
 lock: $(TEST) ## add what tests/requirements*.txt name to tests/locks; versions there are kept
-	@$(LOCK) -o tests/locks/test.txt tests/requirements.txt
-	@$(LOCK) -c tests/locks/test.txt -o tests/locks/demo.txt tests/requirements-demo.txt
-	@$(LOCK) -o tests/locks/importer.txt tests/requirements-importer.txt
+	@$(LOCK) --output-file=tests/locks/test.txt tests/requirements.txt
+	@$(LOCK) --constraints=tests/locks/test.txt --output-file=tests/locks/demo.txt tests/requirements-demo.txt
+	@$(LOCK) --output-file=tests/locks/importer.txt tests/requirements-importer.txt
 
 upgrade: ## the newest versions into tests/locks
-	@$(MAKE) lock UPGRADE=--upgrade
+	@$(MAKE) --no-print-directory lock UPGRADE=--upgrade
 
 clean: ## remove all that these targets create
 	rm -rf $(VENV) .cache build tests/output

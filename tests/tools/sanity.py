@@ -74,7 +74,7 @@ def main() -> int:
     prepare_home()
     code, output = ansible_test()
     if code != 0 and (needed := STAND_IN_NEEDED.search(output)):
-        shutil.copyfile(CHECKOUT / "tests" / "tools" / "get_pip.py", needed[1])
+        shutil.copyfile(CHECKOUT / ".ci" / "get_pip.py", needed[1])
         code, output = ansible_test()
     print(output)
     return code

@@ -1,0 +1,65 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Files that a forge or an editor reads: valid, and with commands that exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+FILES = (
+    ("vendor.github-workflows", ".github/workflows/test.yml"),
+    ("vendor.github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+    ("vendor.github-issue-forms", ".github/ISSUE_TEMPLATE/bug.yml"),
+    ("vendor.github-issue-forms", ".github/ISSUE_TEMPLATE/feature.yml"),
+    ("vendor.renovate", "renovate.json"),
+)
+TARGETS = set(re.findall(r"^([a-z]+):", (CHECKOUT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def read(name: str) -> str:
+    return (CHECKOUT / name).read_text(encoding="utf-8")
+
+
+def commands() -> Iterator[str]:
+    """Each command of the workflow, the hooks and the development container."""
+    for job in yaml.safe_load(read(".github/workflows/test.yml"))["jobs"].values():
+        yield from (step["run"] for step in job["steps"] if "run" in step)
+    for repository in yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]:
+        yield from (hook["entry"] for hook in repository["hooks"])
+    yield from json.loads(read(".devcontainer/devcontainer.json"))["postCreateCommand"].split(" && ")
+
+
+@pytest.mark.parametrize(("schema", "name"), FILES)
+def test_file_has_its_schema(schema: str, name: str) -> None:
+    command = [str(Path(sys.executable).parent / "check-jsonschema"), "--builtin-schema", schema, name]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_commands_are_targets_of_the_makefile_or_files() -> None:
+    for command in commands():
+        first, *rest = command.removeprefix("sudo ").split()
+        if first == "make":
+            assert rest[0] in TARGETS, command
+        elif first.startswith(".venv/bin/"):
+            assert (Path(sys.executable).parent / Path(first).name).exists(), command
+        else:
+            assert first.startswith(".ci/") and (CHECKOUT / first).exists(), command
+
+
+def test_lock_files_that_renovate_updates_exist() -> None:
+    (pattern,) = json.loads(read("renovate.json"))["pip-compile"]["managerFilePatterns"]
+    locks = {path.relative_to(CHECKOUT).as_posix() for path in CHECKOUT.glob("tests/locks/*")}
+    assert locks == {name for name in locks if re.search(pattern.strip("/"), name)} != set()
