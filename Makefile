@@ -11,7 +11,7 @@ TEST := $(VENV)/.ready-test
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint unit contract integration fleet faults soak emulator build docs bench lock upgrade clean
+.PHONY: help demo test quick lint unit contract integration fleet faults soak emulator build docs bench release lock upgrade clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -57,6 +57,10 @@ docs: $(TEST) ## check the documentation and render it into build/docs
 
 build: $(DEMO) ## the archive for ansible-galaxy, in build, checked
 	@$(RUN) tests/tools/package.py --output build
+
+release: $(TEST) ## VERSION=1.2.3 REPOSITORY=https://... KEY=...: archive, signed checksums, commit, tag; publishes nothing
+	@$(RUN) tests/tools/release.py --version '$(VERSION)' --repository '$(REPOSITORY)' --key '$(KEY)' \
+	  $(if $(OWNERS),--owners '$(OWNERS)')
 
 lock: $(TEST) ## add what tests/requirements*.txt name to tests/locks; versions there are kept
 	@$(LOCK) --output-file=tests/locks/test.txt tests/requirements.txt

@@ -1,0 +1,134 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes a release in this clone: version, addresses, changelog, archive, signed checksums, commit and signed tag.
+
+Nothing is published. The tree must be clean, so that `git restore .` undoes a release that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+from packaging.version import Version
+
+from ansible_collections.monitor.cloud.tests.tools.package import BIN, build
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+
+OUTPUT = CHECKOUT / "build"
+GALAXY = CHECKOUT / "galaxy.yml"
+
+
+class ReleaseError(Exception):
+    """Why there is no release; the message says what to do."""
+
+
+def run(*command: str) -> str:
+    """Run a command in the checkout and return its output; raise ReleaseError if it fails."""
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ReleaseError(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def check(version: str, repository: str, key: str, present: str) -> None:
+    """Raise ReleaseError if the release cannot be made; nothing is changed yet."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version) or Version(version) < Version(present):
+        raise ReleaseError(f"VERSION={version} is not a version such as {present} or a later one.")
+    if not re.fullmatch(r"https://[\w.-]+(/[\w.-]+)+", repository):
+        raise ReleaseError(f"REPOSITORY={repository} is not an address such as https://forge.example.org/team/name.")
+    if run("git", "status", "--porcelain"):
+        raise ReleaseError("The tree has changes that are not committed. Commit or stash them first.")
+    if run("git", "tag", "--list", f"v{version}"):
+        raise ReleaseError(f"There is a tag v{version}. Choose the next version.")
+    run("gpg", "--batch", "--list-secret-keys", key)
+
+
+def replace_address(old: str, new: str) -> None:
+    """Replace the address of the repository in all files; links to files get the path at which forges show them."""
+    files = tracked_files()
+    tracked = {path.as_posix() for path in files}
+
+    def replaced(match: re.Match[str]) -> str:
+        path = match[1] or ""
+        return f"{new}/blob/HEAD{path}" if path.removeprefix("/") in tracked else f"{new}{path}"
+
+    for path in files:
+        content = (CHECKOUT / path).read_bytes()
+        if not path.is_symlink() and old.encode() in content:
+            text = re.sub(rf"{re.escape(old)}((?:/[\w.-]*\w)+)?", replaced, content.decode())
+            (CHECKOUT / path).write_text(text, encoding="utf-8")
+
+
+def replace_version(old: str, new: str) -> None:
+    """Replace the version where a file states it."""
+    stated = {
+        "galaxy.yml": "version: {}\n",
+        "plugins/module_utils/_module.py": 'VERSION = "{}"\n',
+        "docs/scale.md": "monitor-cloud-{}.tar.gz",
+    }
+    for name, form in stated.items():
+        path = CHECKOUT / name
+        text = path.read_text(encoding="utf-8")
+        if form.format(old) not in text:
+            raise ReleaseError(f"{name} does not state the version {old}.")
+        path.write_text(text.replace(form.format(old), form.format(new)), encoding="utf-8")
+
+
+def sign(archive: Path, key: str) -> Path:
+    """Write SHA256SUMS beside the archive, and its signature."""
+    sums = archive.with_name("SHA256SUMS")
+    sums.write_text(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n", encoding="utf-8")
+    run("gpg", "--yes", "--armor", "--local-user", key, "--detach-sign", str(sums))
+    return sums
+
+
+def release(version: str, repository: str, key: str, owners: str | None) -> Path:
+    """Make the release and return the path of its archive; raise ReleaseError if a step fails."""
+    present = yaml.safe_load(GALAXY.read_text(encoding="utf-8"))
+    check(version, repository, key, present["version"])
+    replace_address(present["repository"], repository)
+    replace_version(present["version"], version)
+    if owners:
+        (CHECKOUT / ".github" / "CODEOWNERS").write_text(f"* {owners}\n", encoding="utf-8")
+    # The entry of a version that is not released yet gets the new fragments, and today's date.
+    run("antsibull-changelog", "release", "--reload-plugins", "--update-existing")
+    archive = build(OUTPUT)
+    sign(archive, key)
+    run("git", "add", "--all")
+    run("git", "commit", "--quiet", f"--message=Release {version}")
+    run("git", "tag", f"--local-user={key}", f"--message=Release {version}", f"v{version}")
+    return archive
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the release that the command line names, and print how to publish it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--version", required=True, help="such as 1.2.3, the present one or a later one")
+    parser.add_argument("--repository", required=True, help="https address of the public repository")
+    parser.add_argument("--key", required=True, help="GPG key that signs the checksums and the tag")
+    parser.add_argument("--owners", help="accounts or teams that review changes, for CODEOWNERS")
+    options = parser.parse_args(arguments)
+    try:
+        archive = release(options.version, options.repository.rstrip("/"), options.key, options.owners)
+    except ReleaseError as problem:
+        print(f"No release: {problem}", file=sys.stderr)
+        return 1
+    name = archive.relative_to(CHECKOUT)
+    print(f"{name}, build/SHA256SUMS and build/SHA256SUMS.asc are ready. To publish them:")
+    print(f"  git push --atomic origin HEAD v{options.version}")
+    print(f"  ansible-galaxy collection publish {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
