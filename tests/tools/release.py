@@ -70,18 +70,14 @@ def replace_address(old: str, new: str) -> None:
 
 
 def replace_version(old: str, new: str) -> None:
-    """Replace the version where a file states it."""
-    stated = {
-        "galaxy.yml": "version: {}\n",
-        "plugins/module_utils/_module.py": 'VERSION = "{}"\n',
-        "docs/scale.md": "monitor-cloud-{}.tar.gz",
-    }
-    for name, form in stated.items():
-        path = CHECKOUT / name
-        text = path.read_text(encoding="utf-8")
-        if form.format(old) not in text:
-            raise ReleaseError(f"{name} does not state the version {old}.")
-        path.write_text(text.replace(form.format(old), form.format(new)), encoding="utf-8")
+    """Replace the version in galaxy.yml and in the module utility, and in the archive's name on each page."""
+    pages = [path for path in tracked_files() if path.suffix in (".md", ".rst") and path.name != "CHANGELOG.rst"]
+    stated = dict.fromkeys(pages, "monitor-cloud-{}.tar.gz")
+    stated[Path("galaxy.yml")] = "version: {}\n"
+    stated[Path("plugins/module_utils/_module.py")] = 'VERSION = "{}"\n'
+    for path, form in stated.items():
+        text = (CHECKOUT / path).read_text(encoding="utf-8")
+        (CHECKOUT / path).write_text(text.replace(form.format(old), form.format(new)), encoding="utf-8")
 
 
 def sign(archive: Path, key: str) -> Path:

@@ -119,6 +119,10 @@ def test_release(clone: Clone, version: str) -> None:
     assert (info["version"], info["repository"], info["issues"]) == (version, REPOSITORY, f"{REPOSITORY}/issues")
     assert info["documentation"] == f"{REPOSITORY}/blob/HEAD/README.md"
 
+    assert f'VERSION = "{version}"' in clone.read("plugins/module_utils/_module.py")
+    pages = clone.run("git", "grep", "-hoE", "monitor-cloud-[0-9.]+.tar.gz", "--", "docs", "README.md").stdout
+    assert set(pages.split()) == {archive.name}
+
     links = re.findall(rf"{re.escape(REPOSITORY)}/([\w./-]*\w)", clone.read("README.md"))
     assert [link for link in links if (clone.root / link).exists()] == []
 

@@ -1,0 +1,65 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The definition of an execution environment in the documentation, built as far as no container is needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ansible_collections.monitor.cloud.tests.tools.package import build
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+
+BIN = Path(sys.executable).parent
+PAGES = {
+    path: (CHECKOUT / path).read_text(encoding="utf-8") for path in tracked_files() if path.suffix in (".md", ".rst")
+}
+# From its first line to the first line that is indented less.
+DEFINITIONS = {
+    path: textwrap.dedent(match[0])
+    for path, page in PAGES.items()
+    for match in re.finditer(r"^( *)version: 3\n(?:\1[^`\n]*\n)+", page, re.MULTILINE)
+}
+
+
+def test_the_documentation_has_a_definition() -> None:
+    assert DEFINITIONS
+
+
+@pytest.mark.parametrize("page", DEFINITIONS, ids=str)
+def test_definition_installs_the_archive_and_its_requirements(page: Path, tmp_path: Path) -> None:
+    archive = build(tmp_path)
+    (tmp_path / "execution-environment.yml").write_text(DEFINITIONS[page], encoding="utf-8")
+    # Without the search of Python's own path, which would find the checkout.
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    environment["ANSIBLE_COLLECTIONS_SCAN_SYS_PATH"] = "false"
+
+    def run(command: str, directory: Path) -> str:
+        done = subprocess.run(
+            command, cwd=directory, env=environment, shell=True, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("ansible-builder create --output-filename Containerfile", tmp_path)
+
+    # What the image's own step runs, in the directory that becomes /build, with another place for the result.
+    context = tmp_path / "context"
+    steps = (context / "Containerfile").read_text(encoding="utf-8").splitlines()
+    (install,) = [step.removeprefix("RUN ") for step in steps if "ansible-galaxy collection install" in step]
+    assert "COPY _build /build" in steps and "WORKDIR /build" in steps
+    run(install.replace("/usr/share/ansible", str(tmp_path / "installed")), context / "_build")
+    installed = tmp_path / "installed" / "collections" / "ansible_collections" / "monitor" / "cloud"
+    assert (installed / "MANIFEST.json").exists(), archive
+
+    found = yaml.safe_load(run(f"ansible-builder introspect {installed.parents[2]}", tmp_path))
+    assert [requirement.split()[0] for requirement in found["python"]] == ["requests"]
