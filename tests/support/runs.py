@@ -140,7 +140,7 @@ class Controller:
         process = subprocess.Popen(
             self._command(playbook, options),
             cwd=self.directory,
-            env={**self._environment(record), **environment},
+            env={**self.environment(record), **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -180,7 +180,7 @@ class Controller:
     def _run(self, command: Sequence[str], environment: Mapping[str, str]) -> Run:
         self.service.clear_log()
         record = self._next_record()
-        settings = {**self._environment(record), **environment}
+        settings = {**self.environment(record), **environment}
         return self._ended(*fork_server.run(command, self.directory, settings, _LONGEST), record)
 
     def _next_record(self) -> Path:
@@ -189,7 +189,8 @@ class Controller:
         record.touch()
         return record
 
-    def _environment(self, record: Path) -> Mapping[str, str]:
+    def environment(self, record: Path) -> Mapping[str, str]:
+        """The environment of a run, whose results go to this file."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
         shared, config = _home(), self.directory / "ansible.cfg"
         ssh = "-o ControlMaster=auto -o ControlPersist=120s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"

@@ -1,0 +1,65 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The code blocks of pages in Markdown and reStructuredText."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import textwrap
+from pathlib import Path
+
+_MARKDOWN = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_RST = re.compile(
+    r"^(?P<indent> *)\.\. code-block:: (?P<language>\S+)\n(?:(?P=indent) +:.*\n)*\n"
+    r"(?P<text>(?:(?P=indent) {3}.*\n|\n)+)",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"# (\S+)\n")
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A code block of a page. ``line`` counts from 1."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def file(self) -> str | None:
+        """The path of the file that it is, which a comment in its first line names."""
+        found = _NAME.match(self.text)
+        return found[1] if found else None
+
+    @property
+    def commands(self) -> list[tuple[str, list[str]]]:
+        """The commands that it shows, each with the lines that are shown as its output."""
+        found: list[tuple[str, list[str]]] = []
+        for line in self.text.replace("\\\n", "\\\0").splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:].replace("\\\0", "\\\n"), []))
+            elif line.strip():
+                assert found, f"{self}: a line before the first command"
+                found[-1][1].append(" ".join(line.split()))
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks(page: Path) -> list[Block]:
+    """The code blocks of a page, in order."""
+    content = page.read_text(encoding="utf-8")
+    pattern = _MARKDOWN if page.suffix == ".md" else _RST
+    return [
+        Block(page, content.count("\n", 0, found.start()) + 1, found["language"], _plain(found["text"]))
+        for found in pattern.finditer(content)
+    ]
+
+
+def _plain(text: str) -> str:
+    return textwrap.dedent(text).strip("\n") + "\n"
