@@ -8,6 +8,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := $(VENV)/.ready-demo
 TEST := $(VENV)/.ready-test
+# On a terminal it shows what it does.
+PIP = $(RUN) -m pip install $$([ -t 1 ] || echo -qq) --disable-pip-version-check --require-hashes
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
@@ -19,7 +21,7 @@ help: ## this list
 demo: $(DEMO) ## register example hosts with an emulated service, twice, then break two and audit
 	@$(RUN) tests/tools/demo.py
 
-emulator: $(DEMO) ## start the emulated service and print how to use it from your own playbooks
+emulator: $(DEMO) ## serve the emulated service until Ctrl-C; another shell runs your own playbooks against it
 	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator
 
 test: $(TEST) ## everything that must hold before a release: the six below
@@ -88,10 +90,10 @@ $(VENV)/.created:
 
 $(DEMO): $(VENV)/.created tests/locks/demo.txt
 	@echo 'Installing what the collection and the emulator need into $(VENV)'
-	@$(RUN) -m pip install -qq --disable-pip-version-check --require-hashes -r tests/locks/demo.txt
+	@$(PIP) -r tests/locks/demo.txt
 	@touch $@
 
 $(TEST): $(DEMO) tests/locks/test.txt
 	@echo 'Installing what the tests need into $(VENV)'
-	@$(RUN) -m pip install -qq --disable-pip-version-check --require-hashes -r tests/locks/test.txt
+	@$(PIP) -r tests/locks/test.txt
 	@touch $@

@@ -86,11 +86,23 @@ def _tokens(options: argparse.Namespace) -> dict[str, Token]:
 
 
 def _print_environment(options: argparse.Namespace, port: int, state: State) -> None:
-    """The lines to paste into a shell. The socket listens already, so they hold from the moment they are seen."""
+    """The lines to paste into a shell. The socket listens already, so they hold from the moment they are seen.
+
+    Nothing else is on standard output, so that programs can read it.
+    """
     scheme = "https" if options.tls_cert else "http"
     host = f"[{options.host}]" if ":" in options.host else options.host
+    kept = "is lost then" if options.database == ":memory:" else f"stays in {options.database}"
+    _explain(options, "Paste these two lines into another shell, in which you run Ansible:\n")
     print(f"export MONITOR_BASE_URL={scheme}://{host}:{port}{BASE_PATH}")
     print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}", flush=True)
+    _explain(options, f"\nServing. Stop it with Ctrl-C in this shell; the account {kept}.")
+
+
+def _explain(options: argparse.Namespace, text: str) -> None:
+    """For a person who started it, not for a program that did."""
+    if not options.with_parent:
+        print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

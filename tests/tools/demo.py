@@ -26,6 +26,7 @@ HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
 # What an audit has to find after break_two(): the host, and its state.
 BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 RECAP = re.compile(r"^(?P<host>\S+)\s+: .*\bchanged=(?P<changed>\d+) +unreachable=0 +failed=0\b", re.MULTILINE)
 
 
@@ -51,15 +52,20 @@ def own_settings(directory: Path) -> dict[str, str]:
 
 
 def play(inventory: Path, environment: dict[str, str], *arguments: str) -> str:
-    """Run a playbook of the collection, show what it prints, and return that."""
+    """Run a playbook of the collection, show what it prints as it comes, and return that without colours."""
     command = [str(BIN / "ansible-playbook"), "-i", str(inventory), *arguments]
     print(f"$ {shlex.join(['ansible-playbook', *command[1:]])}", flush=True)
-    nothing = subprocess.DEVNULL
-    shown = subprocess.run(
-        command, env=environment, stdin=nothing, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout
-    print(shown, flush=True)
-    return shown
+    if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
+        environment = {**environment, "ANSIBLE_FORCE_COLOR": "1"}
+    lines = []
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            lines.append(COLOUR.sub("", line))
+    print(flush=True)
+    return "".join(lines)
 
 
 def roll_out(inventory: Path, environment: dict[str, str]) -> dict[str, int]:
@@ -95,7 +101,9 @@ def main() -> int:
         first = roll_out(inventory, environment)
         print("Second run: all is as expected.\n")
         second = roll_out(inventory, environment)
-        print("Now web-2 gets the key of web-1, as a clone has it, and the file of db-1 can be read by all.\n")
+        print("Now web-2 gets the key of web-1, as a clone has it, and the file of db-1 can be read by all.")
+        print("The commands under 'What to do', here and on the page, are samples: their inventory and their service")
+        print("end with this demo.\n")
         break_two(directory)
         states = audit(inventory, environment, directory)
     return judge(first, second, states)
