@@ -115,6 +115,9 @@ class ModuleAction(_core.PrivateAction):
         # On macOS the look-up of proxies crashes in a process that was forked and not executed.
         if self._task.async_val or not _core.is_local(self) or sys.platform == "darwin" or load_requests():
             return False
+        if self._task.delegate_to:
+            # An interpreter that the inventory sets for all hosts is meant for the others.
+            return True
         interpreter = self._templar.template(_core.host_variables(self, variables).get("ansible_python_interpreter"))
         return interpreter in (None, sys.executable) or str(interpreter).startswith("auto")
 

@@ -123,6 +123,20 @@ def test_the_results_are_those_of_an_executed_module(controller: Controller) -> 
         assert found_in(run.output, secrets_of(controller.service)) == []
 
 
+@pytest.mark.parametrize(
+    "options", [(), ("-e", "ansible_python_interpreter=/nowhere/python")], ids=["inventory", "extra"]
+)
+def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(
+    controller: Controller, options: tuple[str, ...]
+) -> None:
+    controller.group_vars["ansible_python_interpreter"] = "/nowhere/python"
+    controller.host_vars |= {"web-1": {}, "localhost": {"ansible_connection": "local"}}
+    task = {"monitor.cloud.monitor_clients": {"labels": ["web-1"]}, "delegate_to": "localhost"}
+    play = [{"hosts": "web-1", "gather_facts": False, "tasks": [task]}]
+    run = controller.run(controller.play(yaml.safe_dump(play)), *options)
+    assert (run.code, run.writes()) == (0, ["create_client web-1"]), run.output
+
+
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, state: str) -> None:
     controller.host_vars["web-2"] = {
