@@ -18,7 +18,7 @@ from ansible.module_utils.common.yaml import yaml_load
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import file_mode
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain, raw_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import SPECS
@@ -98,8 +98,17 @@ def _path(value: object) -> None:
         absolute(str(value))
 
 
+def _owner(option: str, value: object) -> None:
+    # A number may be an integer here.
+    file_owner(option, str(value))
+
+
 # What a type cannot express.
-_RULES: dict[str, t.Callable[[t.Any], object]] = {"monitor_agent_config_mode": file_mode, _PATH: _path}
+_RULES: dict[str, t.Callable[[t.Any], object]] = {
+    _PATH: _path,
+    "monitor_agent_config_mode": file_mode,
+    **{f"monitor_agent_config_{name}": functools.partial(_owner, name) for name in ("owner", "group")},
+}
 
 
 def _reasons(

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ INVALID: list[tuple[str, Any, str]] = [
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file."),
     ("config_path", "/etc/monitor/", "path '/etc/monitor/' must be the absolute path of a file."),
     ("config_owner", ["root"], "write a string."),
+    ("config_owner", "{{ 'web master' }}", "owner 'web master' must be a name or a number."),
+    ("config_group", "-R", "group '-R' must be a name or a number."),
     ("service", {"name": "agent"}, "write a string."),
     ("base_url", ["https://api.example.com"], "write a string."),
     ("timeout", "soon", "write a number."),
@@ -102,6 +105,14 @@ def test_one_is_refused_before_a_client_is_created(three: Local) -> None:
     message = refused(three, "monitor.cloud.rollout", "-e", '{"monitor_agent_packages": {"curl": "8.5"}}')
     assert message == "monitor_agent_packages is invalid: write a list of strings. Nothing was done."
     assert labels(three.service) == []
+
+
+def test_users_and_modes_may_be_integers(three: Local) -> None:
+    values = {"config_owner": os.geteuid(), "config_group": os.getegid(), "config_mode": 0o640}
+    run = three.run(
+        "monitor.cloud.rollout", "-e", json.dumps({f"monitor_agent_{name}": value for name, value in values.items()})
+    )
+    assert (run.code, len(labels(three.service))) == (0, 3), run.output
 
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)

@@ -80,8 +80,8 @@ def desired_file(options: Mapping[str, t.Any], client: Registered, content: str 
         label=client.label,
         key_fingerprint=client.key_fingerprint,
         content=content,
-        owner=_owner(options["owner"], "owner"),
-        group=_owner(options["group"], "group"),
+        owner=file_owner("owner", options["owner"]),
+        group=file_owner("group", options["group"]),
         mode=file_mode(options["mode"]),
         create_directory=options["create_directory"],
         service=str(options["service"] or ""),
@@ -246,7 +246,7 @@ def _is_plausible(mode: int) -> bool:
     return 4 <= user <= 7 and group in (0, user & 5, user) and other in (0, group & 5, group)
 
 
-def _owner(name: str | None, option: str) -> str | None:
+def file_owner(option: str, name: str | None) -> str | None:
     """A user or group as chown takes it, by name or number; else InputError. An empty one stands for none."""
     if name and _NOT_AN_OWNER.search(name):
         raise InputError(f"{option} {name!r} must be a name or a number.")

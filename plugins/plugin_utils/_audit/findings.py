@@ -84,11 +84,12 @@ class Inspection:
 
     @property
     def reason(self) -> str:
-        """Why there are no facts, on one line of bounded length."""
+        """Why there are no facts, as the end of a sentence, on one line of bounded length."""
         message = " ".join(str((self.result or {}).get("msg") or "").split()) or "no reason given"
         # All of them: the reason in a slice is such a message again, and must stay the same.
         text = printable(_PREFIXES.sub("", message), "\ufffd")
-        return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+        text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+        return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 @dataclasses.dataclass(frozen=True)

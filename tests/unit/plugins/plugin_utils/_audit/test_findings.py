@@ -174,7 +174,7 @@ def test_the_plan_and_the_next_tier(plan: Any, labels: int, hosts: int, expected
 
 
 def test_a_reason_is_one_line_of_bounded_length() -> None:
-    assert details(report([unreachable("web")], account(["web"])))["web"] == "Could not be reached: no route"
+    assert details(report([unreachable("web")], account(["web"])))["web"] == "Could not be reached: no route."
     long = Inspection("web", "web", {"msg": "\x1b[31m" + "x" * 5000})
     found = details(report([long], account(["web"])))["web"]
     assert len(found) < 400
