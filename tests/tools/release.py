@@ -54,7 +54,7 @@ def check(version: str, repository: str, key: str, present: str) -> None:
 
 
 def replace_address(old: str, new: str) -> None:
-    """Replace the address of the repository in all files; links to files get the path at which forges show them."""
+    """Replace the address of the repository in all files; links to files get the path of GitHub and GitLab."""
     files = tracked_files()
     tracked = {path.as_posix() for path in files}
 

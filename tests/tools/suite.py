@@ -23,10 +23,12 @@ SUITES = {
     "contract": ["tests/contract", "tests/emulator"],
     "unit": ["tests/unit"],
 }
-# Unit tests without a browser, and a few of each module and of the role.
+# Unit tests without a browser and a release, and a few of each module and of the role.
 QUICK = [
     "tests/unit",
     "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
+    "--deselect=tests/unit/test_release.py",
+    "--deselect=tests/unit/docs/test_execution_environment.py",
     *(f"tests/contract/client/test_{name}.py" for name in ("monitor_client", "monitor_clients", "plan", "info")),
     "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
 ]
