@@ -14,7 +14,6 @@ import typing as t
 from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
-from ansible.template import trust_as_template
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
@@ -31,8 +30,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     DisplayCall,
+    Rendered,
     check_linear,
-    collected_display,
+    render_file,
     takes_input,
     unlogged,
 )
@@ -234,31 +234,10 @@ class ActionModule(HostAction):
         for name, texts, options in calls:
             getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))
 
-    def _attempt(
-        self, options: Options, client: t.Mapping[str, t.Any], label: str, variables: Variables
-    ) -> tuple[str | None, Exception | None, list[DisplayCall]]:
-        """The file for a client, or the error, and the calls of the display during the rendering."""
-        with collected_display(self._display) as shown:
-            try:
-                return self._rendered(options, {**variables, "client": dict(client), "label": label}), None, shown
-            except Exception as error:
-                return None, error, shown
-
-    def _rendered(self, options: Options, variables: Variables) -> str:
-        """Render as ansible.builtin.template does: with the same look-up and trimming."""
-        overrides: dict[str, t.Any] = {}
-        search = list(variables.get("ansible_search_path", []))
-        # Core's own string, because only that is trusted as a template.
-        text = self.arguments.get("content")
-        if options["template"] is not None:
-            source = ActionBase._find_needle(self, "templates", options["template"])
-            search += [self._loader.get_basedir(), os.path.dirname(source)]
-            text = trust_as_template(self._loader.get_text_file_contents(source))
-            overrides = {"trim_blocks": True, "newline_sequence": "\n"}
-        paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
-        templar = self._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
-        rendered = templar.template(text, escape_backslashes=False, overrides=overrides)
-        return "" if rendered is None else str(rendered)
+    def _attempt(self, options: Options, client: t.Mapping[str, t.Any], label: str, variables: Variables) -> Rendered:
+        # Core's own string as content, because only that is trusted as a template.
+        content, own = self.arguments.get("content"), {"client": dict(client), "label": label}
+        return render_file(self, options["template"], content, variables, own)
 
     def _put(self, desired: decision.Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""

@@ -10,16 +10,16 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible.errors import AnsibleFilterError
-from ansible.module_utils.datatag import native_type_name
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain
 
 
 def client_label(host: str) -> str:
     """A valid label for a host's name; see :func:`.fields.client_label`."""
     if not isinstance(host, str):
-        raise AnsibleFilterError(f"client_label takes the name of a host, not {native_type_name(host)}.")
+        raise AnsibleFilterError(f"client_label takes the name of a host, not {type(plain(host)).__name__}.")
     return fields.client_label(host)
 
 

@@ -99,6 +99,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import inventory_data
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")
@@ -150,8 +151,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _add(self, inventory: InventoryData, client: Client) -> None:
         label = str(client["label"])
         # Core prints names of hosts as they are, control characters included.
-        host = inventory.add_host(label if label.isprintable() else client_label(label))
-        variables = {f"monitor_{name}": value for name, value in client.items()}
+        host = inventory.add_host(inventory_data(label if label.isprintable() else client_label(label)))
+        variables = {f"monitor_{name}": inventory_data(value) for name, value in client.items()}
         for name, value in variables.items():
             inventory.set_variable(host, name, value)
         strict = self._option("strict")

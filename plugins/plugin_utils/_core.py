@@ -14,8 +14,8 @@ import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from ansible import constants, context
-from ansible.executor.module_common import _apply_action_arg_defaults
+from ansible import constants, context, template
+from ansible.executor import module_common
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import parse_kv
 from ansible.playbook.play import Play
@@ -23,12 +23,41 @@ from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 from ansible.plugins.callback import CallbackBase
 from ansible.plugins.connection import ConnectionBase
-from ansible.plugins.loader import strategy_loader
+from ansible.plugins.loader import action_loader, strategy_loader
 from ansible.plugins.strategy.linear import StrategyModule
+from ansible.template import Templar
+from ansible.utils.unsafe_proxy import wrap_var
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
-# ---- modules: tested on 2.19 and 2.21 ----
+# ---- templates: tested on 2.16 to 2.21 ----
+
+# Before 2.19 each string is a template unless it is marked as unsafe; since then, only one that is marked as trusted.
+_TRUSTS_ALL = not hasattr(template, "trust_as_template")
+# The characters without which no string is a template.
+_BRACE = "{"
+
+
+def trusted(text: str) -> str:
+    """A text of this collection or of its user as a template."""
+    return text if _TRUSTS_ALL else template.trust_as_template(text)
+
+
+def as_data(value: t.Any) -> t.Any:
+    """A value of the service, or of a host, as it may stand among variables: no string in it is a template."""
+    return wrap_var(value) if _TRUSTS_ALL else value
+
+
+def inventory_data(value: t.Any) -> t.Any:
+    """The same for the inventory, where ``ansible-inventory`` prints a marked string as a dictionary."""
+    if isinstance(value, dict):
+        return {inventory_data(name): inventory_data(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [inventory_data(item) for item in value]
+    return as_data(value) if isinstance(value, str) and _BRACE in value else value
+
+
+# ---- modules: tested on 2.16 to 2.21 ----
 
 # A worker redirects its standard error to /dev/null, and what it displays after Ctrl-C is not read any more. So the
 # strategy's process duplicates its own when it loads the plugin, which is before the fork; None if it has none.
@@ -48,11 +77,55 @@ def write_to_terminal(line: str) -> None:
             os.write(_STDERR, f"{line}\n".encode())
 
 
-class PrivateAction(ActionBase):
-    """An action whose arguments are secrets in part. Callbacks are given a task's arguments, and see a placeholder.
+class FinalizingAction(ActionBase):
+    """An action that decides how each of its arguments is rendered.
 
-    ``finalize_task_arg`` is marked experimental. Nothing else can replace an argument before callbacks get it.
+    ``finalize_task_arg`` is marked experimental. Nothing else can replace an argument before callbacks get it. Before
+    2.19 there is none, and :func:`_finalize_args` calls it.
     """
+
+    if _TRUSTS_ALL:
+
+        @classmethod
+        def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
+            return templar.template(value)
+
+
+_render_args: t.Callable[..., dict[str, t.Any]] = Task._post_validate_args
+
+
+def _finalize_args(task: Task, attribute: t.Any, value: dict[str, t.Any], templar: Templar) -> t.Any:
+    """Render the arguments of a task, each by its action if that is a :class:`FinalizingAction`."""
+    action = _finalizing_action(task)
+    if action is None:
+        return _render_args(task, attribute, value, templar)
+    # The value of the keyword ``args``, if that is a template.
+    whole = {name: item for name, item in value.items() if name == "_variable_params"}
+    each = {name: item for name, item in value.items() if name not in whole}
+    each = {name: action.finalize_task_arg(name, item, templar, None) for name, item in each.items()}
+    return {**_render_args(task, attribute, whole, templar), **each}
+
+
+def _keep_module_defaults(task: Task, attribute: t.Any, value: t.Any, templar: Templar) -> t.Any:
+    """Leave module_defaults of our actions as they are: core renders them with the arguments; callbacks see both."""
+    return value if _finalizing_action(task) else templar.template(value)
+
+
+def _finalizing_action(task: Task) -> type[FinalizingAction] | None:
+    action = action_loader.get(task.action, class_only=True, collection_list=task.collections)
+    return action if isinstance(action, type) and issubclass(action, FinalizingAction) else None
+
+
+if _TRUSTS_ALL:
+    # Core has these methods since 2.19. Set before the first fork: the strategy loads the action of a task before it
+    # starts a worker.
+    _methods = {"_post_validate_args": _finalize_args, "_post_validate_module_defaults": _keep_module_defaults}
+    for _name, _method in _methods.items():
+        setattr(Task, _name, _method)
+
+
+class PrivateAction(FinalizingAction):
+    """An action whose arguments are secrets in part. Callbacks are given a task's arguments, and see a placeholder."""
 
     # The secret arguments of the current task, by name: a process runs one task at a time.
     _private: t.ClassVar[dict[str, t.Any]] = {}
@@ -60,12 +133,24 @@ class PrivateAction(ActionBase):
     @classmethod
     def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
         """Render an argument, and keep a secret one back before anything else can see the task's arguments."""
-        value = super().finalize_task_arg(name, value, templar, context)
+        return cls._keep_back(name, super().finalize_task_arg(name, value, templar, context))
+
+    @classmethod
+    def _keep_back(cls, name: str, value: t.Any) -> t.Any:
         if not value or not _is_private(name, value):
             PrivateAction._private.pop(name, None)
             return value
         PrivateAction._private[name] = value
         return _PLACEHOLDER
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        if _TRUSTS_ALL:
+            # Those of module_defaults, which core adds after it has rendered the others.
+            self._task.args = {
+                name: value if value == _PLACEHOLDER else self._keep_back(name, value)
+                for name, value in self._task.args.items()
+            }
+        return dict(super().run(tmp, task_vars))
 
     @property
     def arguments(self) -> dict[str, t.Any]:
@@ -80,6 +165,9 @@ def plain(value: t.Any) -> t.Any:
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if isinstance(value, str):
+        # A string marked as unsafe remains so with str().
+        return str.__str__(value)
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)
 
 
@@ -165,7 +253,7 @@ def show_diff(action: ActionBase, diff: Mapping[str, t.Any]) -> None:
     show(action, CallbackBase()._get_diff(diff).rstrip())
 
 
-# ---- hosts: tested on 2.19 and 2.21 ----
+# ---- hosts: tested on 2.16 to 2.21 ----
 
 # The methods of core's display that show something.
 _SHOWING = ("banner", "deprecated", "_deprecated_with_plugin_info", "display", "error", "system_warning", "warning")
@@ -209,7 +297,9 @@ def notify_no_handler(action: ActionBase) -> None:
 
 def takes_input(connection: ConnectionBase) -> bool:
     """Whether a command gets standard input, with ``become`` or without: ``exec_command`` does not report it."""
-    return bool(connection.has_pipelining and (not connection.become or connection.become.pipelining))
+    become = connection.become
+    # 2.18 has no property for it.
+    return bool(connection.has_pipelining and (not become or getattr(become, "pipelining", become.name != "su")))
 
 
 @contextlib.contextmanager
@@ -227,8 +317,8 @@ def collected_display(display: t.Any) -> Iterator[list[DisplayCall]]:
         keep("warning", f"{msg or ''} {exception}".strip())
 
     def keep_verbose(msg: str, host: str | None = None, caplevel: int = 2) -> None:
-        # Core reports each step of a template here, mostly for a verbosity that is not set.
-        if max(display.verbosity, display.log_verbosity) > caplevel:
+        # Core reports each step of a template here, mostly for a verbosity that is not set. 2.16 has one only.
+        if max(display.verbosity, getattr(display, "log_verbosity", 0)) > caplevel:
             keep("verbose", msg, host=host, caplevel=caplevel)
 
     methods: dict[str, t.Any] = {name: functools.partial(keep, name) for name in _SHOWING}
@@ -245,10 +335,59 @@ def collected_display(display: t.Any) -> Iterator[list[DisplayCall]]:
             keep("warning", printed.getvalue())
 
 
+# A rendered file, or the error, and the calls of the display during the rendering.
+Rendered = tuple[str | None, Exception | None, list[DisplayCall]]
+
+
+def render_file(
+    action: ActionBase, template: str | None, content: t.Any, variables: Mapping[str, t.Any], own: Mapping[str, t.Any]
+) -> Rendered:
+    """Render a template file, or content, as ansible.builtin.template does: with the same look-up and trimming.
+
+    ``own`` are data of the service beside the variables.
+    """
+    with collected_display(action._display) as shown:
+        try:
+            return _render(action, template, content, {**variables, **as_data(own)}), None, shown
+        except Exception as error:
+            return None, error, shown
+
+
+def _render(action: ActionBase, template: str | None, content: t.Any, variables: dict[str, t.Any]) -> str:
+    # Before 2.19 a text that resembles a dictionary or a list would become one.
+    options: dict[str, t.Any] = {"convert_data": False} if _TRUSTS_ALL else {}
+    search = list(variables.get("ansible_search_path", []))
+    text = content
+    if template is not None:
+        source = ActionBase._find_needle(action, "templates", template)
+        search += [action._loader.get_basedir(), os.path.dirname(source)]
+        text = trusted(_file_text(action._loader, source))
+        options["overrides"] = {"trim_blocks": True, "newline_sequence": "\n"}
+    paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
+    templar = action._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
+    rendered = templar.template(text, escape_backslashes=False, **options)
+    return "" if rendered is None else str(plain(rendered))
+
+
+def _file_text(loader: DataLoader, path: str) -> str:
+    # New in 2.19.
+    if hasattr(loader, "get_text_file_contents"):
+        return loader.get_text_file_contents(path)
+    return loader._get_file_contents(path)[0].decode()
+
+
 def _without_token(environment: t.Any) -> t.Any:
     if not isinstance(environment, dict):
         return environment
     return {name: value for name, value in environment.items() if name != "MONITOR_API_TOKEN"}
+
+
+def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: Templar) -> t.Any:
+    if not _TRUSTS_ALL:
+        return module_common._apply_action_arg_defaults(name, task, arguments, templar)
+    old: t.Any = module_common
+    groups = play_of(task)._action_groups
+    return old.get_action_args_with_defaults(name, arguments, task.module_defaults, templar, groups)
 
 
 def run_action(
@@ -271,7 +410,7 @@ def run_action(
         # Core puts the environment on command lines of the host, where others could read the token.
         task.environment = [_without_token(each) for each in task.environment or ()]
     task.module_defaults = [*task.module_defaults, *module_defaults]
-    task.args = _apply_action_arg_defaults(name, task, arguments, action._templar)
+    task.args = _with_defaults(name, task, arguments, action._templar)
     plugin = action._shared_loader_obj.action_loader.get(
         name,
         task=task,
@@ -284,7 +423,7 @@ def run_action(
     return dict(plugin.run(task_vars=variables))
 
 
-# ---- audit: tested on 2.19 and 2.21 ----
+# ---- audit: tested on 2.16 to 2.21 ----
 
 # Keywords of a task with their command-line option, and the setting that holds without the option.
 _KEYWORDS = {

@@ -19,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.hostile import TEXTS, assert_quiet
+from ansible_collections.monitor.cloud.tests.support.hostile import TEMPLATES, TEXTS, assert_quiet
 from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
@@ -124,7 +124,7 @@ class _Page(html.parser.HTMLParser):
 
 
 def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: Path) -> None:
-    controller = Local(tmp_path, hostile, "web-1", "web{{ 7*7 }}", "$(id)")
+    controller = Local(tmp_path, hostile, "web-1", TEMPLATES[0], "$(id)")
     files = {kind: controller.directory / f"audit.{kind}" for kind in ("json", "junit", "html", "metrics")}
     options = {f"monitor_agent_audit_{kind}": str(path) for kind, path in files.items()}
     run = controller.run(
@@ -136,7 +136,7 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: 
     assert run.code == 0, run.output[-3000:]
     report = json.loads(files["json"].read_text(encoding="utf-8"))
     assert sorted(report["orphans"]) == sorted(TEXTS)
-    assert {entry["host"] for entry in report["hosts"]} == {"web-1", "web{{ 7*7 }}", "$(id)"}
+    assert {entry["host"] for entry in report["hosts"]} == {"web-1", TEMPLATES[0], "$(id)"}
     tree = ElementTree.parse(files["junit"])
     orphans = [entry.get("value") for entry in tree.iter("property")]
     assert sorted(orphans, key=str) == sorted(
@@ -154,7 +154,7 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, counts: Tally, tmp_path: 
     assert "</script><script>alert(1)</script>" in page.text
     metrics = text_string_to_metric_families(files["metrics"].read_text(encoding="utf-8"))
     assert {sample.labels.get("host") for family in metrics for sample in family.samples} == {
-        None, "web-1", "web{{ 7*7 }}", "$(id)"
+        None, "web-1", TEMPLATES[0], "$(id)"
     }  # fmt: skip
     # Names that mean something to a shell, to a template or in a pattern are in no command that is to be pasted.
     assert "monitor.cloud.rollout" in page.text

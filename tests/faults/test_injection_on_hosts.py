@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.hostile import CANARY, TEXTS, assert_quiet
+from ansible_collections.monitor.cloud.tests.support.hostile import CANARY, TEMPLATES, TEXTS, assert_quiet
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
@@ -116,7 +116,7 @@ _PATHS = (
     "é\u202e/\\n\\", "; touch C #/&& touch C|", "%(x)s/{1..9}", "!!/^a^b^",
 )  # fmt: skip
 _NAMES = (
-    "web 1", "web$(touch C)", "web`touch C`", "web'; touch C #", 'web"x', "web{{ 7*7 }}", "web{% x %}", "web\\n", "wéb",
+    "web 1", "web$(touch C)", "web`touch C`", "web'; touch C #", 'web"x', *TEMPLATES, "web\\n", "wéb",
     "-x",
 )  # fmt: skip
 _LABELS = tuple(text for text in TEXTS if 3 <= len(text) <= 32 and "{" not in text and text.isprintable())

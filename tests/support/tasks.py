@@ -11,8 +11,9 @@ import copy
 import io
 import json
 from typing import Any, Protocol
+from unittest import mock
 
-from ansible.module_utils.testing import patch_module_args
+from ansible.module_utils import basic
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -51,7 +52,10 @@ def go(
 def as_module(module: Any, arguments: dict[str, Any]) -> tuple[Result, str]:
     """A module as Ansible runs it, but in this process: its result, and all that it printed."""
     printed, complaints = io.StringIO(), io.StringIO()
-    with patch_module_args(arguments), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
+    # What core's patch_module_args sets, which is new in 2.19.
+    encoded = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+    patched = mock.patch.multiple(basic, create=True, _ANSIBLE_ARGS=encoded, _ANSIBLE_PROFILE="legacy")
+    with patched, contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaints):
         try:
             module.main()
         except SystemExit:

@@ -13,12 +13,11 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.template import trust_as_template
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import notify_no_handler, run_action
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import as_data, notify_no_handler, run_action, trusted
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
     LABEL_IN_PLAY,
     STATES_DIFFER,
@@ -39,7 +38,7 @@ _REGISTRATION = "monitor_agent_registration"
 # What the role's own task and its handler that removes markers register.
 _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded", "monitor_agent_pending_restart"
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
-_CONNECTION = [{"group/monitor.cloud.monitor_agent": trust_as_template("{{ monitor_agent_connection }}")}]
+_CONNECTION = [{"group/monitor.cloud.monitor_agent": trusted("{{ monitor_agent_connection }}")}]
 
 
 def configure(action: HostAction, act: t.Callable[[Variables], Result], variables: Variables) -> Result:
@@ -62,7 +61,8 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
             raise InputError(STATES_DIFFER)
         if by_itself and state == "present" and not action.on_windows:
             absolute(action.arguments["path"])
-            variables[_REGISTRATION] = steps["registration"] = _call_service(action, variables, state)
+            steps["registration"] = _call_service(action, variables, state)
+            variables[_REGISTRATION] = as_data(steps["registration"])
         result = act(variables)
         if state == "present":
             _install(action, variables, steps)

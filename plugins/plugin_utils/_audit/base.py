@@ -16,7 +16,6 @@ import os
 import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
@@ -28,7 +27,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-class FleetAction(ActionBase):
+class FleetAction(_core.FinalizingAction):
     """An action that runs once for all hosts and connects to none."""
 
     _requires_connection = False

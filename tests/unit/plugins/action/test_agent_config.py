@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.action import ActionBase
-from ansible.template import Templar, trust_as_template
+from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import trusted
 
 _ROOT = str(Path(remote_file.__file__).parents[2])
 _ACTION = ActionModule.act.__code__.co_filename
@@ -42,7 +43,7 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     monkeypatch.setattr(ActionBase, "_low_level_execute_command", _execute)
     arguments = {
         "path": str(tmp_path / "agent.conf"),
-        "content": trust_as_template("api_key={{ client.api_key }}\n"),
+        "content": trusted("api_key={{ client.api_key }}\n"),
         "registration": "registered",
     }
     names = ("name", "become_method", "connection", "delegate_to", "notify", "register", "until", "retries")
