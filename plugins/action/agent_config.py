@@ -41,6 +41,8 @@ Options = t.Mapping[str, t.Any]
 Variables = dict[str, t.Any]
 
 _MOST_WARNINGS = 20
+# A variable of the role's task that only inspects.
+_INSPECTS = "monitor_agent_inspects"
 
 
 class ActionModule(HostAction):
@@ -131,7 +133,7 @@ class ActionModule(HostAction):
 
     def _warn_of_clone(self, key: KeyOwner, label: str, variables: Variables) -> None:
         """Warn that the host carried another client's key, for the first hosts of a run. An audit reports it itself."""
-        if self._task.check_mode and not variables.get("ansible_check_mode"):
+        if self._task.vars.get(_INSPECTS) or (self._task.check_mode and not variables.get("ansible_check_mode")):
             return
         # Each host has a process of its own: the length of a file in the run's own directory counts them.
         with open(os.path.join(constants.DEFAULT_LOCAL_TMP, "monitor.cloud-clones"), "ab") as counter:  # type: ignore[attr-defined]

@@ -5,7 +5,8 @@
 """What README and the documentation show is run as it stands, page by page, on hosts that are reached over SSH.
 
 A block whose first line is a comment with a path is that file; commands follow a ``$``, and lines without one have to
-be in the command's output.
+be in the command's output. Each page starts with an inventory, the variables of the guides, and an account without
+clients.
 """
 
 from __future__ import annotations
@@ -14,34 +15,51 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.documents import Block, blocks
+from ansible_collections.monitor.cloud.tests.support.documents import Block, blocks, strings, values_of
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import Controller
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, texts
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 README = CHECKOUT / "README.md"
-PAGES = [README]
+GUIDES = sorted((CHECKOUT / "docs" / "docsite" / "rst").glob("*.rst"))
+PAGES = [README, *sorted((CHECKOUT / "docs").glob("*.md")), *GUIDES]
 ADDRESS = "https://api.example.com/v4"
+# Of ten thousand hosts there are four here.
+HALVES = {"4999": "1", "5000": "2"}
+WARNING = re.compile(r"\[WARNING\]: (.*)")
+# Warnings of ours that the pages explain.
+OURS = re.compile("The service masks keys|carried the key of client")
 PASSWORD = "of the vault"
 ROLLOUT = "ansible-playbook -i inventory -b monitor.cloud.rollout --ask-vault-pass"
+ROLLOUT_HERE = "ansible-playbook -i inventory -b monitor.cloud.rollout"
+AUDIT_HERE = "ansible-playbook -i inventory -b monitor.cloud.audit -e monitor_agent_audit_json=audits/1.json"
+# What a page other than README starts with.
+VARIABLES = f"monitor_agent_base_url: {ADDRESS}\n"
 # By the text with which commands or files begin: why they are not run here.
 NOT_RUN = {
     "ansible-galaxy collection install": "needs a server that has the collection",
     "pip install": "needs an index of packages",
-    "make ": "takes long, and is run by tests of its own",
+    "make ": "installs packages first",
+    "version: 3": "needs images of containers",
+    "ansible-runner transmit": "needs another machine; tests/fleet/test_slices.py runs the three parts",
+    "groups:": "is for Prometheus",
+    "fields:": "is for an automation controller",
+    "env:": "is for an automation controller",
     "export ANSIBLE_GALAXY_SERVER_AUTOMATION_HUB_TOKEN": "needs Automation Hub",
     "[galaxy]": "needs Automation Hub",
 }
 # What reads a file that no command of the page names.
-READ_WITHOUT_A_NAME = ("group_vars/", "host_vars/", "inventory", "requirements.yml", "templates/")
+READ_WITHOUT_A_NAME = (".", "group_vars/", "host_vars/", "inventory", "requirements.yml", "templates/", "join.yml")
 SERVICE = "#!/bin/sh\n[ \"$1\" = status ] && echo 'monitor-agent is running'\nexit 0\n"
 
 
@@ -93,7 +111,14 @@ class Reader:
 
     def run(self, command: str) -> str:
         """Type a command at a terminal, and the vault's password at its prompts, and return what is on the screen."""
-        typed = command.replace(ADDRESS, self.service.base_url)
+        if export := re.fullmatch(r"export (\w+)=(\S+)", command):
+            # It holds for the commands after it. "..." stands for the token.
+            value = export[2].removeprefix("$")
+            self._environment[export[1]] = self._environment.get(value, self.service.tokens["read_write"])
+            return ""
+        typed = command
+        for shown, here in HALVES.items():
+            typed = typed.replace(shown, here)
         screen = io.StringIO()
         terminal = pexpect.spawn(
             "bash",
@@ -110,20 +135,39 @@ class Reader:
         terminal.close()
         self.last[command] = printed = screen.getvalue()
         assert terminal.exitstatus == 0, f"$ {typed}\n{printed}"
-        assert "WARNING" not in printed, printed
+        assert not [line for line in WARNING.findall(printed) if not OURS.search(line)], printed
         return printed
 
     def follow(self, block: Block) -> None:
         """Write the block's file, or run its commands and compare what they print."""
         if block.file:
             self.write(block.file, block.text)
+            if block.file.startswith("."):
+                self.run_job(yaml.safe_load(block.text))
             return
-        for command, expected in block.commands:
+        for command, expected in block.commands if block.language == "console" else ():
             if reason_not_to_run(command):
                 continue
-            printed = {" ".join(line.split()) for line in self.run(command).splitlines()}
-            missing = [line for line in expected if line not in printed]
-            assert not missing, f"{block}: $ {command}\nprints no line\n{missing}\nbut\n" + "\n".join(sorted(printed))
+            printed = self.run(command)
+            missing = [line for line in expected if line not in " ".join(printed.split())]
+            assert not missing, f"{block}: $ {command}\nprints nothing like\n{missing}\nbut\n{printed}"
+
+    def run_job(self, job: Any) -> None:
+        """Run the playbooks that a job of CI runs."""
+        scripts = [text for key in ("script", "run") for found in values_of(job, key) for text in strings(found)]
+        commands = [text for text in scripts if text.startswith("ansible-playbook")]
+        assert commands, job
+        for command in commands:
+            self.run(f"{command} --become")
+
+    def set(self, name: str, value: str) -> None:
+        """Set a variable of the environment."""
+        self._environment[name] = value
+
+    def without_environment(self) -> None:
+        """Only the files of the page tell where the service is."""
+        for name in self.service.environment():
+            del self._environment[name]
 
 
 def reason_not_to_run(text: str) -> str | None:
@@ -141,12 +185,70 @@ def body(block: Block) -> str:
     return block.text.partition("\n")[2] if block.file else block.text
 
 
+def with_examples() -> Iterator[Any]:
+    for page in PAGES[1:]:
+        if any(block.commands for block in examples(page) if block.language == "console"):
+            yield pytest.param(page, id=page.stem)
+
+
 @pytest.fixture
 def reader(controllers: Callable[..., Controller], running: list[Host]) -> Reader:
     return Reader(controllers(*running))
 
 
+def rolled_out(reader: Reader) -> None:
+    reader.run("ansible-playbook -i inventory -b monitor.cloud.rollout")
+
+
+def file_of(reader: Reader, label: str) -> str:
+    """The file of the host that has this client."""
+    return texts(reader.service.clients())[label]
+
+
+def broken(reader: Reader) -> None:
+    """A clone, a file that others can read, and a client without a host."""
+    reader.service.set_plan("monitor-10")
+    rolled_out(reader)
+    reader.hosts["web-2"].write(file_of(reader, "web-1"))
+    reader.hosts["db-1"].run("chmod 644 /etc/monitor/agent.conf")
+    reader.service.seed(labels=["web-9"])
+
+
+def configured_by_hand(reader: Reader) -> None:
+    """A clone, a host whose client has another label, and a host without a client."""
+    reader.service.seed(labels=["web-1", "old-db"])
+    for host, label in {"web-1": "web-1", "web-2": "web-1", "db-1": "old-db"}.items():
+        reader.hosts[host].write(f"# by hand\n{file_of(reader, label)}")
+
+
+def with_read_only_token(reader: Reader) -> None:
+    reader.set("MONITOR_READ_ONLY_TOKEN", reader.service.tokens["read_only"])
+
+
+def other_word(reader: Reader) -> None:
+    reader.service.configure(brand="watchtower")
+
+
+BEFORE: dict[str, Callable[[Reader], None]] = {
+    "guide_adopt": configured_by_hand,
+    "guide_audit": broken,
+    "guide_authentication": with_read_only_token,
+    "guide_brand": other_word,
+    "guide_start": Reader.without_environment,
+}
+
+
+@pytest.mark.parametrize("page", list(with_examples()))
+def test_the_examples_of_a_page_work(page: Path, reader: Reader) -> None:
+    reader.write("group_vars/all/monitor.yml", VARIABLES)
+    if prepare := BEFORE.get(page.stem):
+        prepare(reader)
+    for block in examples(page):
+        reader.follow(block)
+
+
 def test_the_examples_of_readme_work(reader: Reader, emulator: Emulator) -> None:
+    reader.without_environment()
     for block in examples(README):
         reader.follow(block)
     # It is shown twice.
@@ -155,6 +257,24 @@ def test_the_examples_of_readme_work(reader: Reader, emulator: Emulator) -> None
     assert {client["label"] for client in emulator.clients()} == set(reader.hosts)
     assert all(host.read() for host in reader.hosts.values())
     assert (reader.directory / "audit.html").exists()
+
+
+def test_the_examples_of_the_role_work(reader: Reader) -> None:
+    """Each is a task; those of a rollout end with a removal, so they are run last."""
+    reader.write("group_vars/all/monitor.yml", VARIABLES)
+    reader.write("group_vars/all/token.yml", "monitor_token: " + reader.service.tokens["read_write"])
+    specification = yaml.safe_load(
+        (CHECKOUT / "roles/monitor_agent/meta/argument_specs.yml").read_text(encoding="utf-8")
+    )
+    examples_of = {name: entry["examples"] for name, entry in specification["argument_specs"].items()}
+    reader.run(f"{ROLLOUT_HERE} && {AUDIT_HERE}")
+    for name in sorted(examples_of, key=lambda name: name == "rollout"):
+        tasks = textwrap.indent(examples_of[name], "    ")
+        reader.write("site.yml", f"- hosts: all\n  gather_facts: false\n  become: true\n  tasks:\n{tasks}")
+        reader.run("ansible-playbook -i inventory site.yml")
+    assert {path.name for path in reader.directory.glob("*.[hx]*ml")} == {"audit.html", "audit.xml", "fleet.html"}
+    assert reader.service.clients() == []
+    assert all(host.read() is None for host in reader.hosts.values())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -172,5 +292,5 @@ def test_each_block_is_run_or_has_a_reason(page: Path) -> None:
 def test_each_reason_not_to_run_is_needed() -> None:
     found = [block for page in PAGES for block in blocks(page)]
     commands = [command for block in found if block.language == "console" for command, _ in block.commands]
-    texts = [*map(body, found), *commands]
-    assert [start for start in NOT_RUN if not any(text.startswith(start) for text in texts)] == []
+    texts_of_blocks = [*map(body, found), *commands]
+    assert [start for start in NOT_RUN if not any(text.startswith(start) for text in texts_of_blocks)] == []

@@ -2,14 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The code blocks of pages in Markdown and reStructuredText."""
+"""The code blocks of pages in Markdown and reStructuredText, and what is in YAML."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 _MARKDOWN = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(
@@ -63,3 +65,19 @@ def blocks(page: Path) -> list[Block]:
 
 def _plain(text: str) -> str:
     return textwrap.dedent(text).strip("\n") + "\n"
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All strings in a YAML value, but for the names of its mappings."""
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from strings(inner)
+
+
+def values_of(value: Any, *keys: str) -> Iterator[Any]:
+    """The values of these keys anywhere in a YAML value."""
+    if isinstance(value, dict):
+        yield from (inner for key, inner in value.items() if key in keys)
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from values_of(inner, *keys)

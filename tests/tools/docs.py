@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,17 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECT
 
 BIN = Path(sys.executable).parent
 OUTPUT = CHECKOUT / "build" / "docs"
+NAME = "monitor.cloud"
+SETTINGS = (
+    f"project={NAME}",
+    f"html_title={NAME}",
+    "html_theme=furo",
+    "html_copy_source=0",
+    "extensions=myst_parser,sphinx_antsibull_ext",
+    "myst_heading_anchors=3",
+    # Without intersphinx, which would fetch; references into Ansible's own guide stay plain text.
+    "suppress_warnings=ref.ref",
+)
 
 
 def _run(root: Path, *command: str) -> int:
@@ -39,13 +51,17 @@ def main() -> int:
 
 def _render(root: Path) -> int:
     pages = root.parent / "pages"
-    pages.mkdir()
-    chosen = ("--use-current", "--no-indexes", "--squash-hierarchy", f"--dest-dir={pages}", "monitor.cloud")
-    code = _run(root, "antsibull-docs", "collection", *chosen)
-    # Without intersphinx, which would fetch; references into Ansible's own guide stay plain text then.
-    settings = ("project=monitor.cloud", "extensions=sphinx_antsibull_ext", "suppress_warnings=ref.ref")
-    options = [option for setting in settings for option in ("-D", setting)]
-    return code or _run(root, "sphinx-build", "-q", "-E", "-C", *options, str(pages), str(OUTPUT))
+    (pages / "pages").mkdir(parents=True)
+    code = _run(root, "antsibull-docs", "collection", "--use-current", "--no-indexes", f"--dest-dir={pages}", NAME)
+    shutil.copy(root / "docs" / "docsite" / "index.rst", pages)
+    for page in (*(root / "docs").glob("*.md"), root / "SECURITY.md", root / "CHANGELOG.rst"):
+        # All of them are in one directory there.
+        text = page.read_text(encoding="utf-8").replace("](docs/", "](")
+        (pages / "pages" / page.name.lower()).write_text(text, encoding="utf-8")
+    options = [option for setting in SETTINGS for option in ("-D", setting)]
+    code = code or _run(root, "sphinx-build", "-q", "-E", "-W", "--keep-going", "-C", *options, str(pages), str(OUTPUT))
+    print(f"The site is {OUTPUT / 'index.html'}" if code == 0 else "The site could not be made.")
+    return code
 
 
 if __name__ == "__main__":
