@@ -60,6 +60,7 @@ NOT_RUN = {
 }
 # What reads a file that no command of the page names.
 READ_WITHOUT_A_NAME = (".", "group_vars/", "host_vars/", "inventory", "requirements.yml", "templates/", "join.yml")
+INSTALLER = "/usr/local/sbin/install-agent"
 SERVICE = "#!/bin/sh\n[ \"$1\" = status ] && echo 'monitor-agent is running'\nexit 0\n"
 
 
@@ -225,6 +226,11 @@ def with_read_only_token(reader: Reader) -> None:
     reader.set("MONITOR_READ_ONLY_TOKEN", reader.service.tokens["read_only"])
 
 
+def with_installer(reader: Reader) -> None:
+    for host in reader.hosts.values():
+        host.write('#!/bin/sh\n[ -n "$MONITOR_INSTALL_CODE" ] && touch /opt/agent\n', INSTALLER, mode="755")
+
+
 def other_word(reader: Reader) -> None:
     reader.service.configure(brand="watchtower")
 
@@ -234,6 +240,7 @@ BEFORE: dict[str, Callable[[Reader], None]] = {
     "guide_audit": broken,
     "guide_authentication": with_read_only_token,
     "guide_brand": other_word,
+    "guide_rollout": with_installer,
     "guide_start": Reader.without_environment,
 }
 
