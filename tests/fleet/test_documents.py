@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -25,9 +26,10 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support import fork_server
 from ansible_collections.monitor.cloud.tests.support.documents import Block, blocks, strings, values_of
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import Controller, texts
+from ansible_collections.monitor.cloud.tests.support.runs import ANSIBLE_PLAYBOOK, Controller, texts
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 README = CHECKOUT / "README.md"
@@ -40,9 +42,9 @@ WARNING = re.compile(r"\[WARNING\]: (.*)")
 # Warnings of ours that the pages explain.
 OURS = re.compile("The service masks keys|carried the key of client")
 PASSWORD = "of the vault"
+SECONDS = 300
 ROLLOUT = "ansible-playbook -i inventory -b monitor.cloud.rollout --ask-vault-pass"
-ROLLOUT_HERE = "ansible-playbook -i inventory -b monitor.cloud.rollout"
-AUDIT_HERE = "ansible-playbook -i inventory -b monitor.cloud.audit -e monitor_agent_audit_json=audits/1.json"
+AUDIT = "ansible-playbook -i inventory -b monitor.cloud.audit"
 # What a page other than README starts with.
 VARIABLES = f"monitor_agent_base_url: {ADDRESS}\n"
 # By the text with which commands or files begin: why they are not run here.
@@ -75,8 +77,8 @@ class Reader:
         self.last: dict[str, str] = {}
         record = self.directory / "record.jsonl"
         record.touch()
-        self._environment = {
-            **controller.environment(record),
+        self._environment = dict(controller.environment(record))
+        self._terminal = {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "EDITOR": self._editor(),
             "HOME": str(self.directory),
@@ -111,7 +113,7 @@ class Reader:
         path.write_text(text.replace(ADDRESS, self.service.base_url), encoding="utf-8")
 
     def run(self, command: str) -> str:
-        """Type a command at a terminal, and the vault's password at its prompts, and return what is on the screen."""
+        """Run a command and return what it prints."""
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
             # It holds for the commands after it. "..." stands for the token.
             value = export[2].removeprefix("$")
@@ -120,24 +122,34 @@ class Reader:
         typed = command
         for shown, here in HALVES.items():
             typed = typed.replace(shown, here)
+        words = shlex.split(typed.replace("\\\n", ""))
+        if words[0] == ANSIBLE_PLAYBOOK.name and "--ask-vault-pass" not in words:
+            program = [str(ANSIBLE_PLAYBOOK), *words[1:]]
+            code, printed = fork_server.run(program, self.directory, self._environment, SECONDS)
+        else:
+            code, printed = self._type(typed)
+        self.last[command] = printed
+        assert code == 0, f"$ {typed}\n{printed}"
+        assert not [line for line in WARNING.findall(printed) if not OURS.search(line)], printed
+        return printed
+
+    def _type(self, command: str) -> tuple[int | None, str]:
+        """Type a command at a terminal, and the vault's password at its prompts; its exit code and the screen."""
         screen = io.StringIO()
         terminal = pexpect.spawn(
             "bash",
-            ["-c", typed],
+            ["-c", command],
             cwd=str(self.directory),
-            env=self._environment,
+            env={**self._environment, **self._terminal},
             encoding="utf-8",
-            timeout=300,
+            timeout=SECONDS,
             dimensions=(50, 200),
         )
         terminal.logfile_read = screen
         while terminal.expect([r"(?i)vault password[^\n]*: $", pexpect.EOF]) == 0:
             terminal.sendline(PASSWORD)
         terminal.close()
-        self.last[command] = printed = screen.getvalue()
-        assert terminal.exitstatus == 0, f"$ {typed}\n{printed}"
-        assert not [line for line in WARNING.findall(printed) if not OURS.search(line)], printed
-        return printed
+        return terminal.exitstatus, screen.getvalue()
 
     def follow(self, block: Block) -> None:
         """Write the block's file, or run its commands and compare what they print."""
@@ -274,7 +286,8 @@ def test_the_examples_of_the_role_work(reader: Reader) -> None:
         (CHECKOUT / "roles/monitor_agent/meta/argument_specs.yml").read_text(encoding="utf-8")
     )
     examples_of = {name: entry["examples"] for name, entry in specification["argument_specs"].items()}
-    reader.run(f"{ROLLOUT_HERE} && {AUDIT_HERE}")
+    rolled_out(reader)
+    reader.run(f"{AUDIT} -e monitor_agent_audit_json=audits/1.json")
     for name in sorted(examples_of, key=lambda name: name == "rollout"):
         tasks = textwrap.indent(examples_of[name], "    ")
         reader.write("site.yml", f"- hosts: all\n  gather_facts: false\n  become: true\n  tasks:\n{tasks}")
