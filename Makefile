@@ -60,7 +60,7 @@ docs: $(TEST) ## check the documentation and render it into build/docs
 build: $(DEMO) ## the archive for ansible-galaxy, in build, checked
 	@$(RUN) tests/tools/package.py --output build
 
-release: $(TEST) ## VERSION=1.2.3 REPOSITORY=https://... KEY=...: archive, signed checksums, commit, tag; publishes nothing
+release: $(TEST) ## VERSION=1.2.3 REPOSITORY=... KEY=...: signed archive, commit and tag; publishes nothing
 	@$(RUN) tests/tools/release.py --version '$(VERSION)' --repository '$(REPOSITORY)' --key '$(KEY)' \
 	  $(if $(OWNERS),--owners '$(OWNERS)')
 
