@@ -66,6 +66,8 @@ with contextlib.suppress(OSError):
     _STDERR = os.dup(2)
 # The text by which core itself replaces secret arguments.
 _PLACEHOLDER = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+# The start of a text that stands for an omitted argument before 2.19, which core removes later.
+_OMITTED = "__omit_place_holder__"
 # Callbacks whose output is a document, which other text would break.
 _DOCUMENTS = ("json", "jsonl")
 
@@ -173,7 +175,9 @@ def plain(value: t.Any) -> t.Any:
 
 def _is_private(name: str, value: t.Any) -> bool:
     # A registration is the name of a variable; some give the variable itself.
-    return name in ("api_token", "client") or (name == "registration" and isinstance(value, dict))
+    if name in ("api_token", "client"):
+        return not (isinstance(value, str) and value.startswith(_OMITTED))
+    return name == "registration" and isinstance(value, dict)
 
 
 @contextlib.contextmanager

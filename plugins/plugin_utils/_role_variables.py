@@ -149,9 +149,11 @@ def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
     """A value that the inventory has for another host; None for a template, except the path, or a vaulted value."""
     if name == _PATH:
         try:
-            return _rendered(variables["hostvars"], host, name, value) or ""
+            rendered = _rendered(variables["hostvars"], host, name, value) or ""
         except Exception:
             return None
+        # Before 2.19, hostvars return a template that fails as it is.
+        return None if _has_template(value) and rendered == value else rendered
     return plain(value) if isinstance(value, (str, int, float, list, dict)) and not _has_template(value) else None
 
 
