@@ -133,7 +133,7 @@ class Reader:
         assert not [line for line in WARNING.findall(printed) if not OURS.search(line)], printed
         return printed
 
-    def _type(self, command: str) -> tuple[int | None, str]:
+    def _type(self, command: str) -> tuple[int, str]:
         """Type a command at a terminal, and the vault's password at its prompts; its exit code and the screen."""
         screen = io.StringIO()
         terminal = pexpect.spawn(
@@ -149,7 +149,8 @@ class Reader:
         while terminal.expect([r"(?i)vault password[^\n]*: $", pexpect.EOF]) == 0:
             terminal.sendline(PASSWORD)
         terminal.close()
-        return terminal.exitstatus, screen.getvalue()
+        # None after a signal.
+        return -1 if terminal.exitstatus is None else terminal.exitstatus, screen.getvalue()
 
     def follow(self, block: Block) -> None:
         """Write the block's file, or run its commands and compare what they print."""
