@@ -96,8 +96,8 @@ class Http:
         if missing := load_requests():
             raise InputError(
                 f"The Python library requests is missing for {sys.executable} ({missing}). Install it there: "
-                f"{_how_to_install()}. Or run the task on the controller: delegate_to: localhost, with the variable "
-                "ansible_python_interpreter set to ansible_playbook_python."
+                f"{_how_to_install()}. Or run the task where Ansible runs, if that is elsewhere: "
+                "delegate_to: localhost."
             )
         self.settings = settings
         self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
