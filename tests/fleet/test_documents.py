@@ -12,6 +12,7 @@ clients.
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shlex
@@ -34,7 +35,8 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 README = CHECKOUT / "README.md"
 GUIDES = sorted((CHECKOUT / "docs" / "docsite" / "rst").glob("*.rst"))
-PAGES = [README, *sorted((CHECKOUT / "docs").glob("*.md")), *GUIDES]
+ROLE = CHECKOUT / "roles" / "monitor_agent"
+PAGES = [README, ROLE / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")), *GUIDES]
 ADDRESS = "https://api.example.com/v4"
 # Of ten thousand hosts there are four here.
 HALVES = {"4999": "1", "5000": "2"}
@@ -52,7 +54,7 @@ NOT_RUN = {
     "ansible-galaxy collection install": "needs a server that has the collection",
     "pip install": "needs an index of packages",
     "make ": "installs packages first",
-    "version: 3": "needs images of containers",
+    "version: 3": "is for ansible-builder: tests/unit/docs/test_execution_environment.py",
     "ansible-runner transmit": "needs another machine; tests/fleet/test_slices.py runs the three parts",
     "groups:": "is for Prometheus",
     "fields:": "is for an automation controller",
@@ -248,7 +250,13 @@ def other_word(reader: Reader) -> None:
     reader.service.configure(brand="watchtower")
 
 
+def with_token_of_its_own(reader: Reader) -> None:
+    reader.without_environment()
+    reader.set("MY_TOKEN", reader.service.tokens["read_write"])
+
+
 BEFORE: dict[str, Callable[[Reader], None]] = {
+    "README": with_token_of_its_own,
     "guide_adopt": configured_by_hand,
     "guide_audit": broken,
     "guide_authentication": with_read_only_token,
@@ -283,9 +291,7 @@ def test_the_examples_of_the_role_work(reader: Reader) -> None:
     """Each is a task; those of a rollout end with a removal, so they are run last."""
     reader.write("group_vars/all/monitor.yml", VARIABLES)
     reader.write("group_vars/all/token.yml", "monitor_token: " + reader.service.tokens["read_write"])
-    specification = yaml.safe_load(
-        (CHECKOUT / "roles/monitor_agent/meta/argument_specs.yml").read_text(encoding="utf-8")
-    )
+    specification = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     examples_of = {name: entry["examples"] for name, entry in specification["argument_specs"].items()}
     rolled_out(reader)
     reader.run(f"{AUDIT} -e monitor_agent_audit_json=audits/1.json")
@@ -296,6 +302,18 @@ def test_the_examples_of_the_role_work(reader: Reader) -> None:
     assert {path.name for path in reader.directory.glob("*.[hx]*ml")} == {"audit.html", "audit.xml", "fleet.html"}
     assert reader.service.clients() == []
     assert all(host.read() is None for host in reader.hosts.values())
+
+
+def test_the_example_of_the_inventory_works(reader: Reader) -> None:
+    reader.service.seed(labels=["db-1", "web-1", "web-2"])
+    example = json.loads(reader.run("ansible-doc --json --type inventory monitor.cloud.clients"))
+    text = example["monitor.cloud.clients"]["examples"]
+    reader.write("account.monitor_clients.yml", text)
+    shown = reader.run("ansible-inventory -i account.monitor_clients.yml --graph").splitlines()
+    expected = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")]
+    # No agent has reported what it monitors.
+    start = expected.index("  |--@kind_db:")
+    assert expected[start:] == shown[shown.index("  |--@kind_db:") :][: len(expected) - start]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
