@@ -55,7 +55,7 @@ def smallest_tier(tiers: Sequence[Tier], clients: int) -> Tier | None:
 
 def _size(tier: Tier) -> int:
     included = tier.get("clients_included")
-    return included if isinstance(included, int) else -1
+    return included if isinstance(included, int) else 0
 
 
 def check_plan_fits(change: Change, existing: int) -> None:

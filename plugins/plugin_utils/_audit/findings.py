@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import math
 import re
 import typing as t
 
@@ -330,8 +331,8 @@ def _next_tier(tiers: Sequence[dict[str, t.Any]], clients: int) -> dict[str, t.A
     return tier and {name: tier.get(name) for name in ("id", "label", "clients_included", "price")}
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
+def natural(name: str) -> list[tuple[float, str]]:
     """A key that sorts web-2 before web-10."""
     # By length first: Python converts at most 4,300 digits to a number.
     digits = [(part, part.lstrip("0")) for part in _DIGITS_OR_TEXT.findall(name)]
-    return [(0, len(number), number) if part[0] in "0123456789" else (1, 0, part) for part, number in digits]
+    return [(len(number), number) if part[0] in "0123456789" else (math.inf, part) for part, number in digits]

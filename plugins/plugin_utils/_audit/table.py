@@ -51,7 +51,7 @@ def table(report: Report, steps: Sequence[Step]) -> str:
 
 def shown(text: str) -> str:
     """A text without characters that could control a terminal, or reverse other text, as names from outside may."""
-    return text if text.isprintable() else printable(text, "\ufffd")
+    return printable(text, "\ufffd")
 
 
 def rows(header: Sequence[str], entries: Sequence[Sequence[str]]) -> list[str]:
