@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -94,6 +95,58 @@ def test_prune_never_goes_over_its_limit(there: list[str], limit: int) -> None:
         assert deleted == surplus
 
 
+@pytest.mark.parametrize(("surplus", "allowed"), [(10, True), (11, False)])
+def test_ten_clients_are_pruned_by_default(surplus: int, allowed: bool) -> None:
+    fleet = Fleet(["keep"], prune_pattern="old.*")
+    refused = pytest.raises(InputError, match=r"more than prune_limit \(10\)")
+    with contextlib.nullcontext() if allowed else refused:
+        assert len(reconcile_fleet(_clients([f"old{number}" for number in range(surplus)]), fleet)) == surplus + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"renames": {"web1": "x"}}, "'x' has 1 character"),
+        ({"present": False, "renames": {"web1": "www1"}}, "need state: present"),
+        ({"present": False, "prune_pattern": ".*"}, "need state: present"),
+        ({"renames": {"web1": "www1", "web2": "www1"}}, "two clients the same new label"),
+        ({"renames": {"web1": "web2", "web2": "web3"}}, "a chain or swap at 'web2'"),
+        ({"renames": {"keep": "www1"}}, "'keep' is both in renames and in labels"),
+        ({"prune_pattern": "("}, "prune_pattern '\\(' is not a valid regular expression"),
+        ({"labels": [], "prune_pattern": "old.*"}, "labels is empty"),
+        ({"renames": {"old1": "web1"}}, "there are clients of both labels"),
+        ({"renames": {"gone": "new1"}}, "there is no client of either label"),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        reconcile_fleet(_clients(["web1", "web2", "old1"]), Fleet(**{"labels": ["keep"], **options}))
+
+
+@pytest.mark.parametrize(
+    ("there", "labels", "expected"),
+    [
+        (["www1"], [], [("none", "www1")]),
+        (["www1"], ["www1"], [("none", "www1")]),
+        ([], ["www1"], [("create", "www1")]),
+        (["web1"], ["www1"], [("rename", "www1")]),
+    ],
+    ids=["renamed before", "renamed before, and in labels", "neither is there, the new label is in labels", "both"],
+)
+def test_a_label_is_reported_once(there: list[str], labels: list[str], expected: list[tuple[str, str]]) -> None:
+    changes = reconcile_fleet(_clients(there), Fleet(labels, renames={"web1": "www1"}))
+    assert [(change.action, change.label) for change in changes] == expected
+
+
+def test_of_two_clients_with_one_label_none_is_changed() -> None:
+    current = [*_clients(["web1", "old1"]), {"id": 7, "label": "web1"}, {"id": 8, "label": "old1"}]
+    changes = reconcile_fleet(current, Fleet(["web1"], renames={"old1": "new1"}))
+    assert [(change.changed, str(change.problem).partition(":")[0]) for change in changes] == [
+        (False, "The label 'old1' has 2 clients, with the ids 2 and 8"),
+        (False, "The label 'web1' has 2 clients, with the ids 1 and 7"),
+    ]
+
+
 def test_changes_are_listed_as_renames_labels_and_surplus() -> None:
     fleet = Fleet(["new1", "web2"], renames={"web1": "www1"}, prune_pattern="old.*")
     changes = reconcile_fleet(_clients(["old1", "web1", "web2"]), fleet)
@@ -119,6 +172,13 @@ def test_capacity_is_exact(existing: int, new: int, included: int, one_goes: boo
     check_capacity(changes, existing, {})
 
 
+@pytest.mark.parametrize(("included", "room"), [(3, True), (2, False)])
+def test_a_plan_may_be_full(included: int, room: bool) -> None:
+    plan = {"id": "monitor-x", "clients_included": included}
+    with contextlib.nullcontext() if room else pytest.raises(InputError, match=f"needs 3, includes {included}"):
+        check_capacity([create("web2"), keep({"label": "web1"})], 2, plan)
+
+
 def test_a_client_keeps_its_own_label() -> None:
     current = _clients(["web1", "web2"])
     assert renamed_client(current[0], "web3", current) == rename(current[0], "web3")
@@ -129,6 +189,8 @@ def test_a_client_keeps_its_own_label() -> None:
 def test_long_lists_are_cut_short() -> None:
     assert listed(["a", "b"]) == "'a', 'b'"
     assert listed([str(number) for number in range(25)]).endswith("'19' and 5 more")
+    assert listed([str(number) for number in range(21)]).endswith("'19' and 1 more")
+    assert listed([str(number) for number in range(20)]).endswith(", '19'")
 
 
 _TIERS: list[dict[str, Any]] = [
@@ -171,6 +233,30 @@ def test_free_with_clients_is_refused() -> None:
     check_plan_fits(change, 0)
 
 
-def test_no_tiers_at_all() -> None:
-    with pytest.raises(InputError, match="No subscription includes 1 clients"):
-        plan_change({}, [], None, 1)
+@pytest.mark.parametrize(
+    ("plan", "tiers", "desired", "message"),
+    [
+        ({}, [], 1, "No subscription includes 1 clients; the largest, None, includes 0"),
+        ({}, _TIERS, 101, "No subscription includes 101 clients; the largest, 'monitor-100', includes 100"),
+        (_TIERS[0], _TIERS, 0, "min_clients must be at least 1, not 0"),
+        ({}, _TIERS, "monitor-4", "There are 'monitor-10', 'monitor-100', 'monitor-3', 'monitor-40', and 'free'"),
+    ],
+)
+def test_plans_that_there_are_not(plan: Any, tiers: Any, desired: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_change(plan, tiers, *(None, desired) if isinstance(desired, int) else (desired, None))
+
+
+@pytest.mark.parametrize(
+    ("plan", "desired", "expected"),
+    [
+        ({}, 1, "monitor-3"),
+        ({}, 3, "monitor-3"),
+        ({}, 4, "monitor-10"),
+        ({**_TIERS[3], "id": "monitor-ten"}, 10, "monitor-ten"),
+        ({"id": "monitor-10"}, 1, "monitor-3"),
+    ],
+)
+def test_the_smallest_tier_that_fits(plan: dict[str, Any], desired: int, expected: str) -> None:
+    tiers = [{"id": "monitor-of-unknown-size", "clients_included": None}, *_TIERS, {**_TIERS[3], "id": "monitor-ten"}]
+    assert plan_change(plan, tiers, None, desired).label == expected

@@ -18,6 +18,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     check_labels,
     client_label,
     labels_of_hosts,
+    matching,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
@@ -108,3 +109,13 @@ def test_a_bad_label_names_its_host_and_matters_only_in_the_batch() -> None:
     with pytest.raises(InputError, match="monitor_agent_label of host web2: The label 'ab' has 2 characters"):
         labels_of_hosts(["web1", "web2"], [], own.get)
     assert labels_of_hosts(["web1"], ["web2"], own.get) == {"web1": "web1"}
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}", "(" * 5000])
+def test_an_invalid_pattern_names_its_option(pattern: str) -> None:
+    with pytest.raises(InputError, match="^prune_pattern .* is not a valid regular expression"):
+        matching(pattern, "prune_pattern", [])
+
+
+def test_a_pattern_matches_whole_labels_of_any_characters() -> None:
+    assert matching("w.*1", "prune_pattern", ["web1", "w\n1", "web12", "aw1"]) == ["web1", "w\n1"]

@@ -14,10 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import (
+    held_in_part,
+    holds,
+    printable,
+    redact,
+    redact_all,
+)
 
 KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 SECRETS = {"api_key": KEY, "install_code": 'a b"c/ä\\{{x}}0123456789'}
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 @pytest.mark.parametrize("secret", SECRETS.values())
@@ -29,7 +39,7 @@ def test_encodings(secret: str, before: str) -> None:
         json.dumps(before + secret),
         urllib.parse.quote(data),
         data.hex(" "),
-        base64.b64encode(data).decode(),
+        _base64(before + secret),
         "\n".join(secret[start : start + 5] for start in range(0, len(secret), 5)),
         "".join(f"\x1b[1;31m{character}\x1b[0m" for character in secret),
         secret.swapcase(),
@@ -61,3 +71,56 @@ def test_results() -> None:
 def test_a_part_is_not_held() -> None:
     assert holds(f"/etc/{KEY.lower()}/x", SECRETS) == "api_key"
     assert holds(f"/etc/{KEY[:20]}/x", SECRETS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets", "shown"),
+    [
+        # A text may be shorter than the first secret.
+        ("pin 123", {"api_key": KEY, "pin": "123"}, "pin <pin>"),
+        ("ABCD EFGH", {"word": "abcd-efgh"}, "<word>"),
+        ("ABCD EFG", {"word": "abcd-efgh"}, "ABCD EFG"),
+        (f"{KEY[:12]}{KEY[4:]}", {"api_key": KEY}, "<api_key><api_key>"),
+        (f"{KEY[:9]} and {KEY[-9:]}.", {"api_key": KEY}, "<api_key> and <api_key>."),
+        (f"x{KEY[2:11]}y", {"api_key": KEY}, "x<api_key>y"),
+        (f"{KEY}!", {"api_key": KEY}, "<api_key>!"),
+    ],
+)
+def test_what_is_shown(text: str, secrets: dict[str, str], shown: str) -> None:
+    assert redact(text, secrets) == shown
+
+
+@given(st.integers(0, len(KEY)), st.integers(0, len(KEY)), st.sampled_from(["", "x", "\n", "key: "]))
+def test_secrets_are_held_in_part_where_redaction_finds_them(start: int, length: int, other: str) -> None:
+    text = f"{other}{KEY[start : start + length]}{other}"
+    assert held_in_part(text, SECRETS) == ({"api_key": KEY} if redact(text, SECRETS) != text else {})
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", set()),
+        (KEY[:7], set()),
+        (KEY[:9], {"api_key"}),
+        (f"x{KEY[-9:].lower()}", {"api_key"}),
+        (KEY.replace("-", " "), {"api_key"}),
+        (_base64(KEY), {"api_key"}),
+        (f"{KEY} 0123456789", {"api_key", "install_code"}),
+    ],
+)
+def test_secrets_that_a_text_holds_in_part(text: str, names: set[str]) -> None:
+    assert held_in_part(text, SECRETS) == {name: SECRETS[name] for name in names}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [KEY.encode().hex(), json.dumps(KEY), *(base64.b64encode(b"-" * n + KEY.encode()).decode() for n in range(3))],
+)
+def test_an_encoded_secret_is_held(form: str) -> None:
+    assert holds(f"see {form}", SECRETS) == "api_key"
+    assert holds(f"see {form}", {"other": "x" * 20, "api_key": KEY}) == "api_key"
+
+
+def test_control_characters_are_replaced() -> None:
+    assert printable("a\x1b[mb\n") == "a [mb "
+    assert printable("a\tb", "?") == "a?b"

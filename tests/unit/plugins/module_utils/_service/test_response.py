@@ -16,8 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Operation, Response, retry_after
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
+    Operation,
+    Response,
+    client_of,
+    page_of,
+    plan_of,
+    region_of,
+    requested,
+    retry_after,
+    tier_of,
+)
 
 
 class Attempt(NamedTuple):
@@ -152,8 +162,169 @@ def test_an_invalid_retry_after_counts_as_none(given_value: str) -> None:
     assert retry_after({"Retry-After": given_value}) is None
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "retryable", "outcome", "hint"),
+    [
+        (400, {"Content-Type": "text/html; charset=utf-8"}, True, "unknown", ""),
+        (400, {"Content-Type": "application/json"}, False, "not_done", ""),
+        (401, {"Content-Type": "text/html"}, False, "not_done", "check api_token"),
+        (407, {}, False, "not_done", "The proxy requires credentials"),
+        (503, {"X-Maintenance-Mode": "1"}, False, "not_done", "The service is in maintenance"),
+        (503, {}, True, "unknown", ""),
+        (502, {"X-Maintenance-Mode": "1"}, True, "unknown", ""),
+    ],
+)
+def test_gateways_and_maintenance(
+    status: int, headers: dict[str, Any], retryable: bool, outcome: str, hint: str
+) -> None:
+    error = _error(_read(status, b"<html>", **headers))
+    assert (error.retryable, error.outcome, hint in error.hint) == (retryable, outcome, True)
+    assert bool(error.hint) is bool(hint)
+
+
+def test_a_pause_is_obeyed_only_where_the_request_is_sent_again() -> None:
+    assert _error(_read(429, b"", Retry_After="7")).wait == 7
+    assert _error(_read(503, b"", Retry_After="7", idempotent=False)).wait is None
+
+
+def test_an_error_reports_the_scopes_of_the_token() -> None:
+    error = _error(_read(401, b"", X_OAuth_Scopes=" monitor:read_only", X_Accepted_OAuth_Scopes="monitor:read_write "))
+    assert (error.scopes, error.accepted_scopes) == ("monitor:read_only", "monitor:read_write")
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "problem"),
+    [
+        (b"<html>login</html>", {"Content-Type": "Text/HTML; x"}, "not JSON but text/html, starting with '<html>login"),
+        (b"hello " * 50, {}, f"not JSON but of no type, starting with {'hello ' * 20!r}"),
+        (b"key", {"Content-Type": "application/problem+json"}, "JSON of an unknown shape"),
+        (b"x", {"Content-Encoding": " BR "}, "encoded as 'br', which was not requested"),
+        (b"", {"Content-Encoding": "br", "Content-Length": "0"}, "encoded as 'br', which was not requested"),
+        (b"[" * 60 + b"]" * 60, {}, "nested more deeply than any response should be"),
+        (b"[" * 100_000, {}, "nested more deeply than any response should be"),
+    ],
+)
+def test_what_is_not_json_is_described(content: bytes, headers: dict[str, Any], problem: str) -> None:
+    error = _error(_read(200, content, **headers))
+    assert problem in error.problem
+    assert (error.retryable, error.outcome, error.hint) == (
+        False,
+        "unknown",
+        "Check base_url: another server has responded.",
+    )
+
+
+def test_fifty_levels_can_be_passed_on() -> None:
+    deepest: Any = []
+    for _level in range(50):
+        deepest = [deepest]
+    assert _read(200, deepest).value == deepest
+    assert _read(200, [deepest]).error is not None
+    assert _read(200, {"a": 1, "b": [deepest]}).error is not None
+    assert _error(_read(400, {"errors": [{"reason": "no", "more": deepest}]})).errors == []
+
+
+@pytest.mark.parametrize("encoding", ["", "identity", "gzip", "deflate"])
+def test_requested_encodings_are_read(encoding: str) -> None:
+    assert _read(200, [1], Content_Encoding=encoding).value == [1]
+
+
+def test_a_redirect_to_an_invalid_address() -> None:
+    assert "a redirect to 'an invalid address'" in str(_error(_read(302, b"", Location="https://[::1")))
+    assert _error(_read(302, b"")).outcome == "not_done"
+
+
+_TIER = {"id": "monitor-10", "clients_included": 10}
+
+
+@pytest.mark.parametrize(
+    ("convert", "value"),
+    [
+        (region_of, {"id": "eu"}),
+        (region_of, {"id": "eu", "capabilities": None, "site_type": "core"}),
+        (region_of, {"id": "eu", "capabilities": ["Clients"]}),
+        (tier_of, {**_TIER, "more": 1}),
+        (tier_of, {**_TIER, "id": "x" * 64}),
+        (plan_of, {}),
+        (plan_of, _TIER),
+        (client_of, {"id": 1, "label": "web1", "more": [1]}),
+        (client_of, {"id": "x" * 64, "label": None}),
+    ],
+)
+def test_objects_of_the_documented_shape_stay(convert: Any, value: dict[str, Any]) -> None:
+    assert convert(value) == value
+
+
+@pytest.mark.parametrize(
+    ("convert", "value", "problem"),
+    [
+        (region_of, [], "it is not a JSON object"),
+        (region_of, {"id": None}, "it lacks id"),
+        (region_of, {"id": "eu", "capabilities": {"a": 1}}, "capabilities is not a list"),
+        (tier_of, {}, "it lacks id and clients_included"),
+        (tier_of, {**_TIER, "id": 7}, "not a valid name"),
+        (tier_of, {**_TIER, "id": "x" * 65}, "not a valid name"),
+        (tier_of, {**_TIER, "id": "a\x1b[m"}, "not a valid name"),
+        (tier_of, {**_TIER, "clients_included": "10"}, "clients_included is not a number"),
+        (plan_of, {"id": "monitor-10"}, "it lacks clients_included"),
+        (plan_of, None, "it is not a JSON object"),
+        (client_of, {"label": "web1"}, "it lacks id"),
+        (client_of, {"id": [1]}, "its id is not a valid id"),
+        (client_of, {"id": 10**65}, "its id is not a valid id"),
+        (page_of, {}, "it lacks data"),
+        (page_of, {"data": {}}, "data is not a list"),
+        (page_of, {"data": [], "results": 1}, "it lacks pages"),
+        (page_of, {"data": [], "pages": "1"}, "pages or results is not a number"),
+        (page_of, {"data": [], "pages": 1, "results": "1"}, "pages or results is not a number"),
+        (page_of, {"data": [], "pages": 10_001}, "pages is more than 10000"),
+    ],
+)
+def test_objects_of_another_shape_are_errors(convert: Any, value: object, problem: str) -> None:
+    with pytest.raises(ApiError, match=f"not of the documented shape: .*{problem}"):
+        convert(value)
+
+
+def test_a_client_without_a_label_is_known_by_its_id() -> None:
+    for label in (None, 7):
+        assert client_of({"id": 1, "label": label}) == {"id": 1, "label": None}
+    assert client_of({"id": 1}) == {"id": 1, "label": None}
+    with pytest.raises(ApiError, match="it lacks label"):
+        client_of({"id": 1}, labelled=True)
+
+
+def test_members_of_apps_become_booleans() -> None:
+    apps = {"apache": 1, "mysql": 0, "nginx": True, "version": 2, "name": "x", "port": -1}
+    client = client_of({"id": 1, "label": "web1", "apps": apps})
+    assert client["apps"] == {**apps, "apache": True, "mysql": False}
+    assert [type(client["apps"][name]) for name in ("apache", "mysql")] == [bool, bool]
+    assert client_of({"id": 1, "label": "web1", "apps": None})["apps"] is None
+
+
+@pytest.mark.parametrize(
+    ("value", "pages", "results"),
+    [
+        ({"data": [1, 2]}, 1, None),
+        ({"data": [1, 2], "results": 2}, 1, 2),
+        ({"data": [1, 2], "pages": 10_000, "results": 20_000}, 10_000, 20_000),
+    ],
+)
+def test_pages(value: dict[str, Any], pages: int, results: int | None) -> None:
+    converted = [{"n": 1}, {"n": 2}]
+    assert page_of(value, lambda item: {"n": item}) == {"data": converted, "pages": pages, "results": results}
+
+
+def test_an_object_that_was_not_requested_is_refused() -> None:
+    item = {"id": 1, "label": "web1"}
+    assert requested(item, id="1", label="web1") is item
+    for expected in ({"id": 2}, {"label": "web1", "id": 2}, {"created": "now"}, {"created": None}):
+        with pytest.raises(OtherObject, match="instead of"):
+            requested(item, **expected)
+
+
 def test_a_date_to_wait_for() -> None:
     assert retry_after({}) is None
     assert 55 < (retry_after({"Retry-After": formatdate(time.time() + 60, usegmt=True)}) or 0) <= 60
     assert retry_after({"Retry-After": formatdate(time.time() - 60)}) == 0
     assert retry_after({"Retry-After": "-5"}) == 0
+    # Such a date is in UTC.
+    assert 55 < (retry_after({"Retry-After": time.asctime(time.gmtime(time.time() + 60))}) or 0) <= 60

@@ -23,6 +23,8 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     unreachable,
 )
 
+_FOREIGN = inspected("web", "other", owner_label="old")
+
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
@@ -99,6 +101,75 @@ def test_a_key_is_unverifiable_if_keys_are_masked() -> None:
     assert "read-write access" in details(made)["db"]
 
 
+@pytest.mark.parametrize(("others", "named"), [(5, ""), (6, " and 1 more")])
+def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None:
+    hosts = [f"web-{number}" for number in range(others)]
+    seen = [inspected("db"), *(inspected(host, "other", owner_label="db") for host in hosts)]
+    found = report(seen, account(["db", *hosts]))
+    expected = f"{', '.join(hosts[:5])}{named}."
+    assert details(found)["db"] == f"The same key is on {expected}"
+    carrier = of(found, "web-0").adoption_detail
+    assert carrier == f"Carries the key of client 'db', and so does db, {', '.join(hosts[1:5])}{named}."
+
+
+@pytest.mark.parametrize(
+    ("seen", "labels", "inventory", "adoption", "detail"),
+    [
+        (inspected("web"), ["web"], [], "nothing", "Carries its own key."),
+        (inspected("web", "no_key"), ["web"], [], "nothing", "Carries no key."),
+        (inspected("web", "unknown"), ["web"], [], "nothing", "Carries a key of no client of the account."),
+        (unreachable("web"), ["web"], [], "unknown", "The owner of its key is unknown: no route"),
+        (Inspection("web", "web", None), ["web"], [], "unknown", "The owner of its key is unknown: not inspected"),
+        (inspected("web", "unverifiable"), [], [], "unknown", "The owner of its key is unknown: keys are masked."),
+        (_FOREIGN, ["old"], [], "adopt", "Client 'old' gets the label 'web'."),
+        (
+            _FOREIGN,
+            ["old"],
+            ["old"],
+            "conflict",
+            "Carries the key of client 'old', which is that of host old.",
+        ),
+        (
+            _FOREIGN,
+            ["old", "web"],
+            [],
+            "conflict",
+            "Carries the key of client 'old', but another client has the label 'web'.",
+        ),
+        *(
+            (Inspection("web", label, _FOREIGN.result), ["old"], [], "adopt", f"Client 'old' gets the label {label!r}.")
+            for label in ("abc", "x" * 32)
+        ),
+        *(
+            (Inspection("web", label, _FOREIGN.result), ["old"], [], "conflict", f"The label {label!r} is not valid.")
+            for label in ("ab", "x" * 33)
+        ),
+    ],
+)
+def test_what_adopt_would_do_and_why(
+    seen: Inspection, labels: list[str], inventory: list[str], adoption: str, detail: str
+) -> None:
+    found = of(report([seen], account(labels), inventory), "web")
+    assert (found.adoption, found.adoption_detail) == (adoption, detail)
+
+
+@pytest.mark.parametrize(
+    ("seen", "detail"),
+    [
+        (Inspection("web", "web", None, audited=False), "Not inspected: it is in none of the audits that were joined."),
+        (Inspection("web", "web", None), "Not inspected: it had failed, or could not be reached, earlier in the play."),
+        (Inspection("web", "web", {}), "Could not be inspected: no reason given"),
+        (inspected("web", differs=["type"]), "The right key, but in a symbolic link instead of a file."),
+        (inspected("web", differs=["content"]), "The right key, but other text."),
+        (inspected("web", "no_file"), "There is no configuration."),
+        (inspected("web", "no_key"), "There is no key in the configuration."),
+        (inspected("web", differs=["mode", "group"]), "Not as expected: group and mode of the file."),
+    ],
+)
+def test_what_was_found(seen: Inspection, detail: str) -> None:
+    assert details(report([seen], account(["web"])))["web"] == detail
+
+
 def test_an_unreadable_file_is_reported_apart_from_masked_keys() -> None:
     made = report([inspected("web", "unverifiable")], account(["web"]))
     assert details(made)["web"] == "The configuration can't be read as this user."
@@ -130,12 +201,13 @@ def test_the_worst_states_come_first_then_names_in_natural_order() -> None:
     seen = [inspected("b"), inspected("a10"), inspected("a9"), inspected("z", "no_file"), unreachable("y")]
     made = report(seen, account(["a9", "a10", "b", "y", "z"]))
     assert [finding.host for finding in made.hosts] == ["y", "z", "a9", "a10", "b"]
+    assert made.summary("ok") == "1 unreachable, 1 not_configured"
     assert list(made.counts.items()) == [("unreachable", 1), ("not_configured", 1), ("ok", 3)]
 
 
 def test_names_sort_as_people_count() -> None:
-    names = ["web-10", "web-9", "web", "10", "9", "web-9a", "é", "٣", ""]
-    assert sorted(names, key=natural) == ["", "9", "10", "web", "web-9", "web-9a", "web-10", "é", "٣"]
+    names = ["web-10", "web-9", "web", "10", "9", "web-9a", "web-09b", "é", "٣", ""]
+    assert sorted(names, key=natural) == ["", "9", "10", "web", "web-9", "web-9a", "web-09b", "web-10", "é", "٣"]
 
 
 @pytest.mark.parametrize(
@@ -177,5 +249,7 @@ def test_a_reason_is_one_line_of_bounded_length() -> None:
     assert details(report([unreachable("web")], account(["web"])))["web"] == "Could not be reached: no route."
     long = Inspection("web", "web", {"msg": "\x1b[31m" + "x" * 5000})
     found = details(report([long], account(["web"])))["web"]
-    assert len(found) < 400
     assert found.isprintable()
+    assert found == f"Could not be inspected: \ufffd[31m{'x' * 295}…"
+    whole = Inspection("web", "web", {"msg": "x" * 300})
+    assert whole.reason == "x" * 300

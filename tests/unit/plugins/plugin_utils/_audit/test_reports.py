@@ -16,12 +16,19 @@ from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
+import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, Report, Source
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, inventory_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step, steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH, table
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
+    WIDTH,
+    account_sentence,
+    joined_sentences,
+    price,
+    table,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
 from ansible_collections.monitor.cloud.tests.support.audits import (
     TIERS,
@@ -191,13 +198,113 @@ def test_junit_counts_are_right() -> None:
 
 def test_the_table_fits() -> None:
     hosts = [f"a-host-with-a-very-long-name-{number}.{'part.' * 10}example.com" for number in range(60)]
-    of = report([inspected(host, "no_file") for host in hosts], account([f"orphan-{number}" for number in range(50)]))
+    orphans = [f"an-orphan-with-a-long-label-{number}" for number in range(50)]
+    of = report([inspected(host, "no_file") for host in hosts], account(orphans))
     for source in ("inventory", "/a/" + "long/" * 30 + "path", "h1,h2," * 200):
         text, _todo = made(of, source, source)
         assert max(map(len, text.splitlines())) <= WIDTH
     assert all(host[:28] in text for host in hosts)
+    # A label stays on one line, so that it can be found and copied.
+    assert all(label in text for label in orphans[:20])
     # The findings still have room beside them.
     assert "Not registered. The account has no client" in text
+
+
+def test_the_table_as_it_is_printed() -> None:
+    name = "a-name-that-is-longer-than-thirty-characters"
+    of = report([unreachable("gone"), inspected(name, "no_file")], account(["gone", name, "old"], plan=TIERS[0]))
+    text, _todo = made(of, "an/inventory/of/some/length.yml", options=["-u", "admin", "--become", "--check", "--diff"])
+    assert (
+        text
+        == """\
+HOST                            STATE           FINDING
+gone                            unreachable     Unreachable. Could not be reached: no route
+a-name-that-is-longer-than-thi  not_configured  Not configured. There is no configuration.
+rty-characters
+
+Hosts: 2 (1 unreachable, 1 not_configured).
+Clients without a host: 1 (old).
+Clients: 3 of 3 that monitor-3 includes, 10 a month.
+
+What to do:
+
+  Unreachable (unreachable): 1. Find out why Ansible can't reach them, then audit again.
+    ansible -i an/inventory/of/some/length.yml -u admin --become --check --diff gone \\
+      -m ansible.builtin.ping
+
+  Not configured (not_configured): 1. Their client exists, but the host has no key. Configure them.
+    ansible-playbook -i an/inventory/of/some/length.yml -u admin --become --check --diff \\
+      monitor.cloud.rollout -e target=a-name-that-is-longer-than-thirty-characters
+
+  Clients without a host: 1. Clients of hosts that are gone, or of other users of this account. The
+  command shows what would be deleted, with all data of these clients. Run it without --check to
+  delete them.
+    ansible-playbook -i an/inventory/of/some/length.yml -u admin --become --check --diff \\
+      monitor.cloud.prune --check -e '{"prune_pattern": "old"}'"""
+    )
+    assert table(report([], account([])), []) == ("\nHosts: none.\nClients: 0. The plan is not known: it was not read")
+
+
+@pytest.mark.parametrize(
+    ("facts", "hosts", "expected"),
+    [
+        ({"plan": None, "plan_problem": "no grant."}, 2, "Clients: 2. The plan is not known: no grant."),
+        ({"plan": {}}, 3, "Clients: 2, on the free plan, which states no limit; 1 more is needed."),
+        (
+            {"plan": TIERS[0], "tiers": TIERS},
+            4,
+            "Clients: 2 of 3 that monitor-3 includes, 10 a month; 2 more are needed. "
+            "Next tier: monitor-10, 10 clients, 20 a month.",
+        ),
+    ],
+)
+def test_the_account_in_a_sentence(facts: dict[str, Any], hosts: int, expected: str) -> None:
+    names = [f"web-{number}" for number in range(hosts)]
+    assert account_sentence(report(map(inspected, names), account(names[:2], **facts)).account) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "price not known"),
+        ({"monthly": "10"}, "price not known"),
+        ({"hourly": 0.1}, "price not known"),
+        ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
+        ({"monthly": 10.0, "currency": 7}, "10 a month"),
+        ({"monthly": 0}, "0 a month"),
+    ],
+)
+def test_prices(value: Any, text: str) -> None:
+    assert price(value) == text
+
+
+def test_a_joined_report_names_the_time_of_its_audits() -> None:
+    one, same, later = (Source("x", f"2026-01-01T0{hour}:00:00Z", 1, stale=False) for hour in (1, 1, 2))
+    sources = {(): [], (one,): ["Joined from 1 audit, made at 2026-01-01T01:00:00Z."]}
+    sources[one, same] = ["Joined from 2 audits, made at 2026-01-01T01:00:00Z."]
+    sources[later, one] = ["Joined from 2 audits, made from 2026-01-01T01:00:00Z to 2026-01-01T02:00:00Z."]
+    for given_sources, expected in sources.items():
+        assert joined_sentences(Report("", (), (), {}, given_sources)) == expected
+
+
+@pytest.mark.parametrize(("length", "lines"), [(49, 1), (50, 2)])
+def test_a_command_fills_its_lines(length: int, lines: int) -> None:
+    text, _todo = made(report([unreachable("x" * length)], account(["x" * length])))
+    command = text[text.index("    ansible") :].splitlines()
+    assert len(command) == lines
+    # An option stays with its value.
+    assert command[-1].endswith(" -m ansible.builtin.ping")
+
+
+@pytest.mark.parametrize(
+    ("drift", "ok", "shown", "more"),
+    [(50, 0, 50, 0), (49, 1, 50, 0), (50, 1, 50, 0), (200, 0, 200, 0), (201, 9, 200, 1)],
+)
+def test_the_worst_findings_of_a_large_fleet_are_shown(drift: int, ok: int, shown: int, more: int) -> None:
+    seen = [inspected(f"web-{number}", differs=["mode"] if number < drift else []) for number in range(drift + ok)]
+    lines = made(report(seen, account([one.host for one in seen])))[0].partition("\n\n")[0].splitlines()
+    assert len([line for line in lines if line.startswith("web-")]) == shown
+    assert lines[shown + 1 :] == ([f"... and {more} more findings."] if more else [])
 
 
 def test_hosts_without_drift_are_counted_in_a_large_fleet() -> None:
@@ -305,6 +412,14 @@ def test_labels_are_escaped_in_the_prune_pattern() -> None:
     assert all(re.fullmatch(pattern, label) for label in of.orphans)
     assert not re.fullmatch(pattern, "aXb")
     assert pattern.isascii() and "{" not in pattern
+    of = report([], account(["a.b", "\xff", "\u0100"]))
+    assert made(of)[1][0].command[-1] == json.dumps({"prune_pattern": "a\\x2eb|\\xff|\\U00000100"})
+
+
+@pytest.mark.parametrize(("orphans", "limit"), [(10, None), (11, 11)])
+def test_prune_gets_a_limit_if_its_own_is_too_low(orphans: int, limit: int | None) -> None:
+    of = report([], account([f"old-{number}" for number in range(orphans)]))
+    assert json.loads(made(of)[1][0].command[-1]).get("prune_limit") == limit
 
 
 def test_commands_repeat_the_options_of_the_run() -> None:

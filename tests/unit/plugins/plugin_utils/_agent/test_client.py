@@ -1,0 +1,108 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The client of a host in what tasks registered, and the secrets of all of them in a text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
+    Registered,
+    registered_client,
+    secrets_in,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal
+
+_KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
+_CODE = "DDDD2C3D-4E5F-6071-8293A4B5C6D7E8F9"
+_SECRETS = {"api_key": _KEY, "install_code": _CODE}
+_CLIENT = {"id": 1, "label": "web1", **_SECRETS}
+_REGISTERED = {"clients": {"web1": seal(_CLIENT)}, "key_owners": {"0" * 12: "web2"}, "created": ["web1"]}
+
+
+def _chosen(client: Any = None, registration: list[str] | None = None, **variables: Any) -> Registered:
+    return registered_client({"client": client, "registration": registration}, variables, "web1")
+
+
+@pytest.mark.parametrize(
+    ("client", "pending", "masked", "key_fingerprint", "secrets"),
+    [
+        (_CLIENT, False, False, fingerprint(_KEY), _SECRETS),
+        ({"id": None}, True, False, None, {}),
+        ({"id": 1}, False, True, None, {}),
+        ({**_CLIENT, "api_key": "[REDACTED]"}, False, True, None, {"install_code": _CODE}),
+        ({**_CLIENT, "install_code": None}, False, True, None, {"api_key": _KEY}),
+    ],
+    ids=["readable", "predicted", "no secrets", "masked key", "no code"],
+)
+def test_what_is_known_of_a_client(
+    client: dict[str, Any], pending: bool, masked: bool, key_fingerprint: str | None, secrets: dict[str, str]
+) -> None:
+    one = Registered("web1", client, {})
+    assert (one.pending, one.masked, one.key_fingerprint, one.secrets) == (pending, masked, key_fingerprint, secrets)
+    assert one.new is False
+    if masked:
+        with pytest.raises(InputError, match="masks the keys of client 'web1'"):
+            one.check_readable()
+    else:
+        one.check_readable()
+
+
+def test_a_client_that_the_task_was_given() -> None:
+    owners = {fingerprint(_KEY): "web1"}
+    assert _chosen(_CLIENT) == _chosen(seal(_CLIENT)) == Registered("web1", _CLIENT, owners)
+    assert _chosen({**_CLIENT, "api_key": "***"}).key_owners == {}
+    with pytest.raises(InputError, match="client must be a client as monitor_client returns it"):
+        _chosen({"id": 1})
+
+
+def test_the_client_of_the_hosts_label_among_those_registered() -> None:
+    expected = Registered("web1", _CLIENT, {"0" * 12: "web2"}, new=True)
+    assert _chosen(registration=["one"], one=_REGISTERED) == expected
+    # The task that registers a host by itself was skipped, so the result of the one for all hosts counts.
+    assert _chosen(registration=["one", "all"], one={"skipped": True}, all=_REGISTERED) == expected
+    assert _chosen(registration=["one", "all"], all=_REGISTERED) == expected
+    plain = {"clients": {"web1": _CLIENT}}
+    assert _chosen(registration=["one"], one=plain) == Registered("web1", _CLIENT, {}, new=False)
+    assert (
+        _chosen(registration=["one"], one={**_REGISTERED, "created": ["web2"], "failures": {"web2": "x"}}).new is False
+    )
+
+
+@pytest.mark.parametrize(
+    ("registration", "variables", "message"),
+    [
+        (["one", "all"], {}, "There is no variable 'one'"),
+        (None, {}, "There is no variable ''"),
+        (["one"], {"one": {"skipped": True}}, "'one' holds no clients"),
+        (["one"], {"one": {**_REGISTERED, "failures": {"web1": "The label is refused."}}}, "^The label is refused.$"),
+        (["one"], {"one": {"clients": {"web2": {}}}}, "The label 'web1' was not registered"),
+    ],
+)
+def test_a_label_that_is_not_registered(registration: list[str] | None, variables: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        _chosen(registration=registration, **variables)
+
+
+def test_secrets_of_all_registered_clients_are_found_in_a_text() -> None:
+    other = {"id": 2, "label": "web2", "api_key": _KEY[::-1], "install_code": "[REDACTED]"}
+    of_another_run = {"id": 3, "label": "web3", "sealed_keys": "gAAAA"}
+    variables = {
+        "text": "x",
+        "in a dictionary": {"clients": {"web3": of_another_run, "web1": seal(_CLIENT)}},
+        "in a list": {"clients": [None, other]},
+        "one": {"clients": None, "client": {**_CLIENT, "label": "web4", "api_key": "E" * 20}},
+    }
+    text = f"{_KEY[:9]} {_KEY[::-1].lower()} {'E' * 20}"
+    assert secrets_in(text, variables) == {
+        "api_key of web1": _KEY,
+        "api_key of web2": _KEY[::-1],
+        "api_key of web4": "E" * 20,
+    }
+    assert secrets_in("nothing", variables) == {}
