@@ -86,7 +86,7 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
             continue
         before, after = line[:start], line[start + len(sentinel) :]
         # A line with only the key fits any text, so only the first line of the file is compared.
-        lines = text.splitlines() if (before + after).strip() else text.split("\n", 1)[:1]
+        lines = text.splitlines()[: None if (before + after).strip() else 1]
         pattern = re.compile(_before(before) + r"(\S+?)" + _after(after))
         for candidate in lines:
             match = pattern.fullmatch(candidate) if len(candidate) <= _LONGEST_LINE else None

@@ -31,6 +31,8 @@ _SHAPES = {
     "json": '{{"install_code": "{code}", "api_key": "{key}"}}\n',
     "bare key": "{key}\n",
     "one line": "--key={key} --code={code}\n",
+    "code twice before": "code={code}; {code}, key={key};\n",
+    "code twice after": "key={key}, code={code}; {code};\n",
     "xml": "<key>{key}</key><code>{code}</code>\n",
 }
 
@@ -65,6 +67,30 @@ def test_a_known_key_is_found_in_a_file_of_another_form(text: str) -> None:
     pattern = f"api_key = {SENTINELS['api_key']}\n"
     assert whose_key(text, pattern, None, _OWNERS, "web1").label == "web2"
     assert may_hold_key(text)
+
+
+@pytest.mark.parametrize("text", ["key={}", "key:{}", "'{}'", "x {} y"])
+def test_a_known_key_may_have_separators(text: str) -> None:
+    key = "a-key.with:separators=and/more=="
+    assert whose_key(text.format(key), "", None, {fingerprint(key): "web2"}, "web1").label == "web2"
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "key"),
+    [
+        # A template of only the key fits each line, so only the first one counts.
+        ("{key}\n", "{key}\nmore\n", _STRANGE),
+        ("{key}\n", "no key\n{key}\n", None),
+        # Only the line of the template that has the key counts.
+        ("url=x\nkey={key}\n", "url=0123456789abcdef\nkey={key}\n", _STRANGE),
+        # What is longer takes too much time.
+        ("key={key}\n", "key=" + " " * (4092 - len(_STRANGE)) + "{key}\n", _STRANGE),
+        ("key={key}\n", "key=" + " " * (4093 - len(_STRANGE)) + "{key}\n", None),
+    ],
+)
+def test_where_an_unknown_key_is_expected(template: str, text: str, key: str | None) -> None:
+    found = whose_key(text.format(key=_STRANGE), template.format(key=SENTINELS["api_key"]), None, {}, "web1")
+    assert found.fingerprint == (key and fingerprint(key))
 
 
 def test_the_key_in_its_position_counts_before_others() -> None:

@@ -171,6 +171,8 @@ def test_a_host_that_no_audit_has_is_unreachable_and_says_why() -> None:
     report = made(found.inspections, known, HERE)
     assert states(report) == {"db": ("unreachable",), "web": ("ok",)}
     assert details(report)["db"] == "Not inspected: it is in none of the audits that were joined."
+    first = joined({"a.json": written(made([inspected("db")], known, {"db": "db"}))}, known, HERE)
+    assert states(made(first.inspections, known, HERE)) == {"web": ("unreachable",), "db": ("ok",)}
 
 
 HERE = {"web": "web", "db": "db"}
@@ -233,6 +235,12 @@ def test_hosts_that_the_inventory_does_not_have_are_left_out_and_named() -> None
     found = joined({"a.json": one_host(EARLIER)}, account(HERE), {"db": "db"})
     assert [one.host for one in found.inspections] == ["db"]
     assert found.notes == ("Left out, because the inventory does not have them: 1 host (web).",)
+
+
+def test_the_first_five_hosts_are_named() -> None:
+    gone = {f"web-{number}": f"web-{number}" for number in range(6)}
+    found = joined({"a.json": written(made(map(inspected, gone), account(gone), gone))}, account(gone), {})
+    assert found.notes[0].endswith("6 hosts (web-0, web-1, web-2, web-3, web-4 and 1 more).")
 
 
 def test_hosts_of_the_inventory_that_are_not_asked_for_are_left_out() -> None:
