@@ -58,7 +58,7 @@ def for_the_menu(page: str) -> str:
     """Give a generated page a short title, and no contents, which the theme has beside the page."""
     # The role has no entry point main, whose description the index would show, and no other collections are here.
     page = re.sub(r" --[ ]*$|^\.\. seealso::\n\n +List of .*\n", "", page, flags=re.MULTILINE)
-    page = re.sub(r"^\.\. contents::\n(?:   .*\n)*", "", page, flags=re.MULTILINE)
+    page = re.sub(r"^\.\. contents::.*\n(?:   .*\n)*", "", page, flags=re.MULTILINE)
     return re.sub(rf"^{re.escape(NAME)}\.(\w+ \w+) -- .*$", r"\1", page, count=1, flags=re.MULTILINE)
 
 
@@ -66,13 +66,13 @@ def _render(root: Path) -> int:
     pages = root.parent / "pages"
     (pages / "pages").mkdir(parents=True)
     code = _run(root, "antsibull-docs", "collection", "--use-current", "--no-indexes", f"--dest-dir={pages}", NAME)
-    for page in pages.rglob("*.rst"):
-        page.write_text(for_the_menu(page.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.copy(root / "docs" / "docsite" / "index.rst", pages)
     for page in (*(root / "docs").glob("*.md"), root / "SECURITY.md", root / "CHANGELOG.rst"):
         # All of them are in one directory there.
         text = page.read_text(encoding="utf-8").replace("](docs/", "](")
         (pages / "pages" / page.name.lower()).write_text(text, encoding="utf-8")
+    for page in pages.rglob("*.rst"):
+        page.write_text(for_the_menu(page.read_text(encoding="utf-8")), encoding="utf-8")
     settings = [*SETTINGS, f"html_static_path={root / 'docs' / 'docsite' / 'static'}"]
     options = [option for setting in settings for option in ("-D", setting)]
     code = code or _run(root, "sphinx-build", "-q", "-E", "-W", "--keep-going", "-C", *options, str(pages), str(OUTPUT))
