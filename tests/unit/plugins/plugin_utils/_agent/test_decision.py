@@ -192,11 +192,18 @@ def test_changes_hold_facts_and_no_text() -> None:
     assert _OWN not in repr(change)
 
 
+@pytest.mark.parametrize(("owner", "group"), [(None, "agent"), ("agent", None)])
+def test_owner_and_group_stay_unless_set(owner: str | None, group: str | None) -> None:
+    after = _decide(mode=0o640, owner=owner, group=group).change.after
+    assert (after["owner"], after["group"]) == (owner or "root", group or "wheel")
+
+
 def test_removal() -> None:
     def removal(found: HostFile, text: str | None = None) -> Decision:
         return decide_removal(found, text, _PATTERN, "/etc/agent", "web1", _CLIENT)
 
-    assert removal(HostFile("missing")).change.changed is False
+    for absent in (HostFile("missing"), HostFile("no_parent")):
+        assert removal(absent).change.changed is False
     left = removal(HostFile("missing", leftovers=True)).change
     assert (left.action, left.before, left.after) == ("delete", {"leftovers": True}, {})
     for found in (_FILE, HostFile("link")):
@@ -239,12 +246,16 @@ def test_modes(given_mode: object, bits: int) -> None:
     assert file_mode(given_mode) == bits
 
 
-@pytest.mark.parametrize("given_mode", [0o400, 0o440, 0o444, 0o640, 0o644, 0o660, 0o664, 0o700, 0o750, 0o755, 0o777])
+@pytest.mark.parametrize(
+    "given_mode", [0o400, 0o440, 0o444, 0o640, 0o644, 0o660, 0o664, 0o700, 0o750, 0o755, 0o775, 0o777]
+)
 def test_modes_that_yaml_read_as_octal(given_mode: int) -> None:
     assert file_mode(given_mode) == given_mode
 
 
-@pytest.mark.parametrize("given_mode", [-1, 0, 400, 440, 444, 500, 600, 640, 644, 660, 700, 750, 755, 777, 0o10000])
+@pytest.mark.parametrize(
+    "given_mode", [-1, 0, 0o300, 0o1000, 400, 440, 444, 500, 600, 640, 644, 660, 700, 750, 755, 777, 0o10000]
+)
 def test_integers_that_are_not_a_valid_mode(given_mode: int) -> None:
     with pytest.raises(InputError, match=rf"mode {given_mode} is an integer.* mode: '0640'"):
         file_mode(given_mode)
@@ -257,7 +268,7 @@ def test_modes_that_are_refused(given_mode: object) -> None:
 
 
 @pytest.mark.parametrize("option", ["owner", "group"])
-def test_owners(option: str) -> None:
+def test_owner_group_and_service(option: str) -> None:
     options: dict[str, Any] = {
         "path": "/etc/agent",
         "owner": None,
@@ -266,6 +277,8 @@ def test_owners(option: str) -> None:
         "create_directory": True,
         "service": None,
     }
+    assert desired_file(options, _CLIENT, None).service == ""
+    assert desired_file({**options, "service": "agent"}, _CLIENT, None).service == "agent"
     for name in ("root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"):
         assert getattr(desired_file({**options, option: name}, _CLIENT, None), option) == name
     for none in ("", None):
