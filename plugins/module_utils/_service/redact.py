@@ -58,8 +58,7 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
 
 def held_in_part(text: str, secrets: t.Mapping[str, str]) -> dict[str, str]:
     """The secrets that :func:`redact` would find in a text, whole or in part: faster with thousands of secrets."""
-    rests = (_rest(text), text.translate(_LOWER))
-    seen = {rest[start : start + _PART] for rest in rests for start in range(len(rest) - _PART + 1)}
+    seen = _parts((_rest(text), text.translate(_LOWER)), _PART)
     forms = {name: (secret.translate(_LOWER), *_forms(secret)) for name, secret in secrets.items()} if seen else {}
     return {name: secrets[name] for name, given in forms.items() if not seen.isdisjoint(_parts(given, _PART))}
 
@@ -76,12 +75,12 @@ def holds(text: str, secrets: t.Mapping[str, str]) -> str | None:
 def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple[str, ...]) -> str:
     """The text with the placeholder for each run of parts of the forms, and for the skipped characters in it."""
     rest = _rest(text, skipped)
-    probes, parts = _parts(forms, _PROBE), _parts(forms, _PART)
+    probes, parts = _kept_parts(forms, _PROBE), _kept_parts(forms, _PART)
     found = [
         start
         for probe in range(0, len(rest), _STEP)
         if rest[probe : probe + _PROBE] in probes
-        for start in range(max(0, probe - _STEP + 1), probe + 1)
+        for start in range(max(0, probe - _STEP), probe + 1)
         if rest[start : start + _PART] in parts
     ]
     if not found:
@@ -96,9 +95,11 @@ def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple
     return "".join([*shown, text[end:]])
 
 
-@functools.lru_cache(maxsize=32)
 def _parts(forms: tuple[str, ...], length: int) -> frozenset[str]:
     return frozenset(form[start : start + length] for form in forms for start in range(len(form) - length + 1))
+
+
+_kept_parts = functools.lru_cache(maxsize=32)(_parts)
 
 
 @functools.lru_cache(maxsize=8)
