@@ -97,7 +97,7 @@ def test_statuses_that_are_retried(status: int) -> None:
     assert _error(create).outcome == ("not_done" if status == 429 else "unknown")
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 422])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 422, 499])
 def test_statuses_that_are_final(status: int) -> None:
     for idempotent in (True, False):
         attempt = _read(status, b"", idempotent=idempotent)
@@ -150,6 +150,12 @@ def test_redirects_are_errors(status: int) -> None:
     assert "a redirect to 'https://sso.example.com/login', which is not followed" in str(_error(attempt))
     assert _error(attempt).retryable is False
     assert "secret" not in str(attempt.error)
+
+
+@pytest.mark.parametrize(("status", "redirect"), [(299, False), (300, True), (399, True)])
+def test_statuses_of_redirects(status: int, redirect: bool) -> None:
+    attempt = _read(status, {"id": 1})
+    assert (attempt.value, attempt.error is not None) == (None if redirect else {"id": 1}, redirect)
 
 
 @given(st.floats(0, 1e6))
