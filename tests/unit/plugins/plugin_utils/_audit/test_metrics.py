@@ -104,11 +104,11 @@ def test_what_is_not_known_has_no_sample(facts: dict[str, Any]) -> None:
 def test_hosts_are_named_on_request_only() -> None:
     assert "gone" not in as_openmetrics(fleet())
     found = values(fleet(), hosts=True)
-    assert {key[1:] for key in found if key[0] == "audit_host_state"} == {
-        ("gone", "unreachable"),
-        ("new", "not_registered"),
-        ("web", "ok"),
-        ("db", "ok"),
+    assert {key[1:]: value for key, value in found.items() if key[0] == "audit_host_state"} == {
+        ("gone", "unreachable"): 1,
+        ("new", "not_registered"): 1,
+        ("web", "ok"): 1,
+        ("db", "ok"): 1,
     }
 
 
