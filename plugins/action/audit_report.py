@@ -129,6 +129,7 @@ class ActionModule(base.FleetAction):
         return invocation.Invocation(
             inventory=invocation.inventory_options(variables.get("ansible_inventory_sources") or []),
             options=invocation.task_options(self._task),
+            vaults=invocation.vault_options(),
             extra_vars=kept,
             left_out=left_out,
             service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},

@@ -252,7 +252,8 @@ def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> No
     )
     assert "-e ansible_timeout=21" in found["Wrong permissions"]
     assert "monitor_agent_audit_json" not in found["Wrong permissions"]
-    assert "--vault-password-file" in found["Wrong permissions"]
+    for title in ("Wrong permissions", "The plan is too small"):
+        assert "--vault-password-file" in found[title]
     again = {"MONITOR_BASE_URL": "", "MONITOR_API_TOKEN": token}
     fleet_of.does(found["Wrong permissions"], hosts=["web-1"], environment=again)
     assert fleet_of.path("web-1").stat().st_mode & 0o777 == 0o640

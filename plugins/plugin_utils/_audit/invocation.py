@@ -31,6 +31,7 @@ _OPTIONS = {
     "vault_ids": "--vault-id",
     "vault_password_files": "--vault-password-file",
 }
+_VAULTS = ("ask_vault_pass", "vault_ids", "vault_password_files")
 # Those that can hold the password of a gateway.
 _LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
 # Other variables are the user's own and can hold anything.
@@ -45,13 +46,15 @@ _PLAIN_VALUE = re.compile(r"[\w./:@,+-]+", re.ASCII)
 class Invocation:
     """How a command was started.
 
-    ``extra_vars`` are files, as ``@file``, and variables, in the order in which they count; ``left_out`` names those,
-    and options, that are left out because they may be secret. ``service`` are the modules' connection options.
+    ``vaults`` are those of the options that open vaults. ``extra_vars`` are files, as ``@file``, and variables, in the
+    order in which they count; ``left_out`` names those, and options, that are left out because they may be secret.
+    ``service`` are the modules' connection options.
     ``lists`` is the path of a report without its suffix, beside which lists of hosts can be written, or empty.
     """
 
     inventory: Sequence[str] = ()
     options: Sequence[str] = ()
+    vaults: Sequence[str] = ()
     extra_vars: Sequence[str | Mapping[str, t.Any]] = ()
     left_out: Sequence[str] = ()
     service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
@@ -74,10 +77,20 @@ def task_options(task: Task) -> list[str]:
     options = ["--become"] if task.become else []
     for option, value in _core.connection_options(task).items():
         options += [option, short_path(value) if option == "--private-key" else value]
-    for name, option in _OPTIONS.items():
+    return [*options, *_given(_OPTIONS)]
+
+
+def vault_options() -> list[str]:
+    """What opens vaults, from the command line, as options."""
+    return _given(_VAULTS)
+
+
+def _given(names: Iterable[str]) -> list[str]:
+    options = []
+    for name in names:
         given = _core.command_line().get(name) or ()
         for one in given if isinstance(given, (list, tuple)) else [given]:
-            options += [option] if one is True else [option, str(one)]
+            options += [_OPTIONS[name]] if one is True else [_OPTIONS[name], str(one)]
     return options
 
 

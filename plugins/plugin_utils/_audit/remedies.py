@@ -219,5 +219,6 @@ def _plan_step(report: Report, run: Invocation) -> list[Step]:
     if arguments.pop("api_token", None):
         text += " The command reads the token from the environment variable MONITOR_API_TOKEN."
     given = json.dumps(arguments) if len(arguments) > 1 else f"min_clients={needed}"
-    command = ("ansible", "localhost", "-m", "monitor.cloud.monitor_plan", "-a", given)
+    # Ansible reads group_vars in the working directory for localhost too.
+    command = ("ansible", *run.vaults, "localhost", "-m", "monitor.cloud.monitor_plan", "-a", given)
     return [Step("plan", "The plan is too small", text, (), command)]
