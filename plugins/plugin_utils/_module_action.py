@@ -18,7 +18,7 @@ import traceback
 import typing as t
 from collections.abc import Iterator
 
-from ansible.errors import AnsibleError
+from ansible.errors import AnsibleError, AnsibleUndefinedVariable
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
@@ -105,10 +105,26 @@ class ModuleAction(_core.PrivateAction):
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
         if self._can_run_here(variables):
             with _core.task_environment(self):
-                return self._run_here(_core.plain(arguments))
-        with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
-            wrap = bool(self._task.async_val)
-            return dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
+                result = self._run_here(_core.plain(arguments))
+        else:
+            with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
+                wrap = bool(self._task.async_val)
+                result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
+        if result.get("failed") and (reason := self._why_missing(str(result.get("msg")), variables)):
+            result["msg"] = f"{result['msg']} {reason}"
+        return result
+
+    def _why_missing(self, message: str, variables: dict[str, t.Any]) -> str:
+        """Why the role's variable of a required option does not count, although it is set; else empty."""
+        option = message.partition(" ")[0]
+        name = f"monitor_agent_{option}"
+        if name not in variables or not message.startswith(f"{option} is required"):
+            return ""
+        try:
+            value = self._templar.template(variables[name])
+        except AnsibleUndefinedVariable as error:
+            return f"{name} is set, but its value is not: {error}."
+        return f"{name} is set, but only the role and its playbooks read it." if value else ""
 
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
         """Whether the module would run on the controller, as this user, with this Python or a discovered one."""

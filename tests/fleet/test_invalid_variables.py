@@ -143,6 +143,32 @@ def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local
     assert labels(monitored.service) == sorted(monitored.files()) and None not in monitored.files().values()
 
 
+@pytest.mark.parametrize("playbook", ["rollout", "audit", "adopt"])
+def test_an_undefined_variable_in_the_value_of_a_connection_variable_is_named(three: Local, playbook: str) -> None:
+    three.group_vars["monitor_agent_api_token"] = "{{ monitor_tokne }}"
+    run = three.run(f"monitor.cloud.{playbook}", MONITOR_API_TOKEN="")
+    [message] = run.failures().values()
+    assert message.startswith("api_token is required"), message
+    assert (
+        "monitor_agent_api_token is set, but its value is not" in message and "'monitor_tokne' is undefined" in message
+    )
+    assert run.calls() == []
+
+
+def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(three: Local) -> None:
+    play = "- hosts: localhost\n  gather_facts: false\n  tasks: [{monitor.cloud.monitor_plan_info: {}}]\n"
+    for variables, end in (
+        (
+            ["-e", "monitor_agent_api_token=x"],
+            "monitor_agent_api_token is set, but only the role and its playbooks read it.",
+        ),
+        ([], "MONITOR_API_TOKEN."),
+    ):
+        run = three.run(three.play(play), *variables, MONITOR_API_TOKEN="")
+        [message] = run.failures().values()
+        assert message.startswith("api_token is required") and message.endswith(end), message
+
+
 def test_a_host_that_is_registered_alone_is_refused_alone(three: Local) -> None:
     three.host_vars["web-2"]["monitor_agent_packages"] = {"curl": "8.5"}
     run = three.run(role_play(three, role="when: inventory_hostname != 'web-1'"))
