@@ -58,10 +58,14 @@ def warn_of_unknown(names: Iterable[str]) -> None:
     """
     for name in names:
         if name.startswith(_PREFIX) and name not in _KNOWN:
-            for nearest in difflib.get_close_matches(name.removeprefix(_PREFIX), _SHORT, 1, cutoff=0.7):
+            short = name.removeprefix(_PREFIX)
+            # Words that are left out at the start make a long name differ much: html for audit_html.
+            ends = [known for known in _SHORT if known.endswith(f"_{short}")]
+            nearest = ends or difflib.get_close_matches(short, _SHORT, 1, cutoff=0.7)
+            if nearest:
                 Display().warning(
                     f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; "
-                    f"did you mean '{_PREFIX}{nearest}'?"
+                    f"did you mean {' or '.join(repr(_PREFIX + known) for known in nearest)}?"
                 )
 
 

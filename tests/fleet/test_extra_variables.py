@@ -59,13 +59,15 @@ def test_a_misspelled_variable_is_named_once_with_the_nearest_name(controller: C
     controller.host_vars["db-2"] = {"monitor_agent_lable": "database"}
     for playbook in ("rollout", "audit", "adopt", "retire"):
         options = ["-e", "target=all"] if playbook == "retire" else []
-        run = controller.run(f"monitor.cloud.{playbook}", "-e", "monitor_agent_token=x", *options)
+        given = ("-e", "monitor_agent_token=x", "-e", "monitor_agent_html=audit.html")
+        run = controller.run(f"monitor.cloud.{playbook}", *given, *options)
         assert run.code == 0, run.output
         output = " ".join(run.output.split())
         for name, nearest in (
             ("monitor_agent_config_pth", "monitor_agent_config_path"),
             ("monitor_agent_lable", "monitor_agent_label"),
             ("monitor_agent_token", "monitor_agent_api_token"),
+            ("monitor_agent_html", "monitor_agent_audit_html"),
         ):
             assert (
                 f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; did you mean {nearest!r}?"
