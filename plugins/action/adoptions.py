@@ -28,7 +28,7 @@ class ActionModule(base.FleetAction):
         findings = sorted(report.hosts, key=lambda finding: natural(finding.host))
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]
         lines = rows(("HOST", "ACTION", "WHY"), entries) if entries else []
-        lines.append(f"{len(report.renames)} of {len(findings)} hosts keep a client under their own label.")
+        lines.append(f"Hosts to adopt: {len(report.renames)} of {len(findings)}.")
         _core.show(self, "\n".join(lines))
         return {
             "changed": False,
