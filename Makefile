@@ -24,7 +24,7 @@ demo: $(DEMO) ## register example hosts with an emulated service, twice, then br
 emulator: $(DEMO) ## serve the emulated service until Ctrl-C; another shell runs your own playbooks against it
 	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator
 
-test: $(TEST) ## everything that must hold before a release: the six below
+test: $(TEST) ## everything that must hold before a release: the six from lint to faults
 	@$(RUN) tests/tools/run.py
 
 quick: $(TEST) ## style, types, unit tests and a few of each module and of the role, within a minute
