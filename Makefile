@@ -13,7 +13,7 @@ PIP = $(RUN) -m pip install $$([ -t 1 ] || echo -qq) --disable-pip-version-check
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint unit contract integration fleet faults soak mutation emulator build docs bench release lock upgrade clean
+.PHONY: help demo test quick lint unit contract integration fleet faults soak mutation matrix emulator build docs coverage bench release lock upgrade clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -53,6 +53,9 @@ soak: $(TEST) ## the same with more attempts, for an hour or more
 
 mutation: $(TEST) ## change the pure files, one place at a time, and count the changes that no unit test notices
 	@$(RUN) tests/tools/mutation.py
+
+matrix: $(TEST) ## the tests that depend on ansible-core, with each supported core and Python
+	@$(RUN) tests/tools/matrix.py
 
 bench: $(DEMO) ## run times, compared with a playbook without this collection
 	@$(RUN) tests/benchmark/run.py

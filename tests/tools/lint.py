@@ -79,9 +79,9 @@ def _run(step: Step) -> tuple[int, str, float]:
     return done.returncode, done.stdout, time.monotonic() - started
 
 
-def run_lint(names: Sequence[str] = ()) -> Outcome:
+def run_lint(names: Sequence[str] = (), part: str = "lint") -> Outcome:
     """Run the named steps, or all; the output of those that failed is shown."""
-    outcome = Outcome("style" if names else "lint")
+    outcome = Outcome(part)
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         running = {pool.submit(_run, step): step for step in STEPS if not names or step.name in names}
         for future in as_completed(running):

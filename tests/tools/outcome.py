@@ -45,10 +45,11 @@ def summary(outcomes: Sequence[Outcome], strict: bool) -> str:
         lines += [f"skipped  {outcome.part}: {reason}" for reason in outcome.skipped]
     if strict and any(outcome.counting_skips() for outcome in outcomes):
         lines.append("A skipped test counts as failed here, because CI=true is set.")
-    lines += ["", f"{'part':<13}{'result':<10}{'passed':>7}{'failed':>7}{'skipped':>8}{'seconds':>9}"]
+    width = max(13, *(len(one.part) + 1 for one in outcomes))
+    lines += ["", f"{'part':<{width}}{'result':<10}{'passed':>7}{'failed':>7}{'skipped':>8}{'seconds':>9}"]
     for one in outcomes:
         counts = f"{one.passed:>7}{len(one.failed):>7}{len(one.skipped):>8}{one.seconds:>9.1f}"
-        lines.append(f"{one.part:<13}{one.word(strict):<10}{counts}")
+        lines.append(f"{one.part:<{width}}{one.word(strict):<10}{counts}")
     return "\n".join([*lines, "", _counts(outcomes)])
 
 

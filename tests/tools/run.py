@@ -25,12 +25,13 @@ from pathlib import Path
 from ansible_collections.monitor.cloud.tests.tools.integration import run_integration
 from ansible_collections.monitor.cloud.tests.tools.lint import run_lint
 from ansible_collections.monitor.cloud.tests.tools.outcome import Outcome, summary
-from ansible_collections.monitor.cloud.tests.tools.suite import SUITES, run_suites
+from ansible_collections.monitor.cloud.tests.tools.suite import CHOSEN, SUITES, run_suites
 
 OTHERS: dict[str, Callable[[], Outcome]] = {
     "integration": run_integration,
     "lint": run_lint,
-    "style": partial(run_lint, ("mypy", "ruff check", "ruff format")),
+    "sanity": partial(run_lint, ("ansible-test sanity",), "sanity"),
+    "style": partial(run_lint, ("mypy", "ruff check", "ruff format"), "style"),
 }
 PARTS = [*SUITES, "integration", "lint"]
 
@@ -69,7 +70,7 @@ def main() -> int:
     parser.add_argument("--outcomes", type=Path, help="write the outcomes to this file instead of a summary")
     options = parser.parse_args()
     parts: list[str] = options.parts or PARTS
-    if unknown := set(parts) - {*SUITES, *OTHERS, "quick"}:
+    if unknown := set(parts) - {*SUITES, *OTHERS, *CHOSEN}:
         parser.error(f"there is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}")
     others = [part for part in parts if part in OTHERS]
     suites = [part for part in parts if part not in OTHERS]

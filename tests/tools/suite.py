@@ -32,6 +32,19 @@ QUICK = [
     *(f"tests/contract/client/test_{name}.py" for name in ("monitor_client", "monitor_clients", "plan", "info")),
     "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
 ]
+# What depends on ansible-core most: data in variables and templates, secrets, the role, the inventory.
+SMOKE = [
+    "tests/contract/test_inventory.py::test_clients_are_hosts_with_variables_and_no_keys",
+    "tests/contract/test_targets.py",
+    "tests/faults/test_injection.py",
+    "tests/faults/test_injection_on_hosts.py::test_keys_are_text_over_local_connections",
+    "tests/faults/test_injection_on_hosts.py::test_paths_names_and_labels_over_local_connections",
+    "tests/fleet/test_in_process.py::test_no_key_is_in_variables_caches_and_callbacks",
+    "tests/fleet/test_secrets.py::test_callbacks_see_no_token",
+    "tests/unit/plugins/action",
+]
+INJECTION = ["tests/faults/test_injection.py", "tests/faults/test_injection_on_hosts.py", "tests/unit/plugins/action"]
+CHOSEN = {"quick": QUICK, "smoke": SMOKE, "injection": INJECTION}
 # Many tests wait for timeouts and retries: one process more than there are processors keeps all of them busy.
 PROCESSES = (os.cpu_count() or 1) + 1
 # Tests of signals and deadlines share the machine with others: a failed one is retried once, and printed as RERUN.
@@ -42,7 +55,7 @@ def run_suites(parts: Sequence[str]) -> list[Outcome]:
     """Run these directories as one; the output goes to the terminal as it comes."""
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary, "report.xml")
-        chosen = [path for part in parts for path in SUITES.get(part, QUICK)]
+        chosen = [path for part in parts for path in (SUITES.get(part) or CHOSEN[part])]
         command = [sys.executable, "-m", "pytest", f"-n{PROCESSES}", "--dist=worksteal", f"--junitxml={report}"]
         # Each process imports all tests, which takes half the time if they are compiled already.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,0 +1,165 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the tests with each supported ansible-core and Python, and writes the results into docs/versions.md.
+
+The oldest core with the oldest Python and the newest with the newest run everything that depends on core; all others
+run the smoke set. ``matrix.py 2.16/3.11 2.18`` runs some only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ansible_collections.monitor.cloud.tests.tools.outcome import Outcome, summary
+from ansible_collections.monitor.cloud.tests.tools.sanity import pip_settings
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+
+# Core → Pythons of the controller, and the oldest and newest Python that modules run on; as core documents them, from
+# the oldest that this collection supports.
+CONTROLLERS = {
+    "2.16": ("3.11", "3.12"),
+    "2.17": ("3.11", "3.12"),
+    "2.18": ("3.11", "3.12", "3.13"),
+    "2.19": ("3.11", "3.12", "3.13"),
+    "2.20": ("3.12", "3.13"),
+    "2.21": ("3.12", "3.13"),
+}
+TARGETS = {"2.16": (9, 12), "2.17": (9, 12), "2.18": (9, 13), "2.19": (9, 13), "2.20": (9, 13), "2.21": (9, 13)}
+PAIRS = [(core, python) for core, pythons in CONTROLLERS.items() for python in pythons]
+FULL = ("injection", "contract", "fleet", "integration", "sanity")
+SMOKE = ("smoke",)
+
+ENVIRONMENTS = CHECKOUT / ".cache" / "matrix"
+PAGE = CHECKOUT / "docs" / "versions.md"
+# Settings of pip, and the variables by which uv has them.
+_OF_UV = {"index_url": "UV_DEFAULT_INDEX", "find_links": "UV_FIND_LINKS", "cert": "SSL_CERT_FILE"}
+
+
+class Unavailable(Exception):
+    """A Python or a package that is not there."""
+
+
+def uv(*arguments: str) -> None:
+    """Run uv, which finds its own Pythons, those on the path, and with this path those of pyenv."""
+    settings = {name.replace("-", "_"): value for name, value in pip_settings().items()}
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    path = [*map(str, sorted(pyenv.glob("versions/*/bin"))), os.environ["PATH"]]
+    environment = {variable: settings[name] for name, variable in _OF_UV.items() if name in settings}
+    environment |= {**os.environ, "PATH": os.pathsep.join(path)}
+    command = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Unavailable(" ".join(done.stderr.split())[-300:])
+
+
+def environment(name: str, python: str, *packages: str) -> Path:
+    """The interpreter of a virtual environment with these packages, which is made if it is not there."""
+    directory = ENVIRONMENTS / name
+    interpreter = directory / "bin" / "python"
+    if not interpreter.exists():
+        uv("venv", "--seed", "--python", python, str(directory))
+    uv("pip", "install", "--python", str(interpreter), *packages)
+    return interpreter
+
+
+def controller(core: str, python: str) -> Path:
+    """The Python of an environment with this core, in which the checkout is importable as the collection."""
+    requirements = str(CHECKOUT / "tests" / "requirements-matrix.txt")
+    interpreter = environment(f"{core}-{python}", python, f"ansible-core=={core}.*", "-r", requirements)
+    namespace = ENVIRONMENTS / f"{core}-{python}" / f"lib/python{python}/site-packages/ansible_collections/monitor"
+    namespace.mkdir(parents=True, exist_ok=True)
+    if not (namespace / "cloud").exists():
+        (namespace / "cloud").symlink_to(CHECKOUT)
+    return interpreter
+
+
+def targets(core: str) -> Iterator[str]:
+    """The Pythons of hosts on which modules of this core are run; those that are not there are left out."""
+    oldest, newest = TARGETS[core]
+    for minor in range(oldest, newest + 1):
+        yield str(environment(f"target-3.{minor}", f"3.{minor}", "requests"))
+
+
+def run(core: str, python: str, parts: Sequence[str]) -> list[Outcome]:
+    """The outcomes of these parts with a core and a Python; a skip with the reason if one is not there."""
+    name = f"{core}/{python}"
+    print(f"== ansible-core {core}, Python {python}", flush=True)
+    try:
+        interpreter = controller(core, python)
+        modules = os.pathsep.join(targets(core))
+    except Unavailable as problem:
+        return [Outcome(name, skipped=[str(problem)])]
+    kept = ENVIRONMENTS / f"{core}-{python}.json"
+    kept.unlink(missing_ok=True)
+    path = f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}"
+    command = [str(interpreter), str(CHECKOUT / "tests/tools/run.py"), *parts, "--outcomes", str(kept)]
+    subprocess.run(command, env={**os.environ, "PATH": path, "TARGET_PYTHONS": modules}, check=False)
+    if not kept.exists():
+        return [Outcome(name, failed=["the tests ended without a result"])]
+    outcomes = [Outcome(**fields) for fields in json.loads(kept.read_text(encoding="utf-8"))]
+    for outcome in outcomes:
+        outcome.part = f"{name} {outcome.part}"
+    return outcomes
+
+
+def version(core: str, python: str) -> str:
+    """The exact versions of an environment, as two cells."""
+    code = "import platform, ansible.release as core; print(core.__version__, '|', platform.python_version())"
+    interpreter = ENVIRONMENTS / f"{core}-{python}" / "bin" / "python"
+    return subprocess.run([interpreter, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def row(core: str, python: str, outcomes: Sequence[Outcome]) -> str:
+    """The results of a core with a Python, as a row of the table."""
+    skipped = [reason.replace("|", "/") for outcome in outcomes for reason in outcome.skipped]
+    passed = ", ".join(f"{one.part.rpartition(' ')[2]} {one.passed}" for one in outcomes if one.passed)
+    failed = sum(len(outcome.failed) for outcome in outcomes)
+    ran = version(core, python) if passed or failed else f"{core} | {python}"
+    return f"| {ran} | {passed or 'not run'} | {failed} | {'; '.join(dict.fromkeys(skipped)) or '-'} |"
+
+
+def write_page(rows: dict[tuple[str, str], str]) -> None:
+    """Replace the rows of these cores and Pythons in the page."""
+    head, separator, old = PAGE.read_text(encoding="utf-8").partition("| --- | --- | --- | --- | --- |\n")
+    kept = {series(line): line for line in old.splitlines() if line.startswith("| 2.")}
+    lines = [line for pair in PAIRS if (line := {**kept, **rows}.get(pair))]
+    PAGE.write_text("\n".join([head + separator.rstrip("\n"), *lines]) + "\n", encoding="utf-8")
+
+
+def series(line: str) -> tuple[str, str]:
+    """The core and the Python of a row, without their last numbers."""
+    core, python = (".".join(cell.split(".")[:2]) for cell in line.replace(" ", "").split("|")[1:3])
+    return core, python
+
+
+def main() -> int:
+    """Run the tests for the chosen pairs, or all; the exit code is 1 if any failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("only", nargs="*", metavar="CORE[/PYTHON]")
+    parser.add_argument("--smoke", action="store_true", help="the smoke set for the oldest and the newest too")
+    parser.add_argument("--parts", nargs="+", help=f"these parts instead of {', '.join(FULL)}")
+    options = parser.parse_args()
+    found: dict[tuple[str, str], list[Outcome]] = {}
+    for core, python in PAIRS:
+        if not options.only or {core, f"{core}/{python}"} & set(options.only):
+            full = (core, python) in (PAIRS[0], PAIRS[-1]) and not options.smoke
+            # Sanity tests depend on core, and hardly on the controller's Python.
+            smoke = (*SMOKE, "sanity") if python == CONTROLLERS[core][0] else SMOKE
+            found[core, python] = run(core, python, options.parts or (FULL if full else smoke))
+            write_page({(core, python): row(core, python, found[core, python])})
+    strict = os.environ.get("CI") == "true"
+    everything = [outcome for outcomes in found.values() for outcome in outcomes]
+    print(f"\n== summary\n{summary(everything, strict)}", flush=True)
+    return int(any(outcome.word(strict) == "FAILED" for outcome in everything))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
