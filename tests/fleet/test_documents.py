@@ -318,7 +318,9 @@ def test_the_example_of_the_inventory_works(reader: Reader) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_each_block_is_run_or_has_a_reason(page: Path) -> None:
-    named = "".join(command for block in blocks(page) if block.language == "console" for command, _ in block.commands)
+    named = "".join(
+        command for block in blocks(page) if block.language == "console" for command, dummy in block.commands
+    )
     for block in blocks(page):
         if block.language in ("", "console", "text") or reason_not_to_run(body(block)):
             continue
@@ -330,6 +332,6 @@ def test_each_block_is_run_or_has_a_reason(page: Path) -> None:
 
 def test_each_reason_not_to_run_is_needed() -> None:
     found = [block for page in PAGES for block in blocks(page)]
-    commands = [command for block in found if block.language == "console" for command, _ in block.commands]
+    commands = [command for block in found if block.language == "console" for command, dummy in block.commands]
     texts_of_blocks = [*map(body, found), *commands]
     assert [start for start in NOT_RUN if not any(text.startswith(start) for text in texts_of_blocks)] == []
