@@ -10,6 +10,7 @@ DEMO := $(VENV)/.ready-demo
 TEST := $(VENV)/.ready-test
 # On a terminal it shows what it does.
 PIP = $(RUN) -m pip install $$([ -t 1 ] || echo -qq) --disable-pip-version-check --require-hashes
+COVERAGE = COVERAGE_FILE=$(CURDIR)/build/coverage/data $(VENV)/bin/coverage
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
@@ -56,6 +57,11 @@ mutation: $(TEST) ## change the pure files, one place at a time, and count the c
 
 matrix: $(TEST) ## the tests that depend on ansible-core, with each supported core and Python
 	@$(RUN) tests/tools/matrix.py
+
+coverage: $(TEST) ## lines and branches of plugins/ that the tests run, in all processes; fails below the floor in pyproject.toml
+	@rm -rf build/coverage && mkdir -p build/coverage
+	@$(COVERAGE) run tests/tools/run.py unit contract integration fleet faults
+	@$(COVERAGE) combine --quiet && $(COVERAGE) report
 
 bench: $(DEMO) ## run times, compared with a playbook without this collection
 	@$(RUN) tests/benchmark/run.py
