@@ -179,9 +179,8 @@ class ActionModule(HostAction):
         """Inspect the path and, if there is nothing, write the file; None if that takes more than one command."""
         if self._task.check_mode or not takes_input(self._connection):
             return None
-        command = remote_file.create_command(
-            desired.path, create_directory=desired.create_directory, backup=False, **_writing(desired)
-        )
+        write = _write_command(desired, backup=False)
+        command = remote_file.create_command(desired.path, write(), create_directory=desired.create_directory)
         return self.shell(command, data=_content(desired))
 
     def _inspect(self, path: str, service: str | None = None, created: Completed | None = None) -> remote_file.HostFile:
@@ -243,7 +242,7 @@ class ActionModule(HostAction):
 
     def _put(self, desired: decision.Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
-        write = functools.partial(remote_file.write_command, desired.path, backup=backup, **_writing(desired))
+        write = _write_command(desired, backup=backup)
         done = created if created and remote_file.BEGUN in created.stdout else None
         if done is None and takes_input(self._connection):
             done = self.shell(write(), data=_content(desired))
@@ -286,15 +285,18 @@ def _content(desired: decision.Desired) -> bytes:
     return (desired.content or "").encode("utf-8")
 
 
-def _writing(desired: decision.Desired) -> dict[str, t.Any]:
-    """The arguments of a writing command."""
-    return {
-        "size": len(_content(desired)),
-        "owner": desired.owner,
-        "group": desired.group,
-        "mode": desired.mode,
-        "restart": bool(desired.service),
-    }
+def _write_command(desired: decision.Desired, *, backup: bool) -> t.Callable[..., str]:
+    """The writing command, which can be given the source of the content."""
+    return functools.partial(
+        remote_file.write_command,
+        desired.path,
+        len(_content(desired)),
+        owner=desired.owner,
+        group=desired.group,
+        mode=desired.mode,
+        backup=backup,
+        restart=bool(desired.service),
+    )
 
 
 def _check_done(done: Completed, failure: str) -> None:

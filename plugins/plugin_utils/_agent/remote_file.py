@@ -377,15 +377,14 @@ def write_command(
         echo "{_DONE}$u" """)
 
 
-def create_command(path: str, size: int, *, create_directory: bool, **options: t.Any) -> str:
-    """Print the facts and, if there is nothing at the path and it can be written, write as :func:`write_command` does.
+def create_command(path: str, write: str, *, create_directory: bool) -> str:
+    """Print the facts and, if there is nothing at the path and it can be written, run the command ``write``.
 
     For a host that has no file most likely: one command instead of two. It writes if it prints :data:`BEGUN`.
     """
     absent = '"missing|y"|"no_parent|y"' if create_directory else '"missing|y"'
     # Input that nobody reads is an error for some connections.
-    checked = f'case "$k|$w$l$u" in {absent}) :;; *) exec cat >/dev/null;; esac'
-    return f"{facts_command(path)}; {checked}; {write_command(path, size, **options)}"
+    return f'{facts_command(path)}; case "$k|$w$l$u" in {absent}) :;; *) exec cat >/dev/null;; esac; {write}'
 
 
 def got_no_input(returncode: int, output: str) -> bool:

@@ -15,9 +15,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -59,9 +57,7 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     markers: tuple[str, ...] = ()
     for number, content in enumerate(contents):
         source.write_bytes(content)
-        # The first is that of a host that has no file most likely.
-        write = write_command if number else partial(create_command, create_directory=True)
-        command = write(
+        command = write_command(
             str(path),
             len(content),
             owner=str(os.geteuid()),
@@ -71,6 +67,8 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
             restart=number != 1,
             source=str(source) if number == 2 else None,
         )
+        if number == 0:
+            command = create_command(str(path), command, create_directory=True)
         done = in_shell(command, b"" if number == 2 else content, shell, tools)
         assert was_written(done.returncode, done.stdout.decode()), done
         assert done.stderr == b""
@@ -157,15 +155,8 @@ def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str, name
 def test_commands_hold_no_character_that_login_shells_change(name: str) -> None:
     path = f"/etc/{name}/{name}"
     commands = [facts_command(path, name), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
-    options: dict[str, Any] = {
-        "owner": "o",
-        "group": "g",
-        "mode": 0o600,
-        "backup": True,
-        "restart": True,
-        "source": path,
-    }
-    commands += [write_command(path, 3, **options), create_command(path, 3, create_directory=True, **options)]
+    write = write_command(path, 3, owner="o", group="g", mode=0o600, backup=True, restart=True, source=path)
+    commands += [write, create_command(path, write, create_directory=True)]
     for command in map(shlex.quote, commands):
         assert "\n" not in command
         assert command.replace("=$! ", "").count("!") == 0
@@ -198,9 +189,8 @@ def test_a_file_is_created_only_where_nothing_is(tmp_path: Path, situation: str)
     expected = facts_of(path)
     # More than a pipe holds: a writer that nobody reads from would fail.
     content = b"x" * 100_000
-    command = create_command(
-        str(path), len(content), create_directory=False, owner=None, group=None, mode=0o600, backup=False
-    )
+    write = write_command(str(path), len(content), owner=None, group=None, mode=0o600, backup=False)
+    command = create_command(str(path), write, create_directory=False)
     with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
