@@ -80,7 +80,7 @@ def test_the_client_of_the_hosts_label_among_those_registered() -> None:
     [
         (["one", "all"], {}, "There is no variable 'one'"),
         (None, {}, "There is no variable ''"),
-        (["one"], {"one": {"skipped": True}}, "'one' holds no clients"),
+        (["one", "all"], {"one": {"skipped": True}}, "'one' holds no clients"),
         (["one"], {"one": {**_REGISTERED, "failures": {"web1": "The label is refused."}}}, "^The label is refused.$"),
         (["one"], {"one": {"clients": {"web2": {}}}}, "The label 'web1' was not registered"),
     ],
