@@ -84,6 +84,8 @@ def test_a_part_is_not_held() -> None:
         (f"{KEY[:9]} and {KEY[-9:]}.", {"api_key": KEY}, "<api_key> and <api_key>."),
         (f"x{KEY[2:11]}y", {"api_key": KEY}, "x<api_key>y"),
         (f"{KEY}!", {"api_key": KEY}, "<api_key>!"),
+        # Base64 of the shortest secret of which 8 characters do not depend on what is beside it.
+        (_base64("abcdefghijkl"), {"word": "abcdefghijkl"}, "YWJj<word>amts"),
     ],
 )
 def test_what_is_shown(text: str, secrets: dict[str, str], shown: str) -> None:
