@@ -124,7 +124,9 @@ class ModuleAction(_core.PrivateAction):
             value = self._templar.template(variables[name])
         except AnsibleUndefinedVariable as error:
             return f"{name} is set, but its value is not: {error}."
-        return f"{name} is set, but only the role and its playbooks read it." if value else ""
+        if not value:
+            return ""
+        return f'{name} is set, but only the role and its playbooks read it: write {option}: "{{{{ {name} }}}}".'
 
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
         """Whether the module would run on the controller, as this user, with this Python or a discovered one."""

@@ -160,7 +160,7 @@ def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(
     for variables, end in (
         (
             ["-e", "monitor_agent_api_token=x"],
-            "monitor_agent_api_token is set, but only the role and its playbooks read it.",
+            'its playbooks read it: write api_token: "{{ monitor_agent_api_token }}".',
         ),
         ([], "MONITOR_API_TOKEN."),
     ):
