@@ -13,6 +13,7 @@ import functools
 import re
 import typing as t
 
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
@@ -38,6 +39,7 @@ LABEL_IN_PLAY = (
     "Set it in the inventory."
 )
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
+_FILE = "monitor_agent_config_template"
 _TEMPLATE = re.compile(r"\{[{%#]")
 _TEXT = ("str", "path")
 _KINDS = {
@@ -59,7 +61,8 @@ def inventory_of_batch(variables: Variables) -> dict[str, Variables]:
 def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> None:
     """InputError for invalid variables of the task's host, or of the inventory for another host of the batch.
 
-    Templates of other hosts are left to the task that uses them, except those of the path.
+    Templates of other hosts are left to the task that uses them, except those of the path. The file that
+    ``monitor_agent_config_template`` names has to exist for the task's host.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for name in _options():
@@ -117,6 +120,8 @@ def _reasons(
     """Each host of the batch for which a variable is invalid, with the reason."""
     first = variables["inventory_hostname"]
     reason, given = _reason(name, _effective(action, variables, name)), own[first].get(name)
+    if name == _FILE:
+        reason = reason or _reason_of_file(action, variables)
     for host, raw in own.items():
         if reason and raw.get(name) == given:
             yield host, reason
@@ -187,6 +192,23 @@ def _reason_of(name: str, value: t.Any) -> str:
 
 # Most hosts have the same values.
 _cached_reason = functools.lru_cache(maxsize=None, typed=True)(_reason_of)
+
+
+def _reason_of_file(action: ActionBase, variables: Variables) -> str:
+    """Why the template of the task's host is refused; empty if the file exists, or if its name fails."""
+    # The playbook report imports tasks of the role, and renders no template.
+    if not action._task._role or _effective(action, variables, _STATE) == "absent":
+        return ""
+    try:
+        name = str(action._templar.template(variables.get(_FILE)) or "")
+    except Exception:
+        return ""
+    try:
+        action._find_needle("templates", name)
+    except AnsibleError:
+        path = f"{{{{ inventory_dir }}}}/templates/{name.rpartition('/')[2]}"
+        return f"no file {name!r} is found. Write its whole path, such as {path!r}."
+    return ""
 
 
 def _fits(name: str, option: Mapping[str, t.Any], value: t.Any) -> bool:

@@ -158,5 +158,13 @@ def test_a_template_that_is_missing_or_fails(one: Controller) -> None:
     one.group_vars["monitor_agent_config_template"] = "nowhere.j2"
     for options in (["--check"], []):
         run = one.run("monitor.cloud.rollout", *options)
-        assert "nowhere.j2" in run.failures().get("web-1", ""), run.output
+        message = run.failures().get("web-1", "")
+        assert message == (
+            "monitor_agent_config_template is invalid: no file 'nowhere.j2' is found. Write its whole path, such as "
+            "'{{ inventory_dir }}/templates/nowhere.j2'. Nothing was done."
+        ), run.output
+        assert run.calls() == []
+    assert "no file 'nowhere.j2' is found" in str(one.run("monitor.cloud.audit").failures())
+    # A removal renders no template.
+    assert one.run("monitor.cloud.retire", "-e", "target=all").code == 0
     assert host(one).read() is None
