@@ -60,8 +60,8 @@ matrix: $(TEST) ## the tests that depend on ansible-core, with each supported co
 
 coverage: $(TEST) ## lines and branches of plugins/ that the tests run, in all processes; fails below the floor in pyproject.toml
 	@rm -rf build/coverage && mkdir -p build/coverage
-	@$(COVERAGE) run tests/tools/run.py unit contract integration fleet faults
-	@$(COVERAGE) combine --quiet && $(COVERAGE) report
+	@$(COVERAGE) run tests/tools/run.py unit contract integration fleet faults; code=$$?; \
+	  $(COVERAGE) combine --quiet; $(COVERAGE) report && exit $$code
 
 bench: $(DEMO) ## run times, compared with a playbook without this collection
 	@$(RUN) tests/benchmark/run.py
