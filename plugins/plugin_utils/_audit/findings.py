@@ -241,7 +241,7 @@ class _Fleet:
                 return "conflict", conflict
             return "adopt", f"Client {one.owner!r} gets the label {one.label!r}."
         if key is None:
-            reason = "not inspected" if one.result is None else one.reason
+            reason = "not inspected." if one.result is None else one.reason
             return "unknown", f"The owner of its key is unknown: {reason}"
         if key == "unverifiable" or (key == "unknown" and self.account.masked):
             return "unknown", "The owner of its key is unknown: keys are masked."

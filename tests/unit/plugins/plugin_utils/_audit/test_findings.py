@@ -118,8 +118,8 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
         (inspected("web"), ["web"], [], "nothing", "Carries its own key."),
         (inspected("web", "no_key"), ["web"], [], "nothing", "Carries no key."),
         (inspected("web", "unknown"), ["web"], [], "nothing", "Carries a key of no client of the account."),
-        (unreachable("web"), ["web"], [], "unknown", "The owner of its key is unknown: no route"),
-        (Inspection("web", "web", None), ["web"], [], "unknown", "The owner of its key is unknown: not inspected"),
+        (unreachable("web"), ["web"], [], "unknown", "The owner of its key is unknown: no route."),
+        (Inspection("web", "web", None), ["web"], [], "unknown", "The owner of its key is unknown: not inspected."),
         (inspected("web", "unverifiable"), [], [], "unknown", "The owner of its key is unknown: keys are masked."),
         (_FOREIGN, ["old"], [], "adopt", "Client 'old' gets the label 'web'."),
         (
@@ -158,7 +158,7 @@ def test_what_adopt_would_do_and_why(
     [
         (Inspection("web", "web", None, audited=False), "Not inspected: it is in none of the audits that were joined."),
         (Inspection("web", "web", None), "Not inspected: it had failed, or could not be reached, earlier in the play."),
-        (Inspection("web", "web", {}), "Could not be inspected: no reason given"),
+        (Inspection("web", "web", {}), "Could not be inspected: no reason given."),
         (inspected("web", differs=["type"]), "The right key, but in a symbolic link instead of a file."),
         (inspected("web", differs=["content"]), "The right key, but other text."),
         (inspected("web", "no_file"), "There is no configuration."),
@@ -252,4 +252,4 @@ def test_a_reason_is_one_line_of_bounded_length() -> None:
     assert found.isprintable()
     assert found == f"Could not be inspected: \ufffd[31m{'x' * 295}…"
     whole = Inspection("web", "web", {"msg": "x" * 300})
-    assert whole.reason == "x" * 300
+    assert whole.reason == "x" * 300 + "."

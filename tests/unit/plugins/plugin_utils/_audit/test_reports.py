@@ -218,7 +218,7 @@ def test_the_table_as_it_is_printed() -> None:
         text
         == """\
 HOST                            STATE           FINDING
-gone                            unreachable     Unreachable. Could not be reached: no route
+gone                            unreachable     Unreachable. Could not be reached: no route.
 a-name-that-is-longer-than-thi  not_configured  Not configured. There is no configuration.
 rty-characters
 
