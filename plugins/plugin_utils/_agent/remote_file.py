@@ -383,7 +383,7 @@ def create_command(path: str, write: str, *, create_directory: bool) -> str:
     For a host that has no file most likely: one command instead of two. It writes if it prints :data:`BEGUN`.
     """
     absent = '"missing|y"|"no_parent|y"' if create_directory else '"missing|y"'
-    # Input that nobody reads is an error for some connections.
+    # Unread input is an error for some connections.
     return f'{facts_command(path)}; case "$k|$w$l$u" in {absent}) :;; *) exec cat >/dev/null;; esac; {write}'
 
 

@@ -187,7 +187,7 @@ def test_a_file_is_created_only_where_nothing_is(tmp_path: Path, situation: str)
     assert in_shell(f"cd {path.parent} && {situation}").returncode == 0
     before = _tree(tmp_path)
     expected = facts_of(path)
-    # More than a pipe holds: a writer that nobody reads from would fail.
+    # More than a pipe holds: to write unread input would fail.
     content = b"x" * 100_000
     write = write_command(str(path), len(content), owner=None, group=None, mode=0o600, backup=False)
     command = create_command(str(path), write, create_directory=False)
