@@ -80,7 +80,7 @@ def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple
         start
         for probe in range(0, len(rest), _STEP)
         if rest[probe : probe + _PROBE] in probes
-        for start in range(max(0, probe - _STEP), probe + 1)
+        for start in range(max(0, probe - _STEP + 1), probe + 1)
         if rest[start : start + _PART] in parts
     ]
     if not found:
