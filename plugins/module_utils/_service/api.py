@@ -250,7 +250,22 @@ class Api:
         except ApiError as error:
             if responded and request.method != "GET" and error.outcome == "not_done":
                 error.outcome = "unknown"
-            raise _about(error, request, named=bool(names)) from None
+            raise self._about(error, request, named=bool(names)) from None
+
+    def _about(self, error: ApiError, request: Operation, *, named: bool) -> ApiError:
+        """The error with what failed, and the access that it needs. ``named``: the request is about one object."""
+        error.purpose = request.purpose
+        if error.method:
+            # The error is of another request, which checks the response to this one.
+            return error
+        error.method, error.url = request.method, self.http.settings.base_url + request.path
+        if request.access and error.lacks_access:
+            has = f" It has the scopes {error.scopes}." if error.scopes else ""
+            accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
+            error.hint = f"The token needs {request.access}.{has}{accepts}"
+        elif error.status == 404 and not named:
+            error.hint = "Check base_url, which includes the version segment, and brand."
+        return error
 
     def _filled_in(self, operation: Operation, names: Object) -> Operation:
         """The operation without placeholders."""
@@ -288,7 +303,7 @@ class Api:
             if received < least and ids == before:
                 problem = f"the service announced {least} entries and returned {received}"
                 hint = "An incomplete list is not used. Try a smaller page_size, or run again later."
-                raise _about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
+                raise self._about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
             if complete(items) or ids == before or announced in ({None}, {len(items)}):
                 break
             before = ids
@@ -329,22 +344,6 @@ class Api:
         # The error may be about the size. Without a size, the next one certainly is not.
         self._page_sizes = self._page_sizes[-1:]
         return True
-
-
-def _about(error: ApiError, request: Operation, *, named: bool) -> ApiError:
-    """The error with what failed, and the access that it needs. ``named``: the request is about one object."""
-    error.purpose = request.purpose
-    if error.method:
-        # The error is of another request, which checks the response to this one.
-        return error
-    error.method, error.path = request.method, request.path
-    if request.access and error.lacks_access:
-        has = f" It has the scopes {error.scopes}." if error.scopes else ""
-        accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
-        error.hint = f"The token needs {request.access}.{has}{accepts}"
-    elif error.status == 404 and not named:
-        error.hint = "Check base_url, which includes the version segment, and brand."
-    return error
 
 
 def _ids(items: Iterable[Object]) -> tuple[str, ...]:

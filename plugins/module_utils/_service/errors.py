@@ -55,7 +55,7 @@ class ApiError(MonitorError):
     accepted_scopes: str = ""
     # The request, and what it is for: ``create client 'web1'``. Set by Api.
     method: str = ""
-    path: str = ""
+    url: str = ""
     purpose: str = ""
 
     def names_field(self, field: str) -> bool:
@@ -65,7 +65,7 @@ class ApiError(MonitorError):
     def __str__(self) -> str:
         start = f"Could not {self.purpose}: " if self.purpose else ""
         unknown = "The service may have done it: run again to find out." if self.outcome == "unknown" else ""
-        return " ".join([f"{start}{self.problem} ({self.method} {self.path}).", *filter(None, [self.hint, unknown])])
+        return " ".join([f"{start}{self.problem} ({self.method} {self.url}).", *filter(None, [self.hint, unknown])])
 
     @property
     def lacks_access(self) -> bool:

@@ -52,7 +52,7 @@ def test_a_read_that_never_gets_through(emulator: Emulator, name: str) -> None:
     assert time.monotonic() - began < 10
     message = str(failed.value)
     assert message.startswith("Could not list the clients: ")
-    assert "(GET /monitor/clients)" in message
+    assert f"(GET {emulator.base_url}/monitor/clients)" in message
     assert ("retry_timeout (0.4 s)" in message) is (name not in _FINAL)
     assert failed.value.status == {"slow": None}.get(name, failed.value.status)
     assert writes(emulator) == []
@@ -125,8 +125,10 @@ def test_a_rate_limit_beyond_the_budget_fails_at_once(emulator: Emulator) -> Non
         go(emulator, monitor_client_info, retry_timeout=30.0)
     assert time.monotonic() - began < 20
     expected = (
-        "Could not list the clients: the service returned 429: 429 Gateway Trouble (GET /monitor/clients). The service "
-        "asks to wait 90 s, more than is left of retry_timeout (30 s). Raise retry_timeout, or try again later."
+        "Could not list the clients: the service returned 429: 429 Gateway Trouble "
+        f"(GET {emulator.base_url}/monitor/clients). "
+        "The service asks to wait 90 s, more than is left of retry_timeout (30 s). "
+        "Raise retry_timeout, or try again later."
     )
     assert str(failed.value) == expected
 
@@ -200,7 +202,7 @@ def test_a_budget_of_zero_allows_no_retries(emulator: Emulator) -> None:
     with pytest.raises(ApiError) as failed:
         go(emulator, monitor_client_info, retry_timeout=0.0)
     assert len(emulator.requests()) == 1
-    assert str(failed.value).endswith("the service returned 503: 503 Gateway Trouble (GET /monitor/clients).")
+    assert str(failed.value).endswith(f"503: 503 Gateway Trouble (GET {emulator.base_url}/monitor/clients).")
 
 
 def test_no_service_at_all() -> None:

@@ -133,7 +133,7 @@ def test_one_labels_failure_does_not_stop_the_others(emulator: Emulator) -> None
     assert failed.value.details["created"] == ["web1", "web3", "web4"]
     expected = (
         "1 label failed. Could not create client 'web2': the service returned 400: label: Not this one. "
-        "(POST /monitor/clients). Of the others: created 3, renamed 0, deleted 0, unchanged 0. "
+        f"(POST {emulator.base_url}/monitor/clients). Of the others: created 3, renamed 0, deleted 0, unchanged 0. "
         "Run again to do the rest."
     )
     assert str(failed.value) == expected

@@ -88,8 +88,8 @@ def test_a_create_that_returns_another_label(emulator: Emulator, form: str, labe
     emulator.configure(label_form=form)
     expected = (
         f"Could not create client {label!r}: the service returned the label {stored!r} instead of {label!r} "
-        "(POST /monitor/clients). Client 2 has that label now: delete it by this id (monitor_client), and give a "
-        "label that the service keeps unchanged."
+        f"(POST {emulator.base_url}/monitor/clients). Client 2 has that label now: delete it by this id "
+        "(monitor_client), and give a label that the service keeps unchanged."
     )
     surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
     with pytest.raises(TaskFailure) as failed:

@@ -78,9 +78,9 @@ def test_an_empty_response_without_a_length_counts_as_truncated(idempotent: bool
 def test_any_response_is_a_value_or_an_error(status: int, content: bytes, idempotent: bool) -> None:
     attempt = _read(status, content, idempotent=idempotent)
     if attempt.error is not None:
-        message = str(replace(attempt.error, method="POST", path="/monitor/clients"))
+        message = str(replace(attempt.error, method="POST", url="https://api.example.com/v4/monitor/clients"))
         assert message.endswith(".")
-        assert "(POST /monitor/clients)" in message
+        assert "(POST https://api.example.com/v4/monitor/clients)" in message
         assert message.isprintable()
     # What may have been done must not be sent again, but for 429: that was certainly not done.
     if not idempotent and attempt.error is not None and attempt.error.retryable:
