@@ -123,12 +123,12 @@ class Step:
 
 
 def steps(report: Report, run: Invocation) -> list[Step]:
-    """What to do, the worst first, with the options of the run that found it."""
+    """What to do, the worst first, with the options of the run that found it. Some steps fail with too small a plan."""
     groups: dict[Kind, list[Finding]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding), []).append(finding)
     found = [_host_step(kind, groups[kind], run) for kind in _REMEDIES if kind in groups]
-    return [*found, *_orphan_step(report, run), *_plan_step(report, run)]
+    return [*_plan_step(report, run), *found, *_orphan_step(report, run)]
 
 
 def _kind_of(finding: Finding) -> Kind:

@@ -87,7 +87,7 @@ def sentence(finding: Finding) -> str:
 def account_sentence(account: dict[str, t.Any]) -> str:
     """Plan and use as a text."""
     used, missing = account["clients_used"], account["clients_missing"]
-    needed = f"; {missing} more {'is' if missing == 1 else 'are'} needed" if missing else ""
+    needed = f"; {missing} more to register" if missing else ""
     if account["free"] is None:
         return f"Clients: {used}{needed}. The plan is not known: {account['problem'] or 'it was not read'}"
     if account["free"]:
