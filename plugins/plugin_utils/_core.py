@@ -234,6 +234,13 @@ def task_environment(action: ActionBase) -> Iterator[None]:
         os.environ.update(before)
 
 
+def injects_invocation(variables: Mapping[str, t.Any]) -> bool:
+    """Whether core adds its arguments to the result of a module: always before 2.21, which has a setting, off."""
+    if not hasattr(constants, "INJECT_INVOCATION"):
+        return True
+    return bool(constants.config.get_config_value("INJECT_INVOCATION", variables=variables))
+
+
 def check_linear(task: Task) -> None:
     """Raise InputError unless the play's strategy runs each task on all of its hosts before the next task."""
     strategy = play_of(task).strategy

@@ -105,7 +105,7 @@ class ModuleAction(_core.PrivateAction):
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
         if self._can_run_here(variables):
             with _core.task_environment(self):
-                result = self._run_here(_core.plain(arguments))
+                result = self._run_here(_core.plain(arguments), _core.injects_invocation(variables))
         else:
             with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
                 wrap = bool(self._task.async_val)
@@ -139,7 +139,7 @@ class ModuleAction(_core.PrivateAction):
         interpreter = self._templar.template(_core.host_variables(self, variables).get("ansible_python_interpreter"))
         return interpreter in (None, sys.executable) or str(interpreter).startswith("auto")
 
-    def _run_here(self, arguments: dict[str, t.Any]) -> Result:
+    def _run_here(self, arguments: dict[str, t.Any], with_invocation: bool) -> Result:
         """Return the result that AnsibleModule would return for the arguments."""
         module = self.MODULE
         if self._task.vars.get(_CHECK_BEFORE) == "nothing":
@@ -163,7 +163,8 @@ class ModuleAction(_core.PrivateAction):
                 # Without its message, which may hold a secret.
                 kind, frames = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
                 result = {"failed": True, "msg": f"{self._task.action} failed: {kind}.", "exception": frames + kind}
-        result["invocation"] = {"module_args": params}
+        if with_invocation:
+            result["invocation"] = {"module_args": params}
         token = params.get("api_token")
         return t.cast("Result", json.loads(json.dumps(remove_values(result, {str(token)} if token else set()))))
 

@@ -34,6 +34,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "by id": {"monitor_client": {"id": "1", "label": "web-7"}},
     "list": {"monitor_client_info": {"label_pattern": ".*"}},
     "plan": {"monitor_plan_info": {}},
+    "invocation": {"monitor_plan_info": {}, "vars": {"ansible_inject_invocation": True}},
     "switch": {"monitor_plan": {"min_clients": 3}},
     "tiers": {"monitor_subscription_info": {}},
     "region": {"region_info": {"id": "nowhere"}},
@@ -117,6 +118,7 @@ def test_the_results_are_those_of_an_executed_module(controller: Controller) -> 
     assert elsewhere.output.count(EXECUTED) == len(TASKS)
     assert set(results_here) == set(TASKS)
     assert results_here == results_elsewhere
+    assert "invocation" in results_here["invocation"][1]
     assert "49" not in results_here["template in a label"][1]["clients"]
     assert here.output.count("was not checked") == elsewhere.output.count("was not checked") > 0
     for run in (here, elsewhere):
