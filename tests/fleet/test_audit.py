@@ -319,12 +319,3 @@ def test_prune(broken: Controller) -> None:
     assert labels() == there - {"retired-1", "retired-2"}
     again = broken.run("monitor.cloud.prune", "-e", "prune_pattern=retired.*")
     assert again.writes() == [] and "No client without a host has a label that matches" in again.output
-
-
-def test_the_steps_of_the_report_fix_the_fleet(broken: Controller) -> None:
-    broken.service.set_plan("monitor-40")
-    broken.hosts["closed-1"].run("rm -r /etc/monitor/agent.conf")
-    assert broken.run("monitor.cloud.adopt").code == 0
-    assert broken.run("monitor.cloud.rollout", "--limit", "!gone-1").code == 0
-    _run, states = audit(broken)
-    assert states == {name: ["unreachable"] if name == "gone-1" else ["ok"] for name in EXPECTED}

@@ -58,20 +58,3 @@ def test_the_other_options_of_the_connection(controller: Controller) -> None:
     assert run.code == 0, run.output
     assert run.calls() == ["list_clients", *["create_client"] * 4], "without a read of the plan"
     assert all("/otherword/" in request["path"] for request in run.requests)
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "expected"),
-    [
-        ("base_url", "http://example.com/v4", "https"),
-        ("concurrency", 0, "concurrency"),
-    ],
-)
-def test_a_wrong_option_is_refused_before_any_call(
-    controller: Controller, variable: str, value: object, expected: str
-) -> None:
-    controller.group_vars[f"monitor_agent_{variable}"] = value
-    run = controller.run()
-    assert run.code == 2
-    assert any(expected in message for message in run.failures().values()), run.output
-    assert run.calls() == []

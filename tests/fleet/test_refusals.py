@@ -59,29 +59,6 @@ def test_windows_hosts_that_are_registered_alone_get_no_client(emulator: Emulato
     assert labels(emulator) == ["web-2"]
 
 
-@pytest.mark.parametrize("source", ["inventory of the last", "play", "all"])
-def test_relative_path_is_refused_before_clients_are_made(emulator: Emulator, tmp_path: Path, source: str) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2")
-    options: list[str] = []
-    if source == "inventory of the last":
-        controller.host_vars["web-2"]["monitor_agent_config_path"] = "etc/agent.conf"
-    elif source == "all":
-        controller.group_vars["monitor_agent_config_path"] = "etc/agent.conf"
-        for values in controller.host_vars.values():
-            del values["monitor_agent_config_path"]
-    else:
-        options = ["-e", "monitor_agent_config_path=etc/agent.conf"]
-    for more in (["--check"], []):
-        run = controller.run("monitor.cloud.rollout", *options, *more)
-        assert run.code != 0
-        own = " of 'web-2'" if source == "inventory of the last" else ""
-        assert set(run.failures().values()) == {
-            f"monitor_agent_config_path{own} is invalid: path 'etc/agent.conf' must be the absolute path of a file. "
-            "Nothing was done."
-        }
-        assert run.calls() == []
-
-
 def test_path_of_variables_that_the_inventory_does_not_know(emulator: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, emulator, "web-1", "web-2")
     controller.group_vars["monitor_agent_config_path"] = "{{ of_the_play }}/{{ inventory_hostname }}"
@@ -96,17 +73,6 @@ def test_path_of_variables_that_the_inventory_does_not_know(emulator: Emulator, 
     run = controller.run(controller.play(play))
     assert run.code == 0, run.output
     assert run.changed_hosts() == {"web-1", "web-2"}
-
-
-def test_an_integer_as_mode(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1")
-    controller.group_vars["monitor_agent_config_mode"] = 640
-    for options in (["--check"], []):
-        run = controller.run("monitor.cloud.rollout", *options)
-        assert "mode 640 is an integer, which stands for 0o1200." in run.failures()["web-1"], run.output
-    controller.group_vars["monitor_agent_config_mode"] = 0o640
-    assert controller.run().statuses() == {"web-1": "changed"}
-    assert controller.run().statuses() == {"web-1": "ok"}
 
 
 _DELEGATED = """

@@ -12,8 +12,8 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller
-from ansible_collections.monitor.cloud.tests.support.steps import converge, diffs, text_of
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, diffs, text_of
 
 
 @pytest.mark.parametrize("pipelining", ["False", "True"])
@@ -21,31 +21,18 @@ from ansible_collections.monitor.cloud.tests.support.steps import converge, diff
 def test_check_run_and_second_run(controller: Controller, user: str, pipelining: str) -> None:
     names = set(controller.hosts)
     controller.group_vars.update(ansible_user=user, ansible_become=user != "root")
-    settings = {"ANSIBLE_PIPELINING": pipelining}
-
-    check = controller.run("monitor.cloud.rollout", "--check", "--diff", **settings)
-    assert check.code == 0, check.output
-    assert check.changed_hosts() == names
-    assert check.writes() == []
-    assert {name: host.facts() for name, host in controller.hosts.items()} == dict.fromkeys(names, "")
-    assert diffs(check) == {name: (None, client_label(name)) for name in names}
-
-    run = controller.run("monitor.cloud.rollout", **settings)
-    assert run.code == 0, run.output
-    assert run.changed_hosts() == names
-    assert sorted(run.writes()) == sorted(f"create_client {client_label(name)}" for name in names)
-    assert sorted(run.calls()) == sorted(["list_clients", "get_plan", *["create_client"] * len(names)])
+    steps = converge(controller, changes=names, environment={"ANSIBLE_PIPELINING": pipelining})
+    assert diffs(steps.check) == {name: (None, client_label(name)) for name in names}
+    calls = ["list_clients", "get_plan", *["create_client"] * len(names)]
+    assert sorted(steps.run.calls()) == sorted(calls)
+    assert sorted(steps.run.writes()) == sorted(f"create_client {client_label(name)}" for name in names)
+    assert {event.result["key_owner"] for event in steps.run.of(CONFIGURE).values()} == {"no_file"}
+    assert configured(controller) == names
     assert {name: host.read() for name, host in controller.hosts.items()} == {
         name: text_of(controller, name) for name in names
     }
-    assert {host.facts() for host in controller.hosts.values()} == {"regular file 600 root root"}
-    assert {event.result["key_owner"] for event in run.of(CONFIGURE).values()} == {"no_file"}
-
-    again = controller.run("monitor.cloud.rollout", **settings)
-    assert again.code == 0, again.output
-    assert {event.status for event in again.events} <= {"ok", "skipped"}
-    assert again.calls() == ["list_clients"]
-    assert {event.result["key_owner"] for event in again.of(CONFIGURE).values()} == {"own"}
+    assert steps.again.calls() == ["list_clients"]
+    assert {event.result["key_owner"] for event in steps.again.of(CONFIGURE).values()} == {"own"}
 
 
 def test_a_steady_run_costs_each_host_one_task_and_the_service_the_pages_of_the_list(controller: Controller) -> None:
@@ -94,26 +81,7 @@ def test_a_host_without_python(controllers: Callable[..., Controller], bare: Hos
 def test_a_rollout_is_undone(controller: Controller) -> None:
     controller.run()
     controller.group_vars["monitor_agent_state"] = "absent"
-
-    check = controller.run("monitor.cloud.rollout", "--check", "--diff")
-    assert check.code == 0, check.output
-    assert check.changed_hosts() == set(controller.hosts)
-    assert check.writes() == []
-    assert all(host.read() for host in controller.hosts.values())
-
-    run = controller.run()
-    assert run.code == 0, run.output
-    assert run.changed_hosts() == set(controller.hosts)
-    assert sorted(run.writes()) == sorted(f"delete_client {client_label(name)}" for name in controller.hosts)
+    steps = converge(controller, changes=controller.hosts)
+    assert sorted(steps.run.writes()) == sorted(f"delete_client {client_label(name)}" for name in controller.hosts)
     assert [host.read() for host in controller.hosts.values()] == [None] * len(controller.hosts)
     assert controller.service.clients() == []
-
-    again = controller.run()
-    assert again.code == 0, again.output
-    assert {event.status for event in again.events} <= {"ok", "skipped"}
-
-
-def test_check_mode_predicts_the_changes_of_the_registration(controller: Controller) -> None:
-    check = controller.run("monitor.cloud.rollout", "--check", "--diff")
-    run = controller.run("monitor.cloud.rollout", "--diff")
-    assert check.statuses(REGISTER) == run.statuses(REGISTER) == {"web-1": "changed"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
@@ -117,22 +117,3 @@ def test_a_strategy_derived_from_linear_is_taken(controller: Controller, base: s
     play = role_play(controller, play="strategy: ours", role="vars: {monitor_agent_state: absent}")
     converge(controller, play, changes=ALL, environment=environment)
     assert labels(controller) == []
-
-
-def test_hosts_of_different_states_are_refused(controller: Controller) -> None:
-    controller.host_vars["db-1"] = {"monitor_agent_state": "absent"}
-    (message,) = refuse(controller)
-    assert "monitor_agent_state differs" in message
-
-
-def test_two_controllers_at_once(controller: Controller) -> None:
-    # Both read an empty account, and late: neither has created a client by then.
-    controller.service.fault(kind="slow", done=True, operation="list_clients", seconds=4, times=2)
-    controller.service.clear_log()
-    started = [controller.start(ROLLOUT) for dummy in range(2)]
-    runs: list[Run] = [controller.finish(*one) for one in started]
-    assert [run.code for run in runs] == [0, 0], runs[0].output + runs[1].output
-    assert runs[1].calls().count("create_client") > len(ALL), "they did get in each other's way"
-    assert labels(controller) == sorted(ALL)
-    assert configured(controller) == set(ALL)
-    assert controller.run().writes() == []

@@ -105,12 +105,6 @@ class Job:
         return dict(found)
 
     @property
-    def changed(self) -> dict[str, int]:
-        """How many tasks changed each host."""
-        recap = self.stats
-        return {host: recap["changed"].get(host, 0) for host in recap["ok"]}
-
-    @property
     def kept(self) -> str:
         """All that an automation controller keeps of the job."""
         return "".join(path.read_text(encoding="utf-8") for path in self.artifacts.rglob("*") if path.is_file())
