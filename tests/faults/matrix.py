@@ -125,7 +125,11 @@ PASSING: dict[str, dict[str, Any]] = {
     "429 until a date that is over": {"kind": "status", "status": 429},
     **{str(status): {"kind": "status", "status": status} for status in STATUSES},
     "504 though done": {"kind": "status", "status": 504, "done": True},
+    "429": {"kind": "status", "status": 429},
+    "html with 400": {"kind": "html", "status": 400},
     "html with 502": {"kind": "html", "status": 502},
+    "html with 502 though done": {"kind": "html", "status": 502, "done": True},
+    "text with 503": {"kind": "text", "status": 503},
 }
 # Those in which another server responds, or a faulty service.
 LASTING: dict[str, dict[str, Any]] = {

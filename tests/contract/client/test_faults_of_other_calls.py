@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads, renames and deletes with each fault: how long the client waits, and the error after it gave up."""
+"""How long the client waits before it retries, how often, and the error after it gave up.
+
+Each operation with each fault: tests/faults/test_operations_and_faults.py.
+"""
 
 from __future__ import annotations
 
@@ -17,79 +20,11 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service import http
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.network_faults import CASES, FAULTS, TIMEOUTS
 from ansible_collections.monitor.cloud.tests.support.servers import Listener
-from ansible_collections.monitor.cloud.tests.support.tasks import go, labels, parameters, writes
-
-# A page that is sent instead of the service's response.
-_FINAL = ("html with 200, done",)
-_PASSING = [(name, times) for name, times in CASES if name not in _FINAL]
-
-
-@pytest.mark.usefixtures("quick_backoff")
-@pytest.mark.parametrize(("name", "times"), _PASSING)
-def test_a_read_with_each_fault_is_retried(emulator: Emulator, name: str, times: int) -> None:
-    """Field notes "statuses", "gateway"."""
-    emulator.seed(3)
-    emulator.fault(**FAULTS[name], operation="list_clients", times=times)
-    result = go(emulator, monitor_client_info, timeout=TIMEOUTS[name], retry_timeout=8.0)
-    assert len(result["clients"]) == 3
-    assert result["api_usage"]["requests"] == len(emulator.requests()) == times + 1
-    assert result["api_usage"]["retries"] == times
-
-
-@pytest.mark.usefixtures("quick_backoff")
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_read_that_never_gets_through(emulator: Emulator, name: str) -> None:
-    """Field note "errors"."""
-    emulator.fault(**FAULTS[name], operation="list_clients", times=-1)
-    began = time.monotonic()
-    with pytest.raises(ApiError) as failed:
-        go(emulator, monitor_clients, labels=["web1"], timeout=TIMEOUTS[name], retry_timeout=0.4)
-    assert time.monotonic() - began < 10
-    message = str(failed.value)
-    assert message.startswith("Could not list the clients: ")
-    assert f"(GET {emulator.base_url}/monitor/clients)" in message
-    assert ("retry_timeout (0.4 s)" in message) is (name not in _FINAL)
-    assert failed.value.status == {"slow": None}.get(name, failed.value.status)
-    assert writes(emulator) == []
-    assert "Gateway" in message or "HTML" in message or name in ("drop", "lost response", "truncated", "slow")
-    emulator.clear_faults()
-    assert go(emulator, monitor_clients, labels=["web1"])["created"] == ["web1"]
-
-
-@pytest.mark.usefixtures("quick_backoff")
-@pytest.mark.parametrize(("name", "times"), _PASSING)
-def test_renames_and_deletes_with_each_fault_are_retried(emulator: Emulator, name: str, times: int) -> None:
-    emulator.seed(labels=["web1", "web2", "web3"])
-    for operation in ("update_client", "delete_client"):
-        emulator.fault(**FAULTS[name], operation=operation, times=times)
-    options: dict[str, Any] = {"labels": ["web3"], "renames": {"web1": "www1"}}
-    options.update(prune=True, prune_pattern="web.")
-    result = go(emulator, monitor_clients, **options, timeout=TIMEOUTS[name], retry_timeout=9.0)
-    assert (result["renamed"], result["deleted"]) == (["www1"], ["web2"])
-    assert labels(emulator) == ["web3", "www1"]
-
-
-@pytest.mark.usefixtures("quick_backoff")
-@pytest.mark.parametrize("name", FAULTS)
-def test_deletes_that_never_get_through(emulator: Emulator, name: str) -> None:
-    emulator.seed(labels=["web1", "web2", "web3"])
-    emulator.fault(**FAULTS[name], operation="delete_client", match={"label": "web2"}, times=-1)
-    desired: dict[str, Any] = {"labels": ["web1", "web2", "web3"], "state": "absent"}
-    try:
-        result = go(emulator, monitor_clients, **desired, timeout=TIMEOUTS[name], retry_timeout=0.4)
-    except TaskFailure as failure:
-        result = failure.details
-        assert "Could not delete client 'web2'" in str(failure)
-    assert sorted(result["deleted"] + list(result["failures"])) == ["web1", "web2", "web3"]
-    assert not set(result["deleted"]) & set(labels(emulator))
-    emulator.clear_faults()
-    go(emulator, monitor_clients, **desired)
-    assert labels(emulator) == []
+from ansible_collections.monitor.cloud.tests.support.tasks import go, parameters
 
 
 def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator) -> None:

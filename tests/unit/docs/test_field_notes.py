@@ -22,7 +22,7 @@ _ROWS = {
     "unknown fields": 1, "plan null": 1, "region availability of one region": 1, "/regions/availability": 1,
     "page_size": 1, "page past the end": 1, "a list that changes while it is read": 1, "errors": 3, "statuses": 8,
     "rate limit": 3, "duplicate label": 2, "too many clients for the plan": 2, "plan view without the grant": 1,
-    "lost responses": 1, "scopes of the token": 1, "grant for a create": 1, "gateway": 4, "Retry-After": 2,
+    "lost responses": 1, "scopes of the token": 1, "grant for a create": 1, "gateway": 3, "Retry-After": 2,
     "filters": 1, "key format": 1,
 }  # fmt: skip
 # Faults of the emulator play these, or nothing: they cost the client no decision.
