@@ -23,21 +23,14 @@ def client_label(host: str) -> str:
     return fields.client_label(host)
 
 
-def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any], windows: bool = True) -> dict[str, str]:
+def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[str, str]:
     """Host → label, with monitor_agent_label of the inventory. All labels of ``hostvars`` must differ."""
     if isinstance(hosts, str):
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     try:
-        labels = fields.labels_of_hosts(list(hosts), hostvars, lambda host: hostvars[host].get("monitor_agent_label"))
+        return fields.labels_of_hosts(list(hosts), hostvars, lambda host: hostvars[host].get("monitor_agent_label"))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
-    return labels if windows else {host: label for host, label in labels.items() if not _is_windows(hostvars[host])}
-
-
-def _is_windows(variables: Mapping[str, t.Any]) -> bool:
-    """Whether the inventory sets a connection or shell of Windows for a host."""
-    connection = str(variables.get("ansible_connection")).rpartition(".")[2]
-    return connection in ("winrm", "psrp") or variables.get("ansible_shell_type") in ("powershell", "cmd")
 
 
 class FilterModule:

@@ -32,7 +32,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.http import
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
     check_batch,
-    inventory_of_batch,
+    inventory,
+    labels,
     state_of_batch,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal, warn_of_unknown
@@ -44,7 +45,8 @@ _END = b"\0"
 _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stderr", "stderr_lines", "exception")
 # Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
 _SEAL_KEYS = "monitor_agent_seal_keys"
-# What comes after the check of the role's variables: ``register`` or ``inspect`` the hosts, or ``nothing``.
+# What comes after the check of the role's variables: ``register`` or ``inspect`` the clients of the hosts, or
+# ``nothing``.
 _CHECK_BEFORE = "monitor_agent_check_before"
 
 
@@ -66,7 +68,7 @@ class ModuleAction(_core.PrivateAction):
         with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
         try:
             self._check(with_keys)
-            if not self._check_role(variables):
+            if not self._check_role(arguments, variables):
                 reason = "monitor_agent_state is not present."
                 return {**begin_result, "changed": False, "skipped": True, "skip_reason": reason}
         except InputError as error:
@@ -93,14 +95,27 @@ class ModuleAction(_core.PrivateAction):
         if with_keys and self._task.async_val:
             raise InputError("include_keys cannot be used with async: the job's file and status would show the keys.")
 
-    def _check_role(self, variables: dict[str, t.Any]) -> bool:
-        """Check the variables of the role, if this is a task of it. Whether the task has something to do."""
+    def _check_role(self, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
+        """Check the variables of the role, if this is a task of it, and add the labels of its hosts to the arguments.
+
+        Whether the task has something to do.
+        """
         step = self._task.vars.get(_CHECK_BEFORE)
         if not step:
             return True
-        own = inventory_of_batch(variables)
-        check_batch(self, variables, own)
-        return step != "register" or state_of_batch(self, variables, own) == "present"
+        batch = variables["ansible_play_batch"]
+        own = inventory(variables, batch if step == "nothing" else variables["hostvars"])
+        of_batch = {host: own[host] for host in batch}
+        check_batch(self, variables, of_batch)
+        if step == "register":
+            if state_of_batch(self, variables, of_batch) != "present":
+                return False
+            arguments["labels"] = list(labels(variables, batch, own, windows=False).values())
+        elif step == "inspect":
+            # Of all batches: the account is compared with the whole play.
+            hosts = variables["ansible_play_hosts_all"]
+            arguments["labels"] = list(labels(variables, hosts, own, windows=True).values())
+        return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
         if self._can_run_here(variables):

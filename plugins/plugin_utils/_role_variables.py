@@ -17,15 +17,15 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain, raw_variables
-from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import SPECS
+from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import PREFIX, SPECS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ansible.plugins.action import ActionBase
 
@@ -40,6 +40,7 @@ LABEL_IN_PLAY = (
 )
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
 _FILE = "monitor_agent_config_template"
+_CONNECTION = ("ansible_connection", "ansible_shell_type")
 _TEMPLATE = re.compile(r"\{[{%#]")
 _TEXT = ("str", "path")
 _KINDS = {
@@ -53,9 +54,43 @@ _KINDS = {
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:")
 
 
-def inventory_of_batch(variables: Variables) -> dict[str, Variables]:
-    """Host → its variables, without those of the play and the role, as they are."""
-    return {host: raw_variables(variables, host) for host in variables["ansible_play_batch"]}
+def inventory(variables: Variables, hosts: Iterable[str]) -> dict[str, Variables]:
+    """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
+
+    Not all of its variables: for ten thousand hosts they would take a hundred megabytes.
+    """
+    return {
+        host: {
+            name: value
+            for name, value in raw_variables(variables, host).items()
+            if name.startswith(PREFIX) or name in _CONNECTION
+        }
+        for host in hosts
+    }
+
+
+def labels(
+    variables: Variables, hosts: t.Sequence[str], own: Mapping[str, Variables], *, windows: bool
+) -> dict[str, str]:
+    """Host → label, for ``hosts`` among ``own``, the inventory; InputError for two hosts of it with one label.
+
+    ``windows``: whether Windows hosts have one too.
+    """
+
+    def own_label(host: str) -> t.Any:
+        try:
+            return _rendered(variables["hostvars"], host, _LABEL, own[host].get(_LABEL))
+        except AnsibleError as error:
+            raise InputError(f"{_LABEL} of host {host}: {error}") from None
+
+    found = labels_of_hosts(hosts, own, own_label)
+    return found if windows else {host: label for host, label in found.items() if not _is_windows(own[host])}
+
+
+def _is_windows(own: Variables) -> bool:
+    """Whether the inventory sets a connection or shell of Windows for a host."""
+    connection = str(own.get("ansible_connection")).rpartition(".")[2]
+    return connection in ("winrm", "psrp") or own.get("ansible_shell_type") in ("powershell", "cmd")
 
 
 def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> None:

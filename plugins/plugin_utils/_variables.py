@@ -36,12 +36,12 @@ if Fernet is not None:
     _FERNET.decrypt(_FERNET.encrypt(b""))
 _ROLE = pathlib.Path(__file__).parents[2] / "roles" / "monitor_agent"
 SPECS = (_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-_PREFIX = "monitor_agent_"
+PREFIX = "monitor_agent_"
 # Compared without the prefix, which all names have.
-_SHORT = tuple(re.findall(rf"^ +{_PREFIX}(\w+):$", SPECS, re.MULTILINE))
+_SHORT = tuple(re.findall(rf"^ +{PREFIX}(\w+):$", SPECS, re.MULTILINE))
 # The other names in the role's files are variables that it computes or registers. Read once, before the forks.
 _KNOWN = {
-    *(f"{_PREFIX}{name}" for name in _SHORT),
+    *(f"{PREFIX}{name}" for name in _SHORT),
     *(
         name
         for part in ("tasks", "vars", "handlers")
@@ -57,15 +57,15 @@ def warn_of_unknown(names: Iterable[str]) -> None:
     Other variables with the prefix may be the user's own, for a template.
     """
     for name in names:
-        if name.startswith(_PREFIX) and name not in _KNOWN:
-            short = name.removeprefix(_PREFIX)
+        if name.startswith(PREFIX) and name not in _KNOWN:
+            short = name.removeprefix(PREFIX)
             # Words that are left out at the start make a long name differ much: html for audit_html.
             ends = [known for known in _SHORT if known.endswith(f"_{short}")]
             nearest = ends or difflib.get_close_matches(short, _SHORT, 1, cutoff=0.7)
             if nearest:
                 Display().warning(
                     f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; "
-                    f"did you mean {' or '.join(repr(_PREFIX + known) for known in nearest)}?"
+                    f"did you mean {' or '.join(repr(PREFIX + known) for known in nearest)}?"
                 )
 
 

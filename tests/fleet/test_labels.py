@@ -45,6 +45,19 @@ def test_a_label_from_the_inventory(controller: Controller) -> None:
     assert steps.run.of(CONFIGURE)["web-1"].result["label"] == "front-door"
 
 
+@pytest.mark.parametrize("playbook", [ROLLOUT, "monitor.cloud.audit"])
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [("ab", "The label 'ab' has 2 characters;"), ("{{ nowhere_set }}", "'nowhere_set' is undefined")],
+)
+def test_an_invalid_label_is_refused_with_its_host(
+    controller: Controller, playbook: str, label: str, reason: str
+) -> None:
+    controller.host_vars["db-1"] = {"monitor_agent_label": label}
+    (message,) = refuse(controller, playbook)
+    assert message.startswith(f"monitor_agent_label of host db-1: {reason}")
+
+
 INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
 
 

@@ -14,7 +14,6 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import as_data, notify_no_handler, run_action, trusted
@@ -22,6 +21,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
     LABEL_IN_PLAY,
     STATES_DIFFER,
     check_host,
+    inventory,
+    labels,
 )
 
 if t.TYPE_CHECKING:
@@ -105,9 +106,8 @@ def _joined(result: Result, steps: Mapping[str, Result], pending: Sequence[Resul
 
 def _check_label(action: HostAction, variables: Variables) -> None:
     """InputError if other hosts have the label, or would have it if they saw the variables of this one."""
-    host, hostvars = variables["inventory_hostname"], variables["hostvars"]
-    labels = labels_of_hosts([host], list(hostvars), lambda name: hostvars[name].get("monitor_agent_label"))
-    if action.host_label({"label": None}, variables) != labels[host]:
+    host, own = variables["inventory_hostname"], inventory(variables, variables["hostvars"])
+    if action.host_label({"label": None}, variables) != labels(variables, [host], own, windows=True)[host]:
         raise InputError(LABEL_IN_PLAY)
 
 
