@@ -431,7 +431,11 @@ def run_action(
         templar=action._templar,
         shared_loader_obj=action._shared_loader_obj,
     )
-    return dict(plugin.run(task_vars=variables))
+    try:
+        return dict(plugin.run(task_vars=variables))
+    finally:
+        # An action removes only the temporary directory that it made itself.
+        plugin.cleanup()
 
 
 # ---- audit: tested on 2.16 to 2.21 ----

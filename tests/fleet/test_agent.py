@@ -67,6 +67,7 @@ def test_packages_of_one_host_only(controller: Controller) -> None:
         run = controller.run("monitor.cloud.rollout", *options)
         assert run.code == 0, run.output
         assert steps(run, "packages") == {"db-2": False}
+    assert controller.hosts["db-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
 
 
 def test_service_is_restarted_on_hosts_that_changed(controller: Controller) -> None:

@@ -129,7 +129,8 @@ class Host:
         """Remove what a test wrote."""
         self.run(
             "umount /etc/monitor/agent.conf /etc/monitor 2>/dev/null; "
-            "rm -rf /etc/monitor /opt/agent* /tmp/* /etc/init.d/monitor-agent /usr/local/sbin/*"
+            "rm -rf /etc/monitor /opt/agent* /tmp/* /etc/init.d/monitor-agent /usr/local/sbin/* "
+            "/root/.ansible /home/*/.ansible"
         )
         self.messages.clear()
 
