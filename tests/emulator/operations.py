@@ -38,9 +38,7 @@ async def list_clients(state: State) -> Body:
             rows = [row for row in rows if row["id"] not in unlisted][offset : offset + limit]
         return [_shown(state, row) for row in rows]
 
-    page = _page(state, state.store.count() - len(unlisted), read)
-    _let_other_writer_act(state)
-    return page
+    return _page(state, state.store.count() - len(unlisted), read)
 
 
 async def create_client(state: State, body: Body) -> Body:
@@ -273,15 +271,3 @@ def _check_capacity(state: State) -> None:
 
 def _duplicate(state: State) -> ServiceError:
     return ServiceError(state.settings.duplicate_status, state.settings.duplicate_reason, "label")
-
-
-def _let_other_writer_act(state: State) -> None:
-    """Another controller changes the list between two pages."""
-    settings = state.settings
-    if settings.other_writer in ("deletes", "both"):
-        gone = state.store.first_with_prefix(settings.other_writer_prefix, settings.list_order == "newest")
-        if gone:
-            state.store.delete(gone["id"])
-    if settings.other_writer in ("creates", "both"):
-        label = f"{settings.other_writer_prefix}moved-{state.store.next_id()}"
-        state.store.create([label], settings.key_format)

@@ -87,15 +87,6 @@ class Settings:
     page_size_status: int = _setting(400, _SIZE, "Status for a `page_size` outside of that.", (400, 422))
     past_end: str = _setting("not_found", "page past the end", "404, or a page without items.", ("not_found", "empty"))
     list_order: str = _setting("oldest", _MOVING, "Which clients come first in the list.", ("oldest", "newest"))
-    other_writer: str = _setting(
-        "none",
-        _MOVING,
-        "What another controller does after each page of clients. A create moves entries on to the next page if the "
-        "newest come first; a delete takes the first client that has the other writer's prefix.",
-        ("none", "creates", "deletes", "both"),
-    )
-    other_writer_prefix: str = _setting("seed-", _MOVING, "How the labels of the other writer begin.")
-
     list_lag: int = _setting(0, _MOVING, "How many reads of the list lack a client, from when it was created on.")
 
     apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the response to a create.")

@@ -74,13 +74,6 @@ class Store:
         row = self._database.execute("SELECT * FROM clients WHERE id = ?", (client_id,)).fetchone()
         return dict(row) if row else None
 
-    def first_with_prefix(self, prefix: str, newest_first: bool) -> Row | None:
-        """The first client of the list whose label begins so."""
-        order = "DESC" if newest_first else "ASC"
-        query = f"SELECT * FROM clients WHERE substr(label, 1, ?) = ? ORDER BY id {order} LIMIT 1"
-        row = self._database.execute(query, (len(prefix), prefix)).fetchone()
-        return dict(row) if row else None
-
     def next_id(self) -> int:
         row = self._database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'clients'").fetchone()
         return (row[0] if row else 0) + 1

@@ -11,17 +11,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.calls import call, create
-
-
-def labels(clients: Iterable[dict[str, Any]]) -> list[str]:
-    return [client["label"] for client in clients]
 
 
 @pytest.mark.parametrize("path", ["/monitor/clients", "/monitor/clients/1"])
@@ -146,37 +141,6 @@ def test_page_past_the_end(emulator: Emulator) -> None:
     emulator.configure(past_end="empty")
     past = call(emulator, "GET", "/monitor/clients?page=3")
     assert (past.status, past.json["data"], past.json["pages"]) == (200, [], 2)
-
-
-def _read_pages(emulator: Emulator) -> list[str]:
-    """All labels that a reader of the two pages sees."""
-    pages = [call(emulator, "GET", f"/monitor/clients?page={page}").json["data"] for page in (1, 2)]
-    return labels(client for page in pages for client in page)
-
-
-def test_list_that_changes_while_it_is_read_shows_an_entry_twice(emulator: Emulator) -> None:
-    emulator.seed(count=150)
-    emulator.configure(other_writer="creates", list_order="newest")
-    seen = _read_pages(emulator)
-    assert len(seen) - len(set(seen)) == 1
-
-
-def test_list_that_changes_while_it_is_read_omits_an_entry(emulator: Emulator) -> None:
-    mine = [f"mine-{number}" for number in range(100)]
-    emulator.seed(count=50)
-    emulator.seed(labels=mine)
-    emulator.configure(other_writer="deletes")
-    assert len(set(mine) - set(_read_pages(emulator))) == 1
-    assert set(mine) <= set(labels(emulator.clients()))
-
-
-def test_list_that_changes_both_ways(emulator: Emulator) -> None:
-    emulator.seed(count=150)
-    before = set(labels(emulator.clients()))
-    emulator.configure(other_writer="both")
-    _read_pages(emulator)
-    after = set(labels(emulator.clients()))
-    assert (len(before - after), len(after - before)) == (2, 2)
 
 
 def test_latency(emulator: Emulator) -> None:
