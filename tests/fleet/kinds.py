@@ -177,7 +177,6 @@ def _bsd(digests: str, more: dict[str, str] | None = None) -> str:
 
 
 _MODES = tuple({"monitor_agent_config_mode": mode} for mode in ("0600", "4640", "2040"))
-FREEBSD = "FreeBSD: `stat -f`, `sha256 -q`, no option of GNU"
 
 KINDS = {
     "Alpine, OpenWrt: only busybox": Kind(_only("busybox", "busybox --list")),
@@ -185,7 +184,9 @@ KINDS = {
     "macOS: `stat -f`, `shasum`, `sh` is bash, no option of GNU": Kind(
         _bsd("usr/bin/sha256sum") + "\nln -sf bash usr/bin/sh", _MODES
     ),
-    FREEBSD: Kind(_bsd("usr/bin/sha256sum usr/bin/shasum", {"sha256": _SHA256}), _MODES),
+    "FreeBSD: `stat -f`, `sha256 -q`, no option of GNU": Kind(
+        _bsd("usr/bin/sha256sum usr/bin/shasum", {"sha256": _SHA256}), _MODES
+    ),
     "no tool for digests": Kind(f"{WITHOUT_PYTHON}; rm -f usr/bin/sha256sum usr/bin/shasum usr/bin/openssl"),
     "no `mktemp`": Kind(f"{WITHOUT_PYTHON}; rm usr/bin/mktemp"),
     **{f"`/bin/sh` is {shell}": Kind(f"{WITHOUT_PYTHON}; ln -sf {shell} usr/bin/sh") for shell in SHELLS},

@@ -53,14 +53,6 @@ def test_installer_gets_the_code_once(controller: Controller) -> None:
     assert again.changed_hosts() == set()
 
 
-def test_a_failing_installer_reports_the_reason_and_no_code(controller: Controller) -> None:
-    controller.host_vars["db-1"] = {"monitor_agent_install_command": 'echo "no room for $MONITOR_INSTALL_CODE"; exit 3'}
-    run = controller.run()
-    assert set(run.failures()) == {"db-1"}
-    assert "no room for <install_code>" in run.failures()["db-1"]
-    assert "exit code 3" in run.failures()["db-1"]
-
-
 def test_packages_of_one_host_only(controller: Controller) -> None:
     controller.host_vars["db-2"] = {"monitor_agent_packages": ["bash"]}
     for options in (["--check"], []):
@@ -88,22 +80,6 @@ def test_service_is_restarted_on_hosts_that_changed(controller: Controller) -> N
     assert {name: bool(restarts(controller, name)) for name in controller.hosts} == {
         name: name == "db-1" for name in controller.hosts
     }
-
-
-def test_service_of_one_host_only(controller: Controller) -> None:
-    controller.group_vars["monitor_agent_service"] = ""
-    controller.host_vars["web-2"] = {"monitor_agent_service": "monitor-agent"}
-    controller.hosts["web-2"].run(SERVICE)
-    run = controller.run()
-    assert run.code == 0, run.output
-    assert run.changed_hosts(HANDLER) == {"web-2"}
-
-
-def test_retire_hosts(controller: Controller) -> None:
-    controller.run()
-    converge(controller, "monitor.cloud.retire", "-e", "target=web-*", changes={"web-1", "web-2"})
-    assert labels(controller) == ["db-1", "db-2"]
-    assert [host.read() is None for host in controller.hosts.values()] == [True, True, False, False]
 
 
 def test_retire_hosts_within_a_limit_and_clients_of_hosts_that_are_gone(controller: Controller) -> None:
