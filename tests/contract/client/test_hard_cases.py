@@ -166,14 +166,6 @@ def test_responses_of_a_wrong_shape_are_named_before_the_first_write(
     assert writes(emulator) == []
 
 
-@pytest.mark.parametrize("value", [{"masked": True}, ["x"], 5, True, None, ""])
-def test_keys_of_a_wrong_shape_count_as_masked(emulator: Emulator, value: Any) -> None:
-    client = {"id": 1, "label": "web1", "api_key": value, "install_code": value}
-    emulator.fault(kind="status", status=200, body=_envelope(client), operation="list_clients")
-    (shown,) = go(emulator, monitor_client_info, include_keys=True)["clients"]
-    assert shown == {"id": 1, "label": "web1", "key_fingerprint": None, "keys_masked": True}
-
-
 @pytest.mark.parametrize("capabilities", [None, [{"name": "GPU"}], ["GPU", None]])
 def test_capabilities_of_an_unknown_shape(emulator: Emulator, capabilities: Any) -> None:
     region = {"id": "us-west", "capabilities": capabilities}

@@ -193,10 +193,3 @@ def test_a_label_that_is_taken_and_never_listed(emulator: Emulator) -> None:
         go(emulator, monitor_client, label="web1", retry_timeout=0.3)
     assert "run again later, or use a token that sees all clients" in str(failed.value)
     assert "retry_timeout (0.3 s)" in str(failed.value)
-
-
-def test_a_label_that_is_refused_for_another_reason_is_not_retried(emulator: Emulator) -> None:
-    emulator.configure(strict_labels=True)
-    with pytest.raises(ApiError, match="may hold only letters"):
-        go(emulator, monitor_client, label="web 1")
-    assert len(emulator.requests("create_client")) == 1

@@ -61,6 +61,7 @@ def _story(emulator: Emulator, **options: Any) -> None:
     ids=str,
 )
 def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
+    """Field note "label on create": a label is always sent, else the service that requires one would refuse."""
     emulator.configure(**settings)
     _story(emulator)
 
@@ -225,6 +226,7 @@ def test_a_refused_label_fails_with_the_reason_of_the_service(emulator: Emulator
         go(emulator, monitor_clients, labels=["web1", "web 2"])
     assert list(failed.value.details["failures"]) == ["web 2"]
     assert failed.value.details["created"] == ["web1"]
+    assert len(emulator.requests("create_client")) == 2, "it is not retried"
     assert "label: label may hold only letters, digits, hyphens and underscores." in str(failed.value)
 
 
@@ -269,10 +271,3 @@ def test_keys_are_opaque(emulator: Emulator, key_format: str) -> None:
     assert [client[name] for name in ("api_key", "install_code")] == [
         emulator.clients()[0][name] for name in ("api_key", "install_code")
     ]
-
-
-def test_a_label_is_always_sent(emulator: Emulator) -> None:
-    """Field note "label on create": otherwise the service invents one."""
-    go(emulator, monitor_client, label="web1")
-    go(emulator, monitor_clients, labels=["web2"])
-    assert [entry["label"] for entry in emulator.requests("create_client")] == ["web1", "web2"]
