@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service import http
@@ -20,6 +21,10 @@ from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support import machines as debian
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.servers import Listener
+
+# No test is timed: machines are shared.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

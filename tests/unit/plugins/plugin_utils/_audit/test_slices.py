@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -138,8 +138,6 @@ RESULTS = st.one_of(
 )
 
 
-# Other tests may keep the machine busy.
-@settings(deadline=None)
 @given(
     results=st.lists(RESULTS, max_size=len(HOSTS)),
     clients=st.sets(st.sampled_from([*HOSTS, "gone"])),
