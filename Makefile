@@ -107,5 +107,5 @@ $(DEMO): $(VENV)/.created tests/locks/demo.txt
 
 $(TEST): $(DEMO) tests/locks/test.txt
 	@echo 'Installing what the tests need into $(VENV)'
-	@$(PIP) -r tests/locks/test.txt
+	@$(RUN) tests/tools/install.py tests/locks/test.txt
 	@touch $@

@@ -18,8 +18,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ansible_collections.monitor.cloud.tests.tools.install import uv_environment
 from ansible_collections.monitor.cloud.tests.tools.outcome import Outcome, summary
-from ansible_collections.monitor.cloud.tests.tools.sanity import pip_settings
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 # Core → Pythons of the controller, and the oldest and newest Python that modules run on; as core documents them, from
@@ -39,8 +39,6 @@ SMOKE = ("smoke",)
 
 ENVIRONMENTS = CHECKOUT / ".cache" / "matrix"
 PAGE = CHECKOUT / "docs" / "versions.md"
-# Settings of pip, and the variables by which uv has them.
-_OF_UV = {"index_url": "UV_DEFAULT_INDEX", "find_links": "UV_FIND_LINKS", "cert": "SSL_CERT_FILE"}
 
 
 class Unavailable(Exception):
@@ -49,11 +47,9 @@ class Unavailable(Exception):
 
 def uv(*arguments: str) -> None:
     """Run uv, which finds its own Pythons, those on the path, and with this path those of pyenv."""
-    settings = {name.replace("-", "_"): value for name, value in pip_settings().items()}
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     path = [*map(str, sorted(pyenv.glob("versions/*/bin"))), os.environ["PATH"]]
-    environment = {variable: settings[name] for name, variable in _OF_UV.items() if name in settings}
-    environment |= {**os.environ, "PATH": os.pathsep.join(path)}
+    environment = {**uv_environment(), "PATH": os.pathsep.join(path)}
     command = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from ansible_collections.monitor.cloud.tests.tools.install import install
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, copied_tree
 
 BIN = Path(sys.executable).parent
@@ -56,9 +57,9 @@ def installed_importer() -> Path:
     """Return the directory of galaxy-importer's commands; it is installed again if its lock file has changed."""
     installed, locked = IMPORTER / "installed.txt", IMPORTER_LOCK.read_text(encoding="utf-8")
     if not installed.exists() or installed.read_text(encoding="utf-8") != locked:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(IMPORTER)], check=True)
-        pip = [str(IMPORTER / "bin" / "pip"), "install", "-qq", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--require-hashes", "-r", str(IMPORTER_LOCK)], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(IMPORTER)], check=True)
+        if install(str(IMPORTER / "bin" / "python"), IMPORTER_LOCK) != 0:
+            raise RuntimeError("galaxy-importer cannot be installed")
         installed.write_text(locked, encoding="utf-8")
     return IMPORTER / "bin"
 

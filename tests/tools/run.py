@@ -72,6 +72,8 @@ def main() -> int:
     parts: list[str] = options.parts or PARTS
     if unknown := set(parts) - {*SUITES, *OTHERS, *CHOSEN}:
         parser.error(f"there is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}")
+    # uv compiles nothing, and the processes of the tests import the same files again and again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     others = [part for part in parts if part in OTHERS]
     suites = [part for part in parts if part not in OTHERS]
     if suites and others:

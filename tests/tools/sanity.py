@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import configparser
 import os
 import re
@@ -13,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+from ansible_collections.monitor.cloud.tests.tools.install import pip_settings
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 # ansible-test keeps virtual environments and a cache under HOME, and hands no other setting on to pip. So it gets a
@@ -21,18 +21,6 @@ HOME = CHECKOUT / ".cache" / "sanity"
 OLDEST_TARGET = 9
 NEWEST_TARGET = 14
 STAND_IN_NEEDED = re.compile(r"can be manually downloaded and saved to: (.+\.py)$", re.MULTILINE)
-
-
-def pip_settings() -> dict[str, str]:
-    """Collect the settings of pip from its files and from the environment, which takes precedence."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = [line.split("=", 1) for line in listed.splitlines() if "=" in line]
-    found.sort(key=lambda setting: setting[0].startswith(":env:"))
-    settings = {key.rpartition(".")[2]: str(ast.literal_eval(value)) for key, value in found}
-    if proxy := os.environ.get("https_proxy") or os.environ.get("HTTPS_PROXY"):
-        settings.setdefault("proxy", proxy)
-    return settings
 
 
 def prepare_home() -> None:
