@@ -32,7 +32,6 @@ def configure(root: Path, service: Emulator) -> None:
         "monitor_control_url": f"{address}/_emulator",
         "monitor_api_token": service.tokens["read_write"],
         "monitor_read_only_token": service.tokens["read_only"],
-        "monitor_no_plan_token": service.tokens["no_plan"],
     }
     target = root / "tests" / "integration" / "integration_config.yml"
     target.write_text(yaml.safe_dump(values), encoding="utf-8")
