@@ -12,6 +12,7 @@ import traceback
 import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
@@ -19,16 +20,12 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
     CLIENT_OPTIONS,
+    Registered,
     registered_client,
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import PrivateAction, forget_origins, looked_up, plain
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import warn_of_unknown
-
-if t.TYPE_CHECKING:
-    from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
 
 _LONGEST_MESSAGE = 500
 # Options that other users can see: on command lines of the host, and in its directories.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import typing as t
+from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     SECRET_FIELDS,
@@ -18,9 +19,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import unseal
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The options that choose a task's client: the client itself, or its label in what another task registered.
 CLIENT_OPTIONS: dict[str, t.Any] = {

@@ -10,21 +10,17 @@ import dataclasses
 import hashlib
 import re
 import typing as t
+from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import (
     KeyOwner,
     may_hold_key,
     whose_key,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE, HostFile
 
 _MODE = re.compile(r"(0o?)?[0-7]{3,4}")
 _RESTART, _PENDING = "restart", "restart_pending"

@@ -12,11 +12,9 @@ from __future__ import annotations
 import dataclasses
 import re
 import typing as t
+from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint, looks_masked
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KeyState = t.Literal["no_file", "no_key", "own", "other", "unknown", "unverifiable"]
 

@@ -22,11 +22,9 @@ import posixpath
 import re
 import secrets
 import typing as t
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # Enough for any agent's configuration, and a bound on what a run reads.
 LARGEST_FILE = 65536

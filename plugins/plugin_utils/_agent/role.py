@@ -11,10 +11,12 @@ that this one runs: the installation of the agent, and the registration of a sin
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping, Sequence
 
 from ansible.errors import AnsibleActionFail
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import as_data, notify_no_handler, run_action, trusted
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
@@ -25,13 +27,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
     labels,
 )
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
-
-    Result = dict[str, t.Any]
-    Variables = dict[str, t.Any]
+Result = dict[str, t.Any]
+Variables = dict[str, t.Any]
 
 # A variable of the role's own task: others may use its registration too.
 _IN_ROLE = "monitor_agent_in_role"

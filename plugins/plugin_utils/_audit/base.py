@@ -14,6 +14,7 @@ import glob
 import json
 import os
 import typing as t
+from collections.abc import Iterable, Mapping, Sequence
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
@@ -22,9 +23,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 
 class FleetAction(_core.FinalizingAction):

@@ -16,6 +16,7 @@ import functools
 import math
 import re
 import typing as t
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     MAX_LENGTH,
@@ -25,9 +26,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import smallest_tier
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SCHEMA_VERSION = 2
 # The worst first: the state of a host is the first of those that apply.

@@ -11,14 +11,12 @@ import json
 import os
 import re
 import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.task import Task
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ansible.parsing.dataloader import DataLoader
-    from ansible.playbook.task import Task
 
 # Options of the command line, by the name in core's parser.
 _OPTIONS = {

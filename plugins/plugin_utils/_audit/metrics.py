@@ -11,13 +11,9 @@ from __future__ import annotations
 
 import datetime
 import typing as t
+from collections.abc import Iterable, Mapping
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, STATES
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, STATES, Report
 
 _PREFIX = "monitor_cloud_"
 

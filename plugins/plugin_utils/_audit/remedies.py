@@ -11,16 +11,11 @@ import json
 import re
 import shlex
 import typing as t
+from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import State, natural
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import as_options
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report, State, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, as_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
-
-if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
 
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
 # whose key they carry; clones: hosts that share a key of unknown owner.

@@ -17,11 +17,13 @@ import json
 import pathlib
 import re
 import typing as t
+from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
 import jinja2
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, Finding, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
     account_sentence,
@@ -32,12 +34,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import 
     shown,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
-
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
 _HOST_FIELDS = ("host", "label", "state", "states", "shared_with", "detail")
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.

@@ -14,6 +14,7 @@ import collections
 import dataclasses
 import datetime
 import typing as t
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -25,9 +26,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     Source,
     natural,
 )
-
-if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 # What an audit's document holds about a host.
 Entry = t.Mapping[str, t.Any]

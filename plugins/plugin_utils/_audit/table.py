@@ -10,17 +10,13 @@ import itertools
 import shlex
 import textwrap
 import typing as t
+from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
-
-if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report
-    from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
 WIDTH = 100
 _WIDEST_NAME = 30
