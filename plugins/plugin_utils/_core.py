@@ -104,6 +104,10 @@ def _finalize_args(task: Task, attribute: t.Any, value: dict[str, t.Any], templa
     # The value of the keyword ``args``, if that is a template.
     whole = {name: item for name, item in value.items() if name == "_variable_params"}
     each = {name: item for name, item in value.items() if name not in whole}
+    params = unrendered(whole.get("_variable_params"), templar)
+    if isinstance(params, dict):
+        # Core still warns of it.
+        whole, each = {"_variable_params": {}}, {**params, **each}
     each = {name: action.finalize_task_arg(name, item, templar, None) for name, item in each.items()}
     return {**_render_args(task, attribute, whole, templar), **each}
 

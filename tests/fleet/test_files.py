@@ -119,17 +119,20 @@ BACKUP = """
 """
 
 
+# The options of the last task are one variable.
+BACKUP_OF_A_VARIABLE = BACKUP.replace("agent_config:", 'agent_config: "{{ options }}"\n      vars:\n       options:')
+_FILE = f"echo old > {CONFIG}; chmod 644 {CONFIG}"
+_MOUNT = f"echo old > /tmp/inside; touch {CONFIG}; mount --bind /tmp/inside {CONFIG}"
+
+
 @pytest.mark.parametrize(
-    "prepare",
-    [
-        f"echo old > {CONFIG}; chmod 644 {CONFIG}",
-        f"echo old > /tmp/inside; touch {CONFIG}; mount --bind /tmp/inside {CONFIG}",
-    ],
-    ids=["file", "mount"],
+    ("prepare", "play"),
+    [(_FILE, BACKUP), (_FILE, BACKUP_OF_A_VARIABLE), (_MOUNT, BACKUP)],
+    ids=["file", "one variable", "mount"],
 )
-def test_backup_and_content(one: Controller, prepare: str) -> None:
+def test_backup_and_content(one: Controller, prepare: str, play: str) -> None:
     host(one).run(f"mkdir -p /etc/monitor; {prepare}")
-    converge(one, one.play(BACKUP), changes={"web-1"})
+    converge(one, one.play(play), changes={"web-1"})
     assert host(one).read() == f"key: {key(one)} of web-1"
     kept = host(one).run("ls /etc/monitor/agent.conf.*~").strip()
     assert host(one).read(kept) == "old\n"
