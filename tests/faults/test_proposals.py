@@ -114,15 +114,14 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     found = of.audit("-e", "monitor_agent_audit_orphan_pattern=nothing", "-e", "monitor_agent_check_capacity=false")
     assert set(found) == {
         "Unreachable", "Key of another client", "Renamed hosts",
-        "Unknown key", "Shared key", "Not registered", "Not configured",
+        "Unknown key", "Not registered", "Not configured",
         "Not verifiable", "Outdated configuration", "Wrong permissions", "The plan is too small",
     }  # fmt: skip
     # Each host has its own, and none is that of the report, which needs none.
     assert "--connection" not in "".join(found.values())
     of.does(found["Unreachable"], code=4)
     of.does(found["Not verifiable"])
-    of.does(found["Shared key"], hosts=["clone-1"])
-    of.does(found["Key of another client"])
+    of.does(found["Key of another client"], hosts=["clone-1"])
     of.does(found["Renamed hosts"], writes=["update_client new-1"])
     assert of.path("new-1").read_text(encoding="utf-8") == of.expected("new-1")
     of.does(found["Unknown key"], hosts=["strange-1", "strange-2"])

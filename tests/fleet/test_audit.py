@@ -143,7 +143,7 @@ def test_all_forms_agree_and_hold_no_key(broken: Controller) -> None:
     cases = ElementTree.parse(broken.directory / "audit.junit").iter("testcase")
     assert {case.get("name"): next((one.get("type") for one in case), "ok") for case in cases} == first
     page = (broken.directory / "audit.html").read_text(encoding="utf-8")
-    rows = re.findall(r'data-state="(\w+)" data-kind.*?<bdi>([^<]+)', page)
+    rows = re.findall(r'<tr role="row" data-state="(\w+)"[^>]* id=.*?<bdi>([^<]+)', page)
     without_drift = json.loads(page.partition('id="ok">')[2].partition("<")[0])
     assert {name: state for state, name in [*rows, *(("ok", host) for host, _label in without_drift)]} == first
     assert f"of the account at <bdi>{broken.service.base_url}</bdi>" in page

@@ -13,7 +13,7 @@ import shlex
 import typing as t
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report, State, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report, State
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, as_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
@@ -41,7 +41,8 @@ _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
         "audit",
     ),
     "foreign_key": (
-        "They carry the key of another client, so two machines' data is mixed: clones. Give each its own key.",
+        "They carry the key of another client, so two machines' data is mixed: clones. Give each its own key. Hosts "
+        "that share a key and have the right one need nothing else.",
         "rollout",
     ),
     "renamed": (
@@ -51,10 +52,6 @@ _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
     ),
     "unknown_key": (
         "Their key belongs to no client of this account. Give them the key of their own client.",
-        "rollout",
-    ),
-    "shared_key": (
-        "The others report under their name. Give the others keys of their own.",
         "rollout",
     ),
     "clones": (
@@ -137,9 +134,7 @@ def _kind_of(finding: Finding) -> Kind:
 def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
     text, remedy = _REMEDIES[kind]
     hosts = [finding.host for finding in findings]
-    others = {other for finding in findings for other in finding.shared_with} if kind == "shared_key" else set()
-    # Hosts with the right key keep it; if none is known to have it, all get their own.
-    patterns = [_pattern(host) for host in sorted(others.difference(hosts), key=natural) or hosts]
+    patterns = [_pattern(host) for host in hosts]
     target, hosts_file = ",".join(patterns), None
     if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
         hosts_file = (f"{run.lists}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))

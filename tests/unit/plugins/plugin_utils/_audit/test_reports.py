@@ -350,7 +350,6 @@ def test_each_finding_has_a_step_and_its_command() -> None:
         "foreign_key": f"{start}.rollout -e target=clone",
         "renamed": f"{start}.adopt -e target=renamed",
         "unknown_key": f"{start}.rollout -e target=stranger",
-        "shared_key": f"{start}.rollout -e target=clone",
         "not_registered": f"{start}.rollout -e target=new",
         "not_configured": f"{start}.rollout -e target=empty",
         "unverifiable": f"{start}.audit -e target=closed",
