@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
@@ -259,31 +258,23 @@ def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> No
     fleet_of.does(found["The plan is too small"], writes=["update_plan"], environment=again)
 
 
-@pytest.fixture(scope="module")
-def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
-    """Two hosts with file systems of their own."""
-    if reason := fleet.missing():
-        pytest.skip(reason)
-    with fleet.workshop() as room, fleet.running(["web-1", "db-1"], *room, first_address=220) as running:
-        yield *room, running
-
-
 def test_a_proposal_connects_and_becomes_as_the_audit_did(
-    machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator, counts: Tally
+    machines: Callable[..., list[Host]],
+    controllers: Callable[..., Controller],
+    workshop: tuple[Path, Path],
+    counts: Tally,
 ) -> None:
-    directory, keys, running = machines
-    for host in running:
-        host.reset()
-    controller = Controller(Path(tempfile.mkdtemp(prefix="c-", dir=directory)), keys, emulator, running)
+    running = machines("web-1", "db-1")
+    controller, key = controllers(*running), str(workshop[1] / "client")
     del controller.group_vars["ansible_user"]
     # An option with the value of the setting is left out.
     unset = {"ANSIBLE_PRIVATE_KEY_FILE": ""}
-    audit = controller.run(AUDIT, "--become", "-u", fleet.USER, "--private-key", str(keys / "client"), **unset)
+    audit = controller.run(AUDIT, "--become", "-u", USER, "--private-key", key, **unset)
     command = proposals(audit)["Not registered"]
     # With a connection that the audit left open, a missing key would not fail.
     assert "--private-key" in command
     run = controller.shell(command, **unset)
-    counts.check(emulator, audit.output, run.output, faults=1)
+    counts.check(controller.service, audit.output, run.output, faults=1)
     assert run.code == 0, run.output
     assert {host.facts() for host in running} == {"regular file 600 root root"}
     counts.converged += 1

@@ -23,6 +23,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
 
 STRANGE = "11111111-2222-3333-4444444444444444"
 EXPECTED = {
@@ -43,8 +45,6 @@ UNREGISTERED = {"new-name", "strange-1", "fresh-1"}
 ORPHANS = ["old-name", "retired-1", "retired-2"]
 ACCOUNT = {"audit_orphans": 3, "clients_used": 12, "clients_included": 10, "clients_missing": 3, "clients_masked": 0}
 FORMS = ("json", "junit", "html", "metrics")
-# Everything that an inspection could change: names, permissions, owners and times of change.
-SNAPSHOT = "find /etc/monitor -exec stat -c '%n %f %u %g %s %y %z' {} + 2>/dev/null | sort"
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +64,10 @@ def broken(controllers: Callable[..., Controller], twelve: list[fleet.Host], emu
     controller.host_vars["gone-1"] = {"ansible_host": "127.0.77.249", "ansible_port": 1}
     emulator.seed(labels=[*(name for name in EXPECTED if name not in UNREGISTERED), *ORPHANS])
     emulator.set_plan("monitor-10")
+    for name, label in {"clone-1": "cloned-1", "new-name": "old-name"}.items():
+        controller.hosts[name].write(text_of(controller, label))
     for name in ("ok-1", "cloned-1", "edited-1", "open-1"):
-        controller.hosts[name].write(text_of(emulator, name))
-    controller.hosts["clone-1"].write(text_of(emulator, "cloned-1"))
-    controller.hosts["new-name"].write(text_of(emulator, "old-name"))
+        controller.hosts[name].write(text_of(controller, name))
     controller.hosts["strange-1"].write(f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n")
     controller.hosts["strange-2"].write(f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n", mode="0640")
     controller.hosts["empty-1"].write("# to be done\n")
@@ -75,23 +75,6 @@ def broken(controllers: Callable[..., Controller], twelve: list[fleet.Host], emu
     controller.hosts["open-1"].run("chmod 0644 /etc/monitor/agent.conf")
     controller.hosts["closed-1"].run("mkdir -p /etc/monitor/agent.conf")
     return controller
-
-
-def text_of(service: Emulator, label: str) -> str:
-    """A host's file as the role writes it for a client."""
-    client = next(client for client in service.clients() if client["label"] == label)
-    return f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
-
-
-def snapshots(controller: Controller) -> dict[str, str]:
-    """The files of each host, with their facts."""
-    return {name: host.run(SNAPSHOT) for name, host in controller.hosts.items()}
-
-
-def secrets(service: Emulator) -> set[str]:
-    """Every key and code of the account and of the hosts."""
-    found = {str(client[field]) for client in service.clients() for field in ("api_key", "install_code")}
-    return {*found, STRANGE, STRANGE[::-1], *service.tokens.values()}
 
 
 def audit(controller: Controller, *options: str, **environment: str) -> tuple[Run, dict[str, list[str]]]:
@@ -156,7 +139,7 @@ def test_all_forms_agree_and_hold_no_key(broken: Controller) -> None:
         + str(run.events)
         + "".join((broken.directory / f"audit.{kind}").read_text(encoding="utf-8") for kind in FORMS)
     )
-    assert not {secret for secret in secrets(broken.service) if secret in everything}
+    assert found_in(everything, [*plain_secrets(broken.service), STRANGE, STRANGE[::-1]]) == []
 
 
 def test_metrics_for_a_collector_that_runs_as_another_user(broken: Controller) -> None:
@@ -282,11 +265,11 @@ def test_adopt(broken: Controller) -> None:
     assert re.search(r"^new-name +adopt +Client 'old-name' gets the label 'new-name'\.$", check.output, re.MULTILINE)
     assert re.search(r"^clone-1 +conflict +", check.output, re.MULTILINE)
 
-    key = text_of(broken.service, "old-name")
+    key = text_of(broken, "old-name")
     run = broken.run("monitor.cloud.adopt")
     assert run.code == 0, run.output
     assert run.writes() == ["update_client new-name"]
-    assert text_of(broken.service, "new-name") == key
+    assert text_of(broken, "new-name") == key
     assert snapshots(broken) == before
 
     again = broken.run("monitor.cloud.adopt")

@@ -185,13 +185,10 @@ class Report:
         return {str(one.owner_label): one.label for one in self.hosts if one.adoption == "adopt"}
 
     @property
-    def stale(self) -> bool:
-        return any(source.stale for source in self.sources)
-
-    @property
     def drift(self) -> bool:
         """Whether anything is not as expected; what a stale audit found may be otherwise by now."""
-        return self.stale or bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
+        stale = any(source.stale for source in self.sources)
+        return stale or bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
 
 
 def audit(

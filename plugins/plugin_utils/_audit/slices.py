@@ -34,10 +34,6 @@ _MOST_NAMES = 5
 _OWNER_KNOWN = ("own", "other", "unknown")
 
 
-def _is_text(value: t.Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_text_or_null(value: t.Any) -> bool:
     return value is None or isinstance(value, str)
 
@@ -49,7 +45,7 @@ _FACTS: dict[str, Callable[[t.Any], bool]] = {
     "key_owner": lambda value: value is None or value in t.get_args(KeyState),
     "owner_label": _is_text_or_null,
     "key_fingerprint": _is_text_or_null,
-    "differs": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "differs": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
     "service_state": _is_text_or_null,
 }
 

@@ -20,6 +20,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.servers import page
 from ansible_collections.monitor.cloud.tests.support.tasks import Module, go, labels, sent, writes
 
 _SHAPES: tuple[Any, ...] = (
@@ -33,10 +34,6 @@ _SHAPES: tuple[Any, ...] = (
     {"data": [{}]},
 )
 _TIER = {"id": "monitor-3", "label": "Monitor 3", "clients_included": 3, "price": {}}
-
-
-def _envelope(*items: Any) -> dict[str, Any]:
-    return {"data": list(items), "page": 1, "pages": 1, "results": len(items)}
 
 
 @pytest.mark.parametrize("token", ["secret-0123456789\n", " secret-0123456789", "secret\t0123456789", "secret-…", " "])
@@ -141,18 +138,18 @@ def test_a_create_with_an_empty_response(emulator: Emulator) -> None:
 @pytest.mark.parametrize(
     ("module", "options", "operation", "body"),
     [
-        (monitor_plan, {"min_clients": 3}, "list_subscriptions", _envelope({"id": "monitor-3"})),
-        (monitor_plan, {"min_clients": 3}, "list_subscriptions", _envelope({**_TIER, "clients_included": "3"})),
-        (monitor_plan, {"min_clients": 3}, "list_subscriptions", _envelope({"clients_included": 3})),
+        (monitor_plan, {"min_clients": 3}, "list_subscriptions", page([{"id": "monitor-3"}])),
+        (monitor_plan, {"min_clients": 3}, "list_subscriptions", page([{**_TIER, "clients_included": "3"}])),
+        (monitor_plan, {"min_clients": 3}, "list_subscriptions", page([{"clients_included": 3}])),
         (monitor_plan, {"min_clients": 3}, "get_plan", {"id": "monitor-100"}),
         (monitor_plan, {"min_clients": 3}, "get_plan", {"id": "monitor-100", "clients_included": None}),
         (monitor_plan, {"min_clients": 3}, "get_plan", {"id": "monitor-100", "clients_included": "100"}),
         (monitor_plan, {"min_clients": 3}, "get_plan", {"plan": "monitor-100"}),
         (monitor_clients, {"labels": ["web1"]}, "get_plan", {"id": "monitor-3", "clients_included": "3"}),
         *((monitor_client, {"label": "web1"}, "list_clients", body) for body in _SHAPES),
-        (monitor_client_info, {}, "list_clients", _envelope({"id": [1], "label": "web1"})),
+        (monitor_client_info, {}, "list_clients", page([{"id": [1], "label": "web1"}])),
         (monitor_client_info, {"id": 1}, "get_client", {"id": {}, "label": "web1"}),
-        (region_info, {"include_availability": True}, "list_regions", _envelope({"label": "somewhere"})),
+        (region_info, {"include_availability": True}, "list_regions", page([{"label": "somewhere"}])),
         (monitor_subscription_info, {"id": "monitor-3"}, "get_subscription", {**_TIER, "clients_included": None}),
     ],
 )
@@ -169,6 +166,6 @@ def test_responses_of_a_wrong_shape_are_named_before_the_first_write(
 @pytest.mark.parametrize("capabilities", [None, [{"name": "GPU"}], ["GPU", None]])
 def test_capabilities_of_an_unknown_shape(emulator: Emulator, capabilities: Any) -> None:
     region = {"id": "us-west", "capabilities": capabilities}
-    emulator.fault(kind="status", status=200, body=_envelope(region), operation="list_regions", times=-1)
+    emulator.fault(kind="status", status=200, body=page([region]), operation="list_regions", times=-1)
     assert go(emulator, region_info, capabilities=["Block Storage"])["regions"] == []
     assert go(emulator, region_info)["regions"] == [region]

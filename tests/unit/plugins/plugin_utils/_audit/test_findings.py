@@ -97,6 +97,7 @@ def test_a_key_is_unverifiable_if_keys_are_masked() -> None:
     seen = [inspected("web", "unknown", key_fingerprint="?"), inspected("db", "unverifiable", key_fingerprint="!")]
     made = report(seen, account(["web", "db"], masked=["db"]))
     assert states(made) == {"web": ("unverifiable",), "db": ("unverifiable",)}
+    assert {one.adoption for one in made.hosts} == {"unknown"}
     assert "1 are masked" in details(made)["web"]
     assert "read-write access" in details(made)["db"]
 
@@ -151,6 +152,30 @@ def test_what_adopt_would_do_and_why(
 ) -> None:
     found = of(report([seen], account(labels), inventory), "web")
     assert (found.adoption, found.adoption_detail) == (adoption, detail)
+
+
+@pytest.mark.parametrize(
+    ("owners", "labels", "renames"),
+    [
+        pytest.param({"new": "old", "web": "web"}, ["old", "web"], {"old": "new"}, id="a renamed host"),
+        pytest.param({"app-1": "old", "app-2": "old"}, ["old"], {}, id="two hosts carry the key"),
+        pytest.param({"old": "old", "app-2": "old"}, ["old"], {}, id="its owner carries it too"),
+        pytest.param({"app-1": "app-2", "app-2": "app-1"}, ["app-1", "app-2"], {}, id="a swap"),
+    ],
+)
+def test_a_client_goes_with_the_only_host_that_carries_its_key(
+    owners: dict[str, str], labels: list[str], renames: dict[str, str]
+) -> None:
+    seen = [
+        inspected(host) if host == owner else inspected(host, "other", owner_label=owner)
+        for host, owner in owners.items()
+    ]
+    made = report(seen, account(labels))
+    adoption = "adopt" if renames else "conflict"
+    assert made.renames == renames
+    assert {one.host: one.adoption for one in made.hosts} == {
+        host: "nothing" if host == owner else adoption for host, owner in owners.items()
+    }
 
 
 @pytest.mark.parametrize(
