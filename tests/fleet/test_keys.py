@@ -69,12 +69,10 @@ def test_an_unknown_key_has_a_fingerprint(controller: Controller) -> None:
     assert fingerprints == {"web-1": fingerprint(UNKNOWN), "web-2": fingerprint(UNKNOWN), "db-1": None, "db-2": None}
 
 
+# The others: tests/contract/client/test_masks_and_concurrent_writers.py.
 MASKS = {
     "redacted": {"mask_text": "[REDACTED]"},
-    "stars": {"mask_text": "***"},
-    "empty": {"mask_text": ""},
     "missing": {"mask_kind": "missing"},
-    "cut short": {"mask_kind": "cut_short"},
     "a constant in the form of a key": {"mask_text": "00000000-0000-0000-0000000000000000"},
 }
 

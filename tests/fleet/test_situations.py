@@ -73,19 +73,14 @@ def test_condition_on_the_role_leaves_out_another_host(controller: Controller) -
     assert configured(controller) == {"db-2"}
 
 
+@pytest.mark.parametrize("state", ["present", "absent"])
 @pytest.mark.parametrize("strategy", ["free", "host_pinned"])
-def test_other_strategies_are_refused_before_any_call(controller: Controller, strategy: str) -> None:
-    (message,) = refuse(controller, role_play(controller, play=f"strategy: {strategy}"))
-    assert repr(strategy) in message
-    assert "Use the strategy 'linear'" in message
-
-
-@pytest.mark.parametrize("strategy", ["free", "host_pinned"])
-def test_other_strategies_are_refused_before_anything_is_removed(controller: Controller, strategy: str) -> None:
+def test_other_strategies_are_refused_before_any_call(controller: Controller, strategy: str, state: str) -> None:
     controller.run()
-    play = role_play(controller, play=f"strategy: {strategy}", role="vars: {monitor_agent_state: absent}")
+    play = role_play(controller, play=f"strategy: {strategy}", role=f"vars: {{monitor_agent_state: {state}}}")
     (message,) = refuse(controller, play)
     assert repr(strategy) in message
+    assert "Use the strategy 'linear'" in message
     assert configured(controller) == set(ALL)
 
 

@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 
-"""Settings of the emulator for errors, statuses and limits. Test names begin with the row of the field notes."""
+"""Settings of the emulator for errors, statuses and limits. Test names begin with the row of the field notes.
+
+Not here: settings whose effect a contract test needs in order to pass.
+"""
 
 from __future__ import annotations
 
@@ -48,22 +51,6 @@ def test_statuses_delete_with_204(emulator: Emulator) -> None:
     assert emulator.clients() == []
 
 
-@pytest.mark.parametrize("brand", ["monitor", "longview"])
-def test_scopes_of_the_token_come_with_each_response(emulator: Emulator, brand: str) -> None:
-    emulator.configure(brand=brand)
-    for method, path, accepted in (
-        ("GET", "clients", "read_only"), ("GET", "clients/9", "read_only"), ("POST", "clients", "read_write")
-    ):  # fmt: skip
-        reply = call(emulator, method, f"/{brand}/{path}", {"label": "web"} if method == "POST" else None)
-        assert reply.headers["x-oauth-scopes"] == f"{brand}:read_write"
-        assert reply.headers["x-accepted-oauth-scopes"] == f"{brand}:{accepted}"
-    unknown = call(emulator, "GET", f"/{brand}/clients", token=None)
-    assert "x-oauth-scopes" not in unknown.headers
-    assert unknown.headers["x-accepted-oauth-scopes"] == f"{brand}:read_only"
-    emulator.configure(scope_headers=False)
-    assert "x-oauth-scopes" not in call(emulator, "GET", f"/{brand}/clients").headers
-
-
 def test_rate_limit_headers_come_with_each_response(emulator: Emulator) -> None:
     def limits(path: str) -> tuple[str, ...]:
         headers = call(emulator, "GET", path).headers
@@ -98,21 +85,6 @@ def test_duplicate_label(emulator: Emulator, status: int) -> None:
     reply = create(emulator, "web")
     assert reply.status == status
     assert reply.error == {"field": "label", "reason": "There is one already."}
-
-
-@pytest.mark.parametrize(
-    ("plan", "free_limit", "allowed"),
-    [("monitor-3", None, 3), ("monitor-3", 1, 3), (None, 2, 2), (None, None, 12)],
-)
-def test_too_many_clients_for_the_plan(
-    emulator: Emulator, plan: str | None, free_limit: int | None, allowed: int
-) -> None:
-    emulator.set_plan(plan)
-    emulator.configure(free_limit=free_limit)
-    replies = [create(emulator, f"web-{number}") for number in range(12)]
-    assert [reply.status for reply in replies] == [200] * allowed + [400] * (12 - allowed)
-    if allowed < 12:
-        assert "subscription" in replies[-1].error["reason"]
 
 
 @pytest.mark.parametrize(
