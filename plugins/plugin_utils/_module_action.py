@@ -104,7 +104,7 @@ class ModuleAction(_core.PrivateAction):
         if not step:
             return True
         batch = variables["ansible_play_batch"]
-        own = inventory(variables, batch if step == "nothing" else variables["hostvars"])
+        own = inventory(variables, batch if step == "nothing" else None)
         of_batch = {host: own[host] for host in batch}
         check_batch(self, variables, of_batch)
         if step == "register":

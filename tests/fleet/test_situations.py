@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
@@ -23,6 +26,31 @@ def test_serial_reads_the_account_once_for_each_batch(controller: Controller) ->
     assert sorted(steps.check.calls()) == sorted(["list_clients", "get_plan"] * 2)
     assert sorted(steps.run.calls()) == sorted(["list_clients", "get_plan"] * 2 + ["create_client"] * 4)
     assert steps.again.calls() == ["list_clients"] * 2
+
+
+LOCALHOST = """
+- hosts: web-1,localhost
+  gather_facts: false
+  vars: {monitor_agent_config_path: "{{ playbook_dir }}/{{ inventory_hostname }}.conf"}
+  tasks:
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+      when: inventory_hostname not in left_out | default([])
+"""
+
+
+@pytest.mark.parametrize("left_out", [set(), {"web-1"}], ids=["both", "by itself"])
+def test_localhost_that_is_not_in_the_inventory(emulator: Emulator, tmp_path: Path, left_out: set[str]) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.host_vars["web-1"].pop("monitor_agent_config_path")
+    controller.group_vars["left_out"] = sorted(left_out)
+    changed = {"web-1", "localhost"} - left_out
+    converge(controller, controller.play(LOCALHOST), changes=changed)
+    assert labels(controller) == sorted(changed)
+    assert {path.stem for path in tmp_path.rglob("*.conf")} == changed
+    path = next(tmp_path.rglob("localhost.conf"))
+    audit = controller.run("monitor.cloud.audit", "-e", "target=localhost", "-e", f"monitor_agent_config_path={path}")
+    assert audit.code == 0, audit.output
+    assert "(1 ok)" in audit.output
 
 
 def test_limit_touches_no_other_host(controller: Controller) -> None:

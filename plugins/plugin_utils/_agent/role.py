@@ -103,8 +103,9 @@ def _joined(result: Result, steps: Mapping[str, Result], pending: Sequence[Resul
 
 def _check_label(action: HostAction, variables: Variables) -> None:
     """InputError if other hosts have the label, or would have it if they saw the variables of this one."""
-    host, own = variables["inventory_hostname"], inventory(variables, variables["hostvars"])
-    if action.host_label({"label": None}, variables) != labels(variables, [host], own, windows=True)[host]:
+    host = variables["inventory_hostname"]
+    found = labels(variables, [host], inventory(variables), windows=True)
+    if action.host_label({"label": None}, variables) != found[host]:
         raise InputError(LABEL_IN_PLAY)
 
 
