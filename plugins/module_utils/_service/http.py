@@ -8,6 +8,8 @@ One session with keep-alive for the process, retries within a time budget, one p
 for it. Safe to use from several threads.
 """
 
+# pylint since 4.0 takes this file for http of the standard library, and adds imports that nothing uses.
+# pylint: disable=unused-import
 from __future__ import annotations
 
 import contextlib
