@@ -29,6 +29,7 @@ TOOL = "/usr/local/sbin/{}"
 def agent(one: Controller) -> Controller:
     """A host with an agent that is a service."""
     one.group_vars["monitor_agent_service"] = "monitor-agent"
+    one.with_facts()
     host = one.hosts["web-1"]
     host.run("mkdir -p /etc/monitor; touch /opt/agent-works")
     host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
