@@ -91,8 +91,3 @@ def _close_connections(sockets: Path) -> None:
     for socket in sockets.glob("*"):
         end = ["ssh", "-O", "exit", "-o", f"ControlPath={socket}", "any"]
         subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-
-
-def no_ssh() -> str | None:
-    """Why there can be no hosts over SSH here; None if there can."""
-    return ssh_hosts.missing()

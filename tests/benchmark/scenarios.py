@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
 from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, TODAY, Bench
 from ansible_collections.monitor.cloud.tests.benchmark.measure import Cost, median_ratio, side_by_side
+from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = Mapping[str, Sequence[Cost]]
 # Milliseconds that a reader of the audit page waits for what it does.
@@ -148,7 +149,7 @@ def uses(bench: Bench) -> Outcome:
 
 def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bool) -> Outcome:
     """With connections that are open already, as ssh keeps them for a minute by default; and with none."""
-    if problem := fleets.no_ssh():
+    if problem := ssh_hosts.missing():
         return Outcome(skipped=problem)
     with fleets.over_ssh(bench.room(name), bench.size(50), pipelining=pipelining) as fleet:
         runs = {

@@ -75,7 +75,7 @@ def test_tunnels_through_proxies(
         expected = _goes_by_proxy("https", host, listener.port, setting, exempt)
         if host == HOST and not expected:
             continue
-        result, message = tried(account, monitor_client, label="web9", ca_path=authority.path)
+        result, message = tried(account, monitor_client, label="web9", ca_path=authority)
         counts.check(account, message)
         assert result is not None, message
         assert PASSWORD not in message
@@ -137,7 +137,7 @@ def test_a_proxy_that_gives_no_tunnel_gets_no_token(
     proxy = opened(Listener, refuse, address=OTHER_HOST)
     monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
     for name, (module, options, _call) in CALLS.items():
-        result, message = tried(account, module, ca_path=kinds[0].path, **options)
+        result, message = tried(account, module, ca_path=kinds[0], **options)
         counts.check(account, message, faults=1)
         assert result is None, name
         assert PASSWORD not in message
@@ -156,7 +156,7 @@ def test_a_tunnel_to_another_server_gets_no_token(
         trap = forbidden(opened, certificates[kind])
         proxy = opened(Proxy, (trap.address, trap.port))
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        result, message = tried(account, monitor_clients, labels=["web1", "web9"], ca_path=authority.path)
+        result, message = tried(account, monitor_clients, labels=["web1", "web9"], ca_path=authority)
         counts.check(account, message, faults=1)
         assert result is None
         assert "no secure connection" in message
@@ -186,7 +186,7 @@ def test_invalid_proxies_give_an_error_without_their_password(
 ) -> None:
     account, listener = service(opened, kinds[1]["good"] if scheme == "https" else None)
     monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
-    result, message = tried(account, monitor_client, label="web1", ca_path=kinds[0].path)
+    result, message = tried(account, monitor_client, label="web1", ca_path=kinds[0])
     counts.check(account, message, faults=1)
     assert result is None
     assert PASSWORD not in message
@@ -212,7 +212,7 @@ def secure(kinds: Kinds) -> Iterator[Emulator]:
     """The emulator over TLS."""
     authority, certificates = kinds
     certificate, key = certificates["good"]
-    with Emulator(arguments=["--tls-cert", certificate, "--tls-key", key], cafile=authority.path) as emulator:
+    with Emulator(arguments=["--tls-cert", certificate, "--tls-key", key], cafile=authority) as emulator:
         yield emulator
 
 
@@ -237,7 +237,7 @@ def test_a_rollout_by_a_proxy_and_amid_netrc_files(
         "http_proxy": f"http://127.0.0.1:{trap.port}",
         "NETRC": str(tmp_path / ".netrc"),
         "MONITOR_BASE_URL": f"https://{HOST}:{port}/v4",
-        "MONITOR_CA_PATH": kinds[0].path,
+        "MONITOR_CA_PATH": kinds[0],
     }
     first = controller.run("monitor.cloud.rollout", "-vvv", "--diff", **environment)
     again = controller.run("monitor.cloud.rollout", "-vvv", **environment)

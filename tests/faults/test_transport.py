@@ -51,17 +51,17 @@ def test_a_private_authority(
 ) -> None:
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
-    options = {"ca_path": authority.path} if trust in ("ca_path", "both") else {}
+    options = {"ca_path": authority} if trust in ("ca_path", "both") else {}
     if trust == "both":
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", certificates["self-signed"][0])
     elif trust == "directory":
         # OpenSSL searches a directory for a certificate by the hash of its name.
-        command = ["openssl", "x509", "-hash", "-noout", "-in", authority.path]
+        command = ["openssl", "x509", "-hash", "-noout", "-in", authority]
         name = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-        (tmp_path / f"{name}.0").symlink_to(authority.path)
+        (tmp_path / f"{name}.0").symlink_to(authority)
         options = {"ca_path": str(tmp_path)}
     elif trust != "ca_path":
-        monkeypatch.setenv(trust, authority.path)
+        monkeypatch.setenv(trust, authority)
     result, message = tried(account, monitor_client, label="web1", **options)
     counts.check(account, message)
     assert result is not None, message
@@ -77,9 +77,9 @@ def test_an_invalid_certificate_is_refused(
     """Refused at once and for a reason that helps; nothing at all is sent to who shows it."""
     authority, certificates = kinds
     account, listener = service(opened, certificates[kind])
-    options = {"ca_path": authority.path} if trust == "ca_path" else {}
+    options = {"ca_path": authority} if trust == "ca_path" else {}
     if trust == "REQUESTS_CA_BUNDLE":
-        monkeypatch.setenv(trust, authority.path)
+        monkeypatch.setenv(trust, authority)
     result, message = tried(account, monitor_client, label="web9", retry_timeout=60.0, **options)
     counts.check(account, message, faults=1)
     assert result is None
@@ -211,7 +211,7 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
     for name, (module, options, call) in CALLS.items():
         listener.forget()
         account.overrides = {call: as_json({}, status, Location=targets[to])}
-        result, message = tried(account, module, ca_path=authority.path, **options)
+        result, message = tried(account, module, ca_path=authority, **options)
         counts.check(account, message, faults=1)
         assert result is None, name
         assert f"returned {status}, a redirect to '{targets[to]}', which is not followed" in message
@@ -255,7 +255,7 @@ def test_netrc_files_are_not_used(
         monkeypatch.setenv("NETRC", str(file))
     account.base_url = account.base_url.replace("127.0.0.1", "localhost") if "localhost" in entry else account.base_url
     for name, (module, options, _call) in CALLS.items():
-        result, message = tried(account, module, ca_path=authority.path, **options)
+        result, message = tried(account, module, ca_path=authority, **options)
         counts.check(account, message)
         assert result is not None, f"{name}: {message}"
     public = [r for r in listener.requests if "/regions" in r.target or "/subscriptions" in r.target]

@@ -95,7 +95,7 @@ def _fetch_by(way: str, listener: Listener, opened: Open, kinds: Kinds, pause: f
         proxy = opened(Proxy, (listener.address, listener.port), tls=files, pause=pause)
         environment["https_proxy"] = f"http{'s' * over_tls}://127.0.0.1:{proxy.port}"
     base_url = f"{'http' if way == 'plain' else 'https'}://127.0.0.1:{listener.port}/v4"
-    return _fetch(base_url, environment=environment, ca_path=kinds[0].path, timeout=1.5)
+    return _fetch(base_url, environment=environment, ca_path=kinds[0], timeout=1.5)
 
 
 def _note(took: float, more: float) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.tests.support import inputs
-from ansible_collections.monitor.cloud.tests.support.certificates import Authority
 from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener
 from ansible_collections.monitor.cloud.tests.support.tasks import go
 
 OTHER_HOST = "127.0.0.2"
 PASSWORD = "netrc-or-proxy-password"
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "requests_ca_bundle", "curl_ca_bundle", "netrc")
-Kinds = tuple[Authority, Mapping[str, tuple[str, str]]]
+# The file of an authority, and its certificates by what is wrong with them.
+Kinds = tuple[str, Mapping[str, tuple[str, str]]]
 Open = Callable[..., Any]
 
 

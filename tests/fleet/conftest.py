@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.hosts import WITHOUT_PYTHON, Host
+from ansible_collections.monitor.cloud.tests.support.hosts import Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 
 
@@ -18,12 +18,6 @@ from ansible_collections.monitor.cloud.tests.support.runs import Controller
 def running(machines: Callable[..., list[Host]]) -> list[Host]:
     """Four hosts with Python."""
     return machines("web-1", "web-2", "db-1", "db-2")
-
-
-@pytest.fixture
-def bare(machines: Callable[..., list[Host]]) -> Host:
-    """A host without Python."""
-    return machines("bare-1", prepare=WITHOUT_PYTHON)[0]
 
 
 @pytest.fixture

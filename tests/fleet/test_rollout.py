@@ -6,12 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
-from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, diffs, text_of
 
@@ -66,16 +64,6 @@ def test_how_many_commands_a_host_gets(controller: Controller) -> None:
     first = commands()
     hosts[1].run(f"rm {CONFIG}")
     assert (first, commands(), commands()) == ([3, 1, 1, 1], [1, 2, 1, 1], [1, 1, 1, 1])
-
-
-@pytest.mark.parametrize("pipelining", ["False", "True"])
-def test_a_host_without_python(controllers: Callable[..., Controller], bare: Host, pipelining: str) -> None:
-    controller = controllers(bare)
-    assert bare.run("python3 -c '' && echo there; :", check=False) == ""
-    converge(controller, changes={bare.name}, environment={"ANSIBLE_PIPELINING": pipelining})
-    assert bare.read() == text_of(controller, bare.name)
-    controller.hosts[bare.name].write("api_key=none\n")
-    converge(controller, changes={bare.name}, environment={"ANSIBLE_PIPELINING": pipelining})
 
 
 def test_a_rollout_is_undone(controller: Controller) -> None:

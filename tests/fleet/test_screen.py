@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
 CHECK = "Check the variables"
 HANDLER = "Restart the monitoring agent"
@@ -34,16 +35,12 @@ def shown(run: Run) -> list[str]:
     return _HEADER.findall(run.output)
 
 
-def labels(controller: Controller) -> set[str]:
-    return {client["label"] for client in controller.service.clients()}
-
-
 def test_each_state_shows_the_tasks_that_it_needs(pair: Controller) -> None:
     for options in (["--check"], [], []):
         assert shown(pair.run("monitor.cloud.rollout", *options)) == [REGISTER, CONFIGURE]
     removed = pair.run("monitor.cloud.rollout", "-e", "monitor_agent_state=absent")
     assert shown(removed) == [CHECK, CONFIGURE, REMOVE], removed.output
-    assert labels(pair) == set()
+    assert labels(pair.service) == []
 
 
 def test_the_restart_is_shown_if_a_service_is_set_and_something_changed(pair: Controller) -> None:
@@ -70,16 +67,16 @@ def test_a_failed_installation_is_retried_and_the_configuration_stays(pair: Cont
         assert set(run.failures()) == {"web-2"}
         assert "exit code 3" in run.failures()["web-2"]
         assert run.of(CONFIGURE)["web-2"].result["key_owner"] == owner
-    assert labels(pair) == {"web-1", "web-2"}
+    assert labels(pair.service) == ["web-1", "web-2"]
 
 
 def test_a_state_that_only_the_inventory_sets(pair: Controller) -> None:
     pair.run()
     pair.group_vars["monitor_agent_state"] = "absent"
-    for options, left in ((["--check"], {"web-1", "web-2"}), ([], set()), ([], set())):
+    for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
         run = pair.run("monitor.cloud.rollout", *options)
         assert run.code == 0, run.output
-        assert labels(pair) == left
+        assert labels(pair.service) == left
         assert len(_HEADER.findall(run.output)) == 2
     assert run.changed_hosts() == set()
 
@@ -94,7 +91,7 @@ def test_a_state_of_the_play_or_the_role(pair: Controller, kind: str) -> None:
     else:
         play = role_play(pair, play=variables) if kind == "play" else role_play(pair, role=variables)
     assert shown(pair.run(play)) == [CHECK, CONFIGURE, REMOVE]
-    assert labels(pair) == set()
+    assert labels(pair.service) == []
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
@@ -111,7 +108,7 @@ def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Controller
     wrong = {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4", "MONITOR_API_TOKEN": "wrong"}
     run = pair.run(play, "-e", "ansible_python_interpreter=/nowhere/python", **wrong)
     assert (run.code, run.changed_hosts()) == (0, {"web-2"}), run.output
-    assert labels(pair) == ({"web-2"} if state == "present" else {"web-1"})
+    assert labels(pair.service) == (["web-2"] if state == "present" else ["web-1"])
 
 
 @pytest.mark.parametrize("host", ["web-1", "web-2"])

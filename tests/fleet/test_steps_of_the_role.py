@@ -14,6 +14,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
 NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 
@@ -21,10 +22,6 @@ NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 @pytest.fixture
 def trio(emulator: Emulator, tmp_path: Path) -> Local:
     return Local(tmp_path, emulator, "web-1", "web-2", "web-3")
-
-
-def labels(controller: Local) -> set[str]:
-    return {client["label"] for client in controller.service.clients()}
 
 
 def test_the_keys_of_another_host_are_redacted_in_an_installers_output(trio: Local) -> None:
@@ -58,19 +55,19 @@ def test_a_host_without_the_first_gets_no_client_of_another(trio: Local, state: 
     if state == "absent":
         trio.run()
         trio.group_vars["monitor_agent_state"] = "absent"
-    before = labels(trio), trio.files()
+    before = labels(trio.service), trio.files()
     run = trio.run(role_play(trio, play="vars: {monitor_agent_label: shared}", role=NOT_THE_FIRST))
     assert set(run.failures()) == {"web-2", "web-3"}
     assert all("Set it in the inventory" in reason for reason in run.failures().values())
     trio.host_vars["web-2"]["monitor_agent_label"] = "web-3"
     run = trio.run(role_play(trio, role=NOT_THE_FIRST))
     assert "same label" in run.failures()["web-2"]
-    assert (labels(trio), trio.files()) == before or state == "present" and trio.read("web-2") is None
+    assert (labels(trio.service), trio.files()) == before or state == "present" and trio.read("web-2") is None
 
 
 def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
     trio.run()
-    before = labels(trio), trio.files()
+    before = labels(trio.service), trio.files()
     by_host = "\"{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}\""
     run = trio.run(role_play(trio, play=f"vars: {{monitor_agent_state: {by_host}}}"))
     assert "differs between the hosts" in run.failures()["web-2"]
@@ -78,7 +75,7 @@ def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
     trio.group_vars["monitored"] = True
     run = trio.run(role_play(trio, play=f"vars: {{monitor_agent_state: {by_variable}}}"))
     assert all("Set it in the inventory" in reason for reason in run.failures().values())
-    assert (labels(trio), trio.files()) == before
+    assert (labels(trio.service), trio.files()) == before
 
 
 def test_a_failed_installation_reports_what_was_written(trio: Local) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,21 +18,14 @@ HOST = "api.example.test"
 Files = tuple[str, str]
 
 
-@dataclasses.dataclass(frozen=True)
-class Authority:
-    """``path`` is the file of its own certificate, which callers trust."""
-
-    path: str
-
-
 def loopback(directory: Path) -> Files:
     """A certificate for loopback in one file with its authority, so that callers can trust that file; and its key."""
     authority = trustme.CA()
     return _kept(directory / "loopback", authority.issue_cert("127.0.0.1", "localhost"), authority)
 
 
-def all_kinds(directory: Path) -> tuple[Authority, Mapping[str, Files]]:
-    """An authority and certificates by what is wrong with them; ``good`` is valid."""
+def all_kinds(directory: Path) -> tuple[str, Mapping[str, Files]]:
+    """The file of an authority, which callers trust, and certificates by what is wrong with them; ``good`` is valid."""
     # The same name for all: of two authorities, only the key differs.
     name: dict[str, Any] = {"organization_name": "monitor.cloud", "organization_unit_name": "Tests"}
     authority, other, own = (trustme.CA(**name) for _number in range(3))
@@ -47,7 +39,7 @@ def all_kinds(directory: Path) -> tuple[Authority, Mapping[str, Files]]:
     now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
     own.cert_pem.write_to_path(directory / "self.pem")
     own.private_key_pem.write_to_path(directory / "self.key")
-    return Authority(str(path)), {
+    return str(path), {
         "good": issue(*here),
         "wrong name": issue("192.0.2.1", "elsewhere.example.test"),
         "no alternative name": issue(common_name="localhost"),
