@@ -57,6 +57,11 @@ def inventory_data(value: t.Any) -> t.Any:
     return as_data(value) if isinstance(value, str) and _BRACE in value else value
 
 
+def failed_to_render(value: t.Any, rendered: t.Any) -> bool:
+    """Whether ``rendered``, which hostvars return for ``value``, is a template that fails: before 2.19, they do so."""
+    return _TRUSTS_ALL and rendered == value and _BRACE in str(value) and not getattr(value, "__UNSAFE__", False)
+
+
 # ---- modules: tested on 2.16 to 2.21 ----
 
 # A worker redirects its standard error to /dev/null, and what it displays after Ctrl-C is not read any more. So the

@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain, raw_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import failed_to_render, plain, raw_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import PREFIX, SPECS
 
 if t.TYPE_CHECKING:
@@ -81,10 +81,14 @@ def labels(
     """
 
     def own_label(host: str) -> t.Any:
+        value = own[host].get(_LABEL)
         try:
-            return _rendered(variables["hostvars"], host, _LABEL, own[host].get(_LABEL))
+            rendered = _rendered(variables["hostvars"], host, _LABEL, value)
         except AnsibleError as error:
             raise InputError(f"{_LABEL} of host {host}: {error}") from None
+        if failed_to_render(value, rendered):
+            raise InputError(f"{_LABEL} of host {host}: the template {value!r} fails. Check the variables in it.")
+        return rendered
 
     found = labels_of_hosts(hosts, own, own_label)
     return found if windows else {host: label for host, label in found.items() if not _is_windows(own[host])}
@@ -195,8 +199,7 @@ def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
             rendered = _rendered(variables["hostvars"], host, name, value) or ""
         except Exception:
             return None
-        # Before 2.19, hostvars return a template that fails as it is.
-        return None if _has_template(value) and rendered == value else rendered
+        return None if failed_to_render(value, rendered) else rendered
     return plain(value) if isinstance(value, (str, int, float, list, dict)) and not _has_template(value) else None
 
 

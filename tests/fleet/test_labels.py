@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -48,14 +49,14 @@ def test_a_label_from_the_inventory(controller: Controller) -> None:
 @pytest.mark.parametrize("playbook", [ROLLOUT, "monitor.cloud.audit"])
 @pytest.mark.parametrize(
     ("label", "reason"),
-    [("ab", "The label 'ab' has 2 characters;"), ("{{ nowhere_set }}", "'nowhere_set' is undefined")],
+    [("ab", "The label 'ab' has 2 characters;"), ("{{ nowhere_set }}", ".*nowhere_set.* (is undefined|fails)")],
 )
 def test_an_invalid_label_is_refused_with_its_host(
     controller: Controller, playbook: str, label: str, reason: str
 ) -> None:
     controller.host_vars["db-1"] = {"monitor_agent_label": label}
     (message,) = refuse(controller, playbook)
-    assert message.startswith(f"monitor_agent_label of host db-1: {reason}")
+    assert re.match(f"monitor_agent_label of host db-1: {reason}", message)
 
 
 INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
