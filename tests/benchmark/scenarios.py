@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
 from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, TODAY, Bench
-from ansible_collections.monitor.cloud.tests.benchmark.measure import Cost, median_ratio, side_by_side
+from ansible_collections.monitor.cloud.tests.benchmark.measure import Contender, Cost, median_ratio, side_by_side
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = Mapping[str, Sequence[Cost]]
@@ -214,10 +214,10 @@ def _growth(costs: Costs, ours: str, small: int, large: int, limit: float | None
     return Figure("growth", large, name, "raw", median_ratio(*grown), _medians(grown), "x", cpu, limit)
 
 
-def _memory(costs: Costs, ours: str, size: int) -> Figure:
+def _memory(costs: Costs, ours: str, size: int, scenario: str = "growth") -> Figure:
     peaks = _pick(costs, f"{ours} {size}", "memory"), _pick(costs, f"raw {size}", "memory")
     name = f"{ours}, peak memory"
-    return Figure("growth", size, name, "raw", median_ratio(*peaks), _medians(peaks), "MiB", limit=1.15)
+    return Figure(scenario, size, name, "raw", median_ratio(*peaks), _medians(peaks), "MiB", limit=1.15)
 
 
 def registration(bench: Bench) -> Outcome:
@@ -307,17 +307,43 @@ def _reports(bench: Bench) -> dict[str, str]:
     return {f"monitor_agent_audit_{kind}": str(bench.directory / f"audit.{kind}") for kind in ("html", "json", "junit")}
 
 
+def _audit_with_reports(bench: Bench, fleet: fleets.Fleet) -> Contender:
+    def run_audit() -> Cost:
+        bench.emulator.clear_log()
+        return bench.play("monitor.cloud.audit", fleet, _reports(bench))
+
+    return run_audit
+
+
+def large(bench: Bench) -> Outcome:
+    """10,000 local hosts: a steady run against a bare raw play, and an audit with all reports against a steady run."""
+    fleet = fleets.local(bench.room("large"), bench.size(10_000))
+    bench.first_rollout(fleet)()
+    raw, steady = f"raw {fleet.size}", f"steady run {fleet.size}"
+    contenders = {
+        raw: bench.bare(fleet, "raw"),
+        steady: bench.steady_run(fleet),
+        "audit": _audit_with_reports(bench, fleet),
+    }
+    # Minutes each, so that single runs differ little.
+    costs = side_by_side(contenders, 1)
+    figures = [
+        _figure("large", fleet.size, costs, steady, raw, 1.25),
+        _memory(costs, "steady run", fleet.size, "large"),
+        _figure("large", fleet.size, costs, "audit", steady, 1.1),
+    ]
+    return _outcome(costs, figures)
+
+
 def audit(bench: Bench) -> Outcome:
     """An audit of local hosts with all its reports, against a bare ping play and, for the memory, a steady run."""
     fleet = fleets.local(bench.room("audit"), bench.size(500))
     bench.first_rollout(fleet)()
-    files = _reports(bench)
-
-    def run_audit() -> Cost:
-        bench.emulator.clear_log()
-        return bench.play("monitor.cloud.audit", fleet, files)
-
-    contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet), "audit": run_audit}
+    contenders = {
+        "ping": bench.bare(fleet, "ping"),
+        "steady run": bench.steady_run(fleet),
+        "audit": _audit_with_reports(bench, fleet),
+    }
     costs = side_by_side(contenders, bench.rounds)
     peaks = _pick(costs, "audit", "memory"), _pick(costs, "steady run", "memory")
     medians = statistics.median(peaks[0]), statistics.median(peaks[1])
@@ -397,6 +423,7 @@ SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "ssh": ssh,
     "pipelining": pipelining,
     "growth": growth,
+    "large": large,
     "registration": registration,
     "module": module,
     "audit": audit,
