@@ -27,6 +27,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import 
     account_sentence,
     joined_sentences,
     price,
+    rows,
     table,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
@@ -278,11 +279,16 @@ def test_prices(value: Any, text: str) -> None:
     assert price(value) == text
 
 
+def test_the_last_column_takes_the_rest_of_the_line() -> None:
+    assert len(rows(("HOST", "STATE", "FINDING"), [("web", "ok", "x" * WIDTH)])[1]) == WIDTH
+
+
 def test_a_joined_report_names_the_time_of_its_audits() -> None:
-    one, same, later = (Source("x", f"2026-01-01T0{hour}:00:00Z", 1, stale=False) for hour in (1, 1, 2))
+    one, same, later, last = (Source("x", f"2026-01-01T0{hour}:00:00Z", 1, stale=False) for hour in (1, 1, 2, 3))
     sources = {(): [], (one,): ["Joined from 1 audit, made at 2026-01-01T01:00:00Z."]}
     sources[one, same] = ["Joined from 2 audits, made at 2026-01-01T01:00:00Z."]
     sources[later, one] = ["Joined from 2 audits, made from 2026-01-01T01:00:00Z to 2026-01-01T02:00:00Z."]
+    sources[later, one, last] = ["Joined from 3 audits, made from 2026-01-01T01:00:00Z to 2026-01-01T03:00:00Z."]
     for given_sources, expected in sources.items():
         assert joined_sentences(Report("", (), (), {}, given_sources)) == expected
 
