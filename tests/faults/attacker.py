@@ -38,8 +38,8 @@ _PROCESSES = {
 LEFTOVER = ".agent.conf.writing-99999999-aB3dE6gH"
 _DECOY = "decoy"
 _TURN = 0.0001
-# As long as any writer needs, and then some; many attackers share a processor.
-_ACTIVE = 2.0
+# Ten times as long as a writer needs on a busy machine; it takes a processor that others need.
+_ACTIVE = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Attack:
             self._strike()
         while True:
             active = (self.begun or self.created) and time.monotonic() - self._since < _ACTIVE
-            ready = select.select([self._events, control], [], [], (_TURN if self.begun else 0) if active else None)[0]
+            ready = select.select([self._events, control], [], [], self._pause() if active else None)[0]
             if control in ready:
                 return
             if self._events in ready:
@@ -136,6 +136,12 @@ class Attack:
                 self._swap()
             elif active and not self.begun and self._runs():
                 self._strike()
+
+    def _pause(self) -> float | None:
+        """Seconds until there is something to do if nothing happens; None: nothing."""
+        if self.begun:
+            return _TURN if self.plan.turns else None
+        return 0 if self.plan.step in _PROCESSES else None
 
     def _read(self) -> None:
         data = os.read(self._events, 65536)
