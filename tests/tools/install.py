@@ -18,7 +18,7 @@ from pathlib import Path
 
 # Settings of pip, and the variables by which uv has them.
 _OF_UV = {"index_url": "UV_DEFAULT_INDEX", "find_links": "UV_FIND_LINKS", "cert": "SSL_CERT_FILE"}
-_ENTRY_OF_UV = re.compile(r"^uv==.*(?:\n    .*)*", re.MULTILINE)
+ENTRY_OF_UV = re.compile(r"^uv==.*(?:\n    .*)*", re.MULTILINE)
 
 
 def pip_settings() -> dict[str, str]:
@@ -56,7 +56,7 @@ def install(python: str, lock: Path) -> int:
 
 def install_uv(lock: Path) -> None:
     """Install the uv of a lock file with pip; without a wheel for this system there is none."""
-    entry = _ENTRY_OF_UV.search(lock.read_text(encoding="utf-8"))
+    entry = ENTRY_OF_UV.search(lock.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as temporary:
         only = Path(temporary, "uv.txt")
         only.write_text(entry[0] if entry else "", encoding="utf-8")

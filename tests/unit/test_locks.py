@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from ansible_collections.monitor.cloud.tests.tools.install import ENTRY_OF_UV
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 INPUTS = {"requirements-demo.txt": "demo", "requirements.txt": "test", "requirements-importer.txt": "importer"}
@@ -41,3 +42,12 @@ def test_lock_satisfies_its_requirements(source: str, locked: str) -> None:
 def test_no_lock_names_a_package_index() -> None:
     for lock in (CHECKOUT / "tests" / "locks").iterdir():
         assert not re.search(r"://|index-url|find-links", lock.read_text(encoding="utf-8")), lock
+
+
+def test_uv_is_found_in_the_lock_of_the_tests() -> None:
+    """Without it pip installs all, which takes seven times as long."""
+    lock = CHECKOUT / "tests" / "locks" / "test.txt"
+    (entry,) = ENTRY_OF_UV.findall(lock.read_text(encoding="utf-8"))
+    lines = entry.splitlines()
+    assert re.fullmatch(r"uv==[0-9.]+ \\", lines[0])
+    assert len(lines) > 2 and all(re.match(" +(--hash=sha256:|# via )", line) for line in lines[1:])
