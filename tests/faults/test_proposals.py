@@ -16,6 +16,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.hostile import TEMPLATES
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
@@ -180,7 +181,7 @@ def test_labels_with_special_characters_are_pruned_exactly(fleet_of: Fleet) -> N
 
 
 _SPECIAL = (
-    "web 1", "web$(id)", "web'; id #", 'web"x', "web{{ 7*7 }}", "web{% x %}", "web\\x41", "wéb", "-x", "web,2", "~web",
+    "web 1", "web$(id)", "web'; id #", 'web"x', *TEMPLATES, "web\\x41", "wéb", "-x", "web,2", "~web",
     "!web", "web*", "@web", "web?.example",
 )  # fmt: skip
 
