@@ -12,10 +12,12 @@ from __future__ import annotations
 import functools
 import re
 import typing as t
+from collections.abc import Iterable, Iterator, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
+from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -24,12 +26,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import failed_to_render, plain, raw_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import PREFIX, SPECS
 
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from ansible.plugins.action import ActionBase
-
-    Variables = Mapping[str, t.Any]
+Variables = Mapping[str, t.Any]
 
 STATES_DIFFER = (
     "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
