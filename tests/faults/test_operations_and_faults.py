@@ -110,14 +110,14 @@ def assert_expected(cell: Cell, outcome: Outcome, right: Result) -> None:
 
 def assert_never_sent_blindly(calls: list[dict[str, Any]]) -> None:
     """Before a create is sent again, the list is read; except after 429, with which nothing was done."""
-    doubtful: set[str] = set()
+    outcome_unknown: set[str] = set()
     for entry in calls:
         if entry["operation"] == "list_clients":
-            doubtful.clear()
+            outcome_unknown.clear()
         elif entry["operation"] == "create_client":
-            assert entry["label"] not in doubtful, "sent again without a read of the list"
+            assert entry["label"] not in outcome_unknown, "sent again without a read of the list"
             if entry["status"] != 429:
-                doubtful.add(entry["label"])
+                outcome_unknown.add(entry["label"])
 
 
 @pytest.mark.parametrize("cell", matrix.cells(), ids=lambda cell: cell.name)
