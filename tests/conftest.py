@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ from ansible_collections.monitor.cloud.tests.support import machines as debian
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.servers import Listener
 
+# A job in the background of a script ignores SIGINT, and so would what the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test is timed: machines are shared.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
