@@ -28,6 +28,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     DisplayCall,
     Rendered,
@@ -79,11 +80,11 @@ class ActionModule(HostAction):
 
     def act(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
         if options["restarted"] is not None:
-            return self._remove_markers(remote_file.absolute(options["path"]), options["restarted"])
+            return self._remove_markers(absolute(options["path"]), options["restarted"])
         given = [name for name in ("template", "content") if options[name] is not None]
         if len(given) > 1 or not given and options["state"] == "present":
             raise InputError("Give either template or content: it defines the text of the file.")
-        path = remote_file.absolute(options["path"])
+        path = absolute(options["path"])
         if options["state"] == "absent":
             return self._remove(path, options, variables)
         client = self.client(options, variables)

@@ -21,8 +21,7 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import file_mode, file_owner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import failed_to_render, plain, raw_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import PREFIX, SPECS
 

@@ -34,6 +34,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file as host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, examples, texts
 from ansible_collections.monitor.cloud.tests.support.runs import Local
@@ -254,7 +255,7 @@ def test_any_path_and_content(
 @given(path=texts)
 def test_any_text_as_a_path(path: str) -> None:
     try:
-        host_file.absolute(path)
+        absolute(path)
     except InputError as error:
         assert repr(path) in str(error)
     else:

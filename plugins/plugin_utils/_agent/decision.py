@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import re
 import typing as t
 from collections.abc import Mapping
 
@@ -20,11 +19,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection
     may_hold_key,
     whose_key,
 )
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE, HostFile
 
-_MODE = re.compile(r"(0o?)?[0-7]{3,4}")
 _RESTART, _PENDING = "restart", "restart_pending"
-_NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,32 +216,3 @@ def _problem(found: HostFile, path: str) -> InputError | None:
         f"{path} can't be written: its directory is read-only, or not writable for this user. "
         "Use become, or choose another path."
     )
-
-
-def file_mode(mode: object) -> int:
-    """The permission bits of an option, octal digits or an integer as YAML gives it for ``0600``; else InputError."""
-    if isinstance(mode, str) and _MODE.fullmatch(mode):
-        return int(mode.replace("o", ""), 8)
-    if isinstance(mode, int) and not isinstance(mode, bool):
-        if _is_plausible(mode):
-            return mode
-        raise InputError(
-            f"mode {mode} is an integer, which stands for {mode:#o}. Write octal digits in quotes: mode: '0640'."
-        )
-    raise InputError(f"mode {str(mode)!r} must be octal digits such as '0600'.")
-
-
-def _is_plausible(mode: int) -> bool:
-    """Whether an integer is a plausible mode: 0640 without quotes is one, 640 without quotes is not.
-
-    The owner can read; the group has the same permissions, or the same but for writing, or none; others likewise.
-    """
-    user, group, other = mode >> 6, mode >> 3 & 7, mode & 7
-    return 4 <= user <= 7 and group in (0, user & 5, user) and other in (0, group & 5, group)
-
-
-def file_owner(option: str, name: str | None) -> str | None:
-    """A user or group as chown takes it, by name or number; else InputError. An empty one stands for none."""
-    if name and _NOT_AN_OWNER.search(name):
-        raise InputError(f"{option} {name!r} must be a name or a number.")
-    return name or None

@@ -97,13 +97,6 @@ class HostFile:
         return self.kind in ("missing", "no_parent")
 
 
-def absolute(path: str) -> str:
-    """The path, or InputError unless it names a file from the root on."""
-    if not path.startswith("/") or path.endswith("/") or "\0" in path or posixpath.normpath(path) == "/":
-        raise InputError(f"path {path!r} must be the absolute path of a file.")
-    return path
-
-
 def variable(name: str, text: str) -> str:
     """A statement that gives a shell variable this value, whatever characters it has."""
     if _PLAIN.fullmatch(text):

@@ -17,7 +17,7 @@ from ansible.errors import AnsibleActionFail
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import as_data, notify_no_handler, run_action, trusted
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
     LABEL_IN_PLAY,

@@ -21,7 +21,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision impo
     decide,
     decide_removal,
     desired_file,
-    file_mode,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE, HostFile, Kind
@@ -238,35 +237,6 @@ def test_paths_that_are_taken() -> None:
     assert "can't be written" in str(unwritable.change.problem)
 
 
-@pytest.mark.parametrize(
-    ("given_mode", "bits"),
-    [("0600", 0o600), ("600", 0o600), ("0o640", 0o640), (0o600, 0o600), ("4755", 0o4755), ("04755", 0o4755)],
-)
-def test_modes(given_mode: object, bits: int) -> None:
-    assert file_mode(given_mode) == bits
-
-
-@pytest.mark.parametrize(
-    "given_mode", [0o400, 0o440, 0o444, 0o640, 0o644, 0o660, 0o664, 0o700, 0o750, 0o755, 0o775, 0o777]
-)
-def test_modes_that_yaml_read_as_octal(given_mode: int) -> None:
-    assert file_mode(given_mode) == given_mode
-
-
-@pytest.mark.parametrize(
-    "given_mode", [-1, 0, 0o300, 0o1000, 400, 440, 444, 500, 600, 640, 644, 660, 700, 750, 755, 777, 0o10000]
-)
-def test_integers_that_are_not_a_valid_mode(given_mode: int) -> None:
-    with pytest.raises(InputError, match=rf"mode {given_mode} is an integer.* mode: '0640'"):
-        file_mode(given_mode)
-
-
-@pytest.mark.parametrize("given_mode", ["", "u=rw", "9999", "-1", True, None, "0600\n", "60", 6.0])
-def test_modes_that_are_refused(given_mode: object) -> None:
-    with pytest.raises(InputError, match="must be octal digits such as '0600'"):
-        file_mode(given_mode)
-
-
 @pytest.mark.parametrize("option", ["owner", "group"])
 def test_owner_group_and_service(option: str) -> None:
     options: dict[str, Any] = {
@@ -279,10 +249,6 @@ def test_owner_group_and_service(option: str) -> None:
     }
     assert desired_file(options, _CLIENT, None).service == ""
     assert desired_file({**options, "service": "agent"}, _CLIENT, None).service == "agent"
-    for name in ("root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"):
-        assert getattr(desired_file({**options, option: name}, _CLIENT, None), option) == name
-    for none in ("", None):
-        assert getattr(desired_file({**options, option: none}, _CLIENT, None), option) is None
-    for name in ("a b", "root:wheel", "-R", "a\nb"):
-        with pytest.raises(InputError, match=f"^{option} .* must be a name or a number"):
-            desired_file({**options, option: name}, _CLIENT, None)
+    assert getattr(desired_file({**options, option: "agent"}, _CLIENT, None), option) == "agent"
+    with pytest.raises(InputError, match=f"^{option} 'a b' must be a name or a number"):
+        desired_file({**options, option: "a b"}, _CLIENT, None)

@@ -19,11 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     BEGUN,
     HostFile,
-    absolute,
     create_command,
     facts_command,
     got_no_input,
@@ -360,17 +358,6 @@ def test_modes_as_bsd_prints_them(tmp_path: Path, mode: int) -> None:
     real = 'stat -c "$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/\')" "$3" "$4"'
     tools = stub_tools(tmp_path / "tools", stat=f'[ "$1" = -f ] || exit 1; PATH=/usr/bin:/bin {real}')
     assert facts_of(path, tools=tools).mode == mode
-
-
-@pytest.mark.parametrize("path", ["", "agent.conf", "/", "//", "/etc/", "/etc/..", "~/agent.conf", "/etc/a\0b"])
-def test_paths_that_are_refused(path: str) -> None:
-    with pytest.raises(InputError, match="must be the absolute path of a file"):
-        absolute(path)
-
-
-@pytest.mark.parametrize("path", ["/a", "/etc/monitor/agent.conf", "/etc/with space"])
-def test_paths_that_are_taken(path: str) -> None:
-    assert absolute(path) == path
 
 
 _DIGEST = "a" * 64

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a file on a host may have as its path, owner, group and mode. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+
+_MODE = re.compile(r"(0o?)?[0-7]{3,4}")
+_NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
+
+
+def absolute(path: str) -> str:
+    """The path, or InputError unless it names a file from the root on."""
+    if not path.startswith("/") or path.endswith("/") or "\0" in path or posixpath.normpath(path) == "/":
+        raise InputError(f"path {path!r} must be the absolute path of a file.")
+    return path
+
+
+def file_mode(mode: object) -> int:
+    """The permission bits of an option, octal digits or an integer as YAML gives it for ``0600``; else InputError."""
+    if isinstance(mode, str) and _MODE.fullmatch(mode):
+        return int(mode.replace("o", ""), 8)
+    if isinstance(mode, int) and not isinstance(mode, bool):
+        if _is_plausible(mode):
+            return mode
+        raise InputError(
+            f"mode {mode} is an integer, which stands for {mode:#o}. Write octal digits in quotes: mode: '0640'."
+        )
+    raise InputError(f"mode {str(mode)!r} must be octal digits such as '0600'.")
+
+
+def _is_plausible(mode: int) -> bool:
+    """Whether an integer is a plausible mode: 0640 without quotes is one, 640 without quotes is not.
+
+    The owner can read; the group has the same permissions, or the same but for writing, or none; others likewise.
+    """
+    user, group, other = mode >> 6, mode >> 3 & 7, mode & 7
+    return 4 <= user <= 7 and group in (0, user & 5, user) and other in (0, group & 5, group)
+
+
+def file_owner(option: str, name: str | None) -> str | None:
+    """A user or group as chown takes it, by name or number; else InputError. An empty one stands for none."""
+    if name and _NOT_AN_OWNER.search(name):
+        raise InputError(f"{option} {name!r} must be a name or a number.")
+    return name or None
