@@ -28,7 +28,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     DisplayCall,
     Rendered,
@@ -80,13 +79,12 @@ class ActionModule(HostAction):
 
     def act(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
         if options["restarted"] is not None:
-            return self._remove_markers(absolute(options["path"]), options["restarted"])
+            return self._remove_markers(options["path"], options["restarted"])
         given = [name for name in ("template", "content") if options[name] is not None]
         if len(given) > 1 or not given and options["state"] == "present":
             raise InputError("Give either template or content: it defines the text of the file.")
-        path = absolute(options["path"])
         if options["state"] == "absent":
-            return self._remove(path, options, variables)
+            return self._remove(options["path"], options, variables)
         client = self.client(options, variables)
         if not self._task.check_mode:
             client.check_readable()

@@ -29,7 +29,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
-from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
 
 class ActionModule(base.FleetAction):

@@ -35,8 +35,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
     inventory,
     labels,
     state_of_batch,
+    warn_of_unknown,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal, warn_of_unknown
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import seal
 
 _PROGRESS_EVERY = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)

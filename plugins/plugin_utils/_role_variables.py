@@ -2,14 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The variables of the role, checked once for all hosts of a batch, before anything is written.
+"""The variables of the role: names that it does not know, and a check of values before anything is written.
 
-Core would check them by a task on every host. Types and choices are those of ``meta/argument_specs.yml``.
+Core would check them by a task on every host; here one task checks all hosts of a batch. Types and choices are those of
+``meta/argument_specs.yml``.
 """
 
 from __future__ import annotations
 
+import difflib
 import functools
+import pathlib
 import re
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +21,30 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import failed_to_render, plain, raw_variables
-from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import PREFIX, SPECS
 
 Variables = Mapping[str, t.Any]
+
+_ROLE = pathlib.Path(__file__).parents[2] / "roles" / "monitor_agent"
+_SPECS = (_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+_PREFIX = "monitor_agent_"
+# Compared without the prefix, which all names have.
+_SHORT = tuple(re.findall(rf"^ +{_PREFIX}(\w+):$", _SPECS, re.MULTILINE))
+# The other names in the role's files are variables that it computes or registers. Read once, before the forks.
+_KNOWN = {
+    *(f"{_PREFIX}{name}" for name in _SHORT),
+    *(
+        name
+        for part in ("tasks", "vars", "handlers")
+        for path in (_ROLE / part).glob("*.yml")
+        for name in re.findall(r"\bmonitor_agent_\w+", path.read_text(encoding="utf-8"))
+    ),
+}
 
 STATES_DIFFER = (
     "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
@@ -50,6 +69,24 @@ _KINDS = {
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:")
 
 
+def warn_of_unknown(names: Iterable[str]) -> None:
+    """Warn about each variable whose name resembles one of the role's. Core shows a text once for all hosts.
+
+    Other variables with the prefix may be the user's own, for a template.
+    """
+    for name in names:
+        if name.startswith(_PREFIX) and name not in _KNOWN:
+            short = name.removeprefix(_PREFIX)
+            # Words that are left out at the start make a long name differ much: html for audit_html.
+            ends = [known for known in _SHORT if known.endswith(f"_{short}")]
+            nearest = ends or difflib.get_close_matches(short, _SHORT, 1, cutoff=0.7)
+            if nearest:
+                Display().warning(
+                    f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; "
+                    f"did you mean {' or '.join(repr(_PREFIX + known) for known in nearest)}?"
+                )
+
+
 def inventory(variables: Variables, hosts: Iterable[str] | None = None) -> dict[str, Variables]:
     """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
 
@@ -62,7 +99,7 @@ def inventory(variables: Variables, hosts: Iterable[str] | None = None) -> dict[
         host: {
             name: value
             for name, value in raw_variables(variables, host).items()
-            if name.startswith(PREFIX) or name in _CONNECTION
+            if name.startswith(_PREFIX) or name in _CONNECTION
         }
         for host in hosts
     }
@@ -130,7 +167,7 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
 @functools.cache
 def _options() -> dict[str, dict[str, t.Any]]:
     """The documented options of all entry points."""
-    specs = yaml_load(SPECS)["argument_specs"].values()
+    specs = yaml_load(_SPECS)["argument_specs"].values()
     return {name: option for spec in specs for name, option in spec["options"].items()}
 
 

@@ -25,7 +25,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import PrivateAction, forget_origins, looked_up, plain
-from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import warn_of_unknown
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import warn_of_unknown
 
 _LONGEST_MESSAGE = 500
 # Options that other users can see: on command lines of the host, and in its directories.

@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
-from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
 # The options that choose a task's client: the client itself, or its label in what another task registered.
 CLIENT_OPTIONS: dict[str, t.Any] = {

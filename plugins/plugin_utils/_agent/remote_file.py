@@ -25,6 +25,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 
 # Enough for any agent's configuration, and a bound on what a run reads.
 LARGEST_FILE = 65536
@@ -428,8 +429,8 @@ def _filled(script: str, values: Mapping[str, str]) -> str:
 
 
 def _start(path: str) -> str:
-    """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it."""
-    directory, name = posixpath.split(path)
+    """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it. InputError for a path of no file."""
+    directory, name = posixpath.split(absolute(path))
     # Native zsh splits no words, and takes a pattern without a match for an error.
     return f"""
         [ -z "$ZSH_VERSION" ] || emulate sh

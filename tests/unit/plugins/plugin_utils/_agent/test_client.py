@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     registered_client,
     secrets_in,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._variables import seal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import seal
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CODE = "DDDD2C3D-4E5F-6071-8293A4B5C6D7E8F9"
