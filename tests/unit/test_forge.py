@@ -59,6 +59,14 @@ def test_commands_are_targets_of_the_makefile_or_files() -> None:
             assert first.startswith(".ci/") and (CHECKOUT / first).exists(), command
 
 
+def test_actions_are_pinned_to_commits() -> None:
+    steps = [
+        step for job in yaml.safe_load(read(".github/workflows/test.yml"))["jobs"].values() for step in job["steps"]
+    ]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert used and [name for name in used if not re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", name)] == []
+
+
 def test_lock_files_that_renovate_updates_exist() -> None:
     (pattern,) = json.loads(read("renovate.json"))["pip-compile"]["managerFilePatterns"]
     locks = {path.relative_to(CHECKOUT).as_posix() for path in CHECKOUT.glob("tests/locks/*")}
