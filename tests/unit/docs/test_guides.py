@@ -72,8 +72,9 @@ def variables_of(playbook: Path) -> set[str]:
     conditions = [f"{{{{ {text} }}}}" for found in values_of(plays, "when", "that") for text in strings([found])]
     templates = [Environment(autoescape=True).parse(text) for text in (*strings(plays), *conditions)]
     read = {name.name for template in templates for name in template.find_all(nodes.Name)}
-    # What a play sets for itself is not its user's. A default of its own is, as retire_limit.
-    own = {name for variables in values_of(plays, "vars") for name in variables if name != "retire_limit"}
+    # What a play sets for itself is not its user's. A default of retire is.
+    defaults = {"target", "labels", "retire_limit"}
+    own = {name for variables in values_of(plays, "vars") for name in variables if name not in defaults}
     return {name for name in read - own - set(values_of(plays, "register")) if not MAGIC.match(name)}
 
 

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the playbook retire takes for its choice, and what it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.steps import labels
+
+RETIRE = "monitor.cloud.retire"
+
+
+@pytest.fixture
+def two(emulator: Emulator, tmp_path: Path) -> Local:
+    """A controller whose hosts are monitored, and an account with clients of hosts that are gone."""
+    local = Local(tmp_path, emulator, "web-1", "web-2")
+    assert local.run().code == 0
+    emulator.seed(labels=["old-database-1", "web-9"])
+    return local
+
+
+def test_variables_of_the_inventory_choose_nothing(two: Local) -> None:
+    two.group_vars.update(target="all", labels=["web-1"])
+    refused = two.run(RETIRE)
+    assert "Choose what to retire" in refused.failures()["web-1"]
+    run = two.run(RETIRE, "-e", '{"labels": ["web-9"]}')
+    assert (run.code, run.writes()) == (0, ["delete_client web-9"]), run.output
+    run = two.run(RETIRE, "-e", "target=web-2")
+    assert (run.code, run.writes()) == (0, ["delete_client web-2"]), run.output
+    assert labels(two) == ["old-database-1", "web-1"]
+    assert two.read("web-1") and not two.read("web-2")
+
+
+@pytest.mark.parametrize("choice", ["target=", "labels="])
+def test_an_empty_choice_is_none(two: Local, choice: str) -> None:
+    assert "Choose what to retire" in two.run(RETIRE, "-e", choice).failures()["web-1"]
+    assert two.read("web-1") and two.read("web-2")
+
+
+def test_labels_given_as_text_count_as_labels(two: Local) -> None:
+    run = two.run(RETIRE, "-e", "labels=old-database-1,web-9", "-e", "retire_limit=1")
+    assert "This would retire 2 clients" in run.failures()["web-1"]
+    run = two.run(RETIRE, "-e", "labels=old-database-1,web-9", "-e", "retire_limit=2")
+    assert (run.code, labels(two)) == (0, ["web-1", "web-2"]), run.output
+
+
+def test_a_state_of_the_command_line_is_refused(two: Local) -> None:
+    two.write("web-1", None)
+    run = two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=present")
+    assert "monitor_agent_state is not absent" in run.failures()["web-1"], run.output
+    assert (run.requests, two.read("web-1")) == ([], None)
+    assert two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=absent").code == 0
+    assert "web-1" not in labels(two)
