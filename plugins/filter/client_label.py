@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from collections.abc import Mapping, Sequence
 
@@ -14,6 +15,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import own_label
 
 
 def client_label(host: str) -> str:
@@ -28,7 +30,7 @@ def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[s
     if isinstance(hosts, str):
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     try:
-        return fields.labels_of_hosts(list(hosts), hostvars, lambda host: hostvars[host].get("monitor_agent_label"))
+        return fields.labels_of_hosts(list(hosts), hostvars, functools.partial(own_label, hostvars))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
 

@@ -34,8 +34,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 # Before 2.19 each string is a template unless it is marked as unsafe; since then, only one that is marked as trusted.
 _TRUSTS_ALL = not hasattr(template, "trust_as_template")
-# The characters without which no string is a template.
+# Without them no string is, or is a part of, a template.
 _BRACE = "{"
+_TEMPLATE = re.compile(r"\{[{%#]")
 
 
 def trusted(text: str) -> str:
@@ -57,9 +58,14 @@ def inventory_data(value: t.Any) -> t.Any:
     return as_data(value) if isinstance(value, str) and _BRACE in value else value
 
 
-def failed_to_render(value: t.Any, rendered: t.Any) -> bool:
-    """Whether ``rendered``, which hostvars return for ``value``, is a template that fails: before 2.19, they do so."""
-    return _TRUSTS_ALL and rendered == value and _BRACE in str(value) and not getattr(value, "__UNSAFE__", False)
+def has_template(value: t.Any) -> bool:
+    """Whether a value may be, or contain, a template."""
+    return not isinstance(value, (int, float)) and bool(_TEMPLATE.search(str(value)))
+
+
+def failed_to_render(rendered: t.Any) -> bool:
+    """Whether what hostvars return is a template that fails: before 2.19 they return that unchanged."""
+    return _TRUSTS_ALL and has_template(rendered) and not getattr(rendered, "__UNSAFE__", False)
 
 
 # ---- modules: tested on 2.16 to 2.21 ----

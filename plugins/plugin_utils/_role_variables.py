@@ -26,7 +26,12 @@ from ansible.utils.display import Display
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import failed_to_render, plain, raw_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
+    failed_to_render,
+    has_template,
+    plain,
+    raw_variables,
+)
 
 Variables = Mapping[str, t.Any]
 
@@ -56,7 +61,6 @@ LABEL_IN_PLAY = (
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
 _FILE = "monitor_agent_config_template"
 _CONNECTION = ("ansible_connection", "ansible_shell_type")
-_TEMPLATE = re.compile(r"\{[{%#]")
 _TEXT = ("str", "path")
 _KINDS = {
     "bool": "true or false",
@@ -113,18 +117,25 @@ def labels(
     ``windows``: whether Windows hosts have one too.
     """
 
-    def own_label(host: str) -> t.Any:
+    def label_of(host: str) -> t.Any:
         value = own[host].get(_LABEL)
-        try:
-            rendered = _rendered(variables["hostvars"], host, _LABEL, value)
-        except AnsibleError as error:
-            raise InputError(f"{_LABEL} of host {host}: {error}") from None
-        if failed_to_render(value, rendered):
-            raise InputError(f"{_LABEL} of host {host}: the template {value!r} fails. Check the variables in it.")
-        return rendered
+        return own_label(variables["hostvars"], host) if has_template(value) else value
 
-    found = labels_of_hosts(hosts, own, own_label)
+    found = labels_of_hosts(hosts, own, label_of)
     return found if windows else {host: label for host, label in found.items() if not _is_windows(own[host])}
+
+
+def own_label(hostvars: Variables, host: str) -> t.Any:
+    """The label that the inventory sets for a host, None if it sets none; InputError if it is not a text."""
+    try:
+        label = hostvars[host].get(_LABEL)
+    except AnsibleError as error:
+        raise InputError(f"{_LABEL} of host {host}: {error}") from None
+    if failed_to_render(label):
+        raise InputError(f"{_LABEL} of host {host}: the template {label!r} fails. Check the variables in it.")
+    if isinstance(label, (dict, list)):
+        raise InputError(f"{_LABEL} of host {host}: {label!r} is not text. Put it in quotes.")
+    return label
 
 
 def _is_windows(own: Variables) -> bool:
@@ -232,16 +243,12 @@ def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
             rendered = _rendered(variables["hostvars"], host, name, value) or ""
         except Exception:
             return None
-        return None if failed_to_render(value, rendered) else rendered
-    return plain(value) if isinstance(value, (str, int, float, list, dict)) and not _has_template(value) else None
+        return None if failed_to_render(rendered) else rendered
+    return plain(value) if isinstance(value, (str, int, float, list, dict)) and not has_template(value) else None
 
 
 def _rendered(hostvars: Variables, host: str, name: str, value: t.Any) -> t.Any:
-    return hostvars[host][name] if _has_template(value) else value
-
-
-def _has_template(value: t.Any) -> bool:
-    return not isinstance(value, (int, float)) and bool(_TEMPLATE.search(str(value)))
+    return hostvars[host][name] if has_template(value) else value
 
 
 def _reason(name: str, value: t.Any) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 
@@ -57,6 +59,30 @@ def test_an_invalid_label_is_refused_with_its_host(
     controller.host_vars["db-1"] = {"monitor_agent_label": label}
     (message,) = refuse(controller, playbook)
     assert re.match(f"monitor_agent_label of host db-1: {reason}", message)
+
+
+def test_prune_keeps_the_client_of_a_host_whose_label_fails(emulator: Emulator, tmp_path: Path) -> None:
+    local = Local(tmp_path, emulator, "web-1", "web-2")
+    local.host_vars["web-2"]["monitor_agent_label"] = "{{ site }}-web-2"
+    assert local.run(ROLLOUT, "-e", "site=eu").code == 0
+    run = local.run("monitor.cloud.prune", "-e", "prune_pattern=.*")
+    assert (run.code, run.requests) == (2, []), run.output
+    assert re.search("'site' is undefined|host web-2: the template '{{ site }}-web-2' fails", run.output)
+
+
+@pytest.mark.parametrize("label", ["web{1}", "{{ 12345 }}"])
+def test_a_label_that_resembles_something_else_is_a_text(emulator: Emulator, tmp_path: Path, label: str) -> None:
+    local = Local(tmp_path, emulator, "web-1")
+    local.host_vars["web-1"]["monitor_agent_label"] = label
+    assert local.run().code == local.run("monitor.cloud.audit", "-e", "monitor_agent_audit_fail_on_drift=true").code == 0
+    assert labels(local) == [label.strip("{ }") if "{{" in label else label]
+
+
+def test_a_template_of_a_label_that_gives_a_list_is_refused(emulator: Emulator, tmp_path: Path) -> None:
+    local = Local(tmp_path, emulator, "web-1")
+    local.host_vars["web-1"]["monitor_agent_label"] = "{{ ['web-1'] }}"
+    (message,) = refuse(local)
+    assert message == "monitor_agent_label of host web-1: ['web-1'] is not text. Put it in quotes."
 
 
 INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"

@@ -23,6 +23,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import own_label
 
 
 class FleetAction(_core.FinalizingAction):
@@ -52,7 +53,7 @@ class FleetAction(_core.FinalizingAction):
 def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:
     """Host → label, for the whole inventory and not only the hosts of the play."""
     hostvars = variables["hostvars"]
-    return {host: client_label(host, hostvars[host].get("monitor_agent_label")) for host in variables["groups"]["all"]}
+    return {host: client_label(host, own_label(hostvars, host)) for host in variables["groups"]["all"]}
 
 
 def inspections(
