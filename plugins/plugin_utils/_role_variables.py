@@ -167,8 +167,11 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
     """The state of all hosts of the batch; InputError with the reason if they cannot be registered at once."""
     first, hostvars = variables["inventory_hostname"], variables["hostvars"]
     state = action._templar.template(variables[_STATE])
-    if {_rendered(hostvars, host, _STATE, raw[_STATE]) for host, raw in own.items() if _STATE in raw} - {state}:
-        raise InputError(STATES_DIFFER)
+    # What the inventory sets for this host alone, play and role do not set: other hosts have the default.
+    unset = _options()[_STATE]["default"] if _STATE in own[first] else state
+    for host, raw in own.items():
+        if (_rendered(hostvars, host, _STATE, raw[_STATE]) if _STATE in raw else unset) != state:
+            raise InputError(STATES_DIFFER)
     label = action._templar.template(variables.get(_LABEL)) or ""
     if state != "absent" and label != (hostvars[first].get(_LABEL) or ""):
         raise InputError(LABEL_IN_PLAY)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
@@ -76,6 +77,15 @@ def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
     run = trio.run(role_play(trio, play=f"vars: {{monitor_agent_state: {by_variable}}}"))
     assert all("Set it in the inventory" in reason for reason in run.failures().values())
     assert (labels(trio.service), trio.files()) == before
+
+
+@pytest.mark.parametrize("different", ["web-1", "web-2"])
+@pytest.mark.parametrize("state", ["absent", "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}"])
+def test_a_state_that_some_hosts_have_is_refused_in_any_order(trio: Local, different: str, state: str) -> None:
+    trio.host_vars[different]["monitor_agent_state"] = state
+    run = trio.run()
+    assert list(run.failures().values()) == [STATES_DIFFER]
+    assert run.requests == [] and not any(trio.files().values())
 
 
 def test_a_failed_installation_reports_what_was_written(trio: Local) -> None:
