@@ -11,6 +11,7 @@ import dataclasses
 import datetime
 import functools
 import os
+import stat
 import typing as t
 from collections.abc import Mapping
 
@@ -184,6 +185,11 @@ def _write(path: str, text: str, mode: int | None = None) -> str:
     target = _absolute(path)
     temporary = f"{target}.{os.getpid()}"
     try:
+        if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):
+            # Root would replace devices, such as /dev/null, which all programs use.
+            raise InputError(
+                f"The report could not be written to {target}: it is not a regular file. Choose another path."
+            )
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(text)

@@ -22,7 +22,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
-from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
 
@@ -172,6 +172,19 @@ def test_metrics_for_a_collector_that_runs_as_another_user(broken: Controller) -
 
 
 @pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="no /sys, where not even root may create a file")
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("elsewhere", path), os.mkdir])
+def test_a_report_replaces_nothing_but_files(emulator: Emulator, tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """As root it would replace /dev/null."""
+    local, report = Local(tmp_path, emulator, "web-1"), tmp_path / "report"
+    make(report)
+    before = report.lstat()
+    run = local.run("monitor.cloud.audit", "-e", f"monitor_agent_audit_json={report}")
+    assert run.failures()["web-1"] == (
+        f"The report could not be written to {report}: it is not a regular file. Choose another path."
+    )
+    assert report.lstat() == before and not (tmp_path / "elsewhere").exists()
+
+
 def test_metrics_that_cannot_be_written_are_a_failure(broken: Controller) -> None:
     run = broken.run("monitor.cloud.audit", "--limit", "ok-1", "-e", "monitor_agent_audit_metrics=/sys/audit.prom")
     assert run.code == 2
