@@ -74,7 +74,8 @@ def test_prune_keeps_the_client_of_a_host_whose_label_fails(emulator: Emulator, 
 def test_a_label_that_resembles_something_else_is_a_text(emulator: Emulator, tmp_path: Path, label: str) -> None:
     local = Local(tmp_path, emulator, "web-1")
     local.host_vars["web-1"]["monitor_agent_label"] = label
-    assert local.run().code == local.run("monitor.cloud.audit", "-e", "monitor_agent_audit_fail_on_drift=true").code == 0
+    audit = ("monitor.cloud.audit", "-e", "monitor_agent_audit_fail_on_drift=true")
+    assert (local.run().code, local.run(*audit).code) == (0, 0)
     assert labels(local) == [label.strip("{ }") if "{{" in label else label]
 
 
