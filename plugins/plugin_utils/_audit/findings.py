@@ -203,7 +203,7 @@ def audit(
     fleet = _Fleet(inspections, account, labels)
     findings = sorted(map(fleet.finding, inspections), key=lambda one: (STATES.index(one.state), natural(one.host)))
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
-    missing = sum("not_registered" in finding.states for finding in findings)
+    missing = sum("not_registered" in one.states and one.adoption != "adopt" for one in findings)
     return Report(generated_at, tuple(findings), tuple(orphans), account_facts(account, missing))
 
 
@@ -304,7 +304,7 @@ class _Fleet:
 
 
 def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
-    """The account for the report. ``missing`` is the number of hosts in the audit without a client."""
+    """The account for the report. ``missing`` is the number of hosts that need a new client."""
     plan, used = account.plan or {}, len(account.labels)
     included = plan.get("clients_included")
     known = account.plan is not None

@@ -48,7 +48,7 @@ def _of_account(account: Mapping[str, t.Any]) -> list[str]:
     clients = {
         "used": "Clients that the account has.",
         "included": "Clients that the plan includes; no sample if it states no limit, or cannot be read.",
-        "missing": "Hosts of the audit without a client.",
+        "missing": "Hosts of the audit that need a new client.",
         "masked": "Clients whose keys the token cannot read.",
     }
     prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]

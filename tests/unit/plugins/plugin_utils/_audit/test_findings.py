@@ -176,6 +176,7 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
     assert {one.host: one.adoption for one in made.hosts} == {
         host: "nothing" if host == owner else adoption for host, owner in owners.items()
     }
+    assert made.account["clients_missing"] == len(set(owners) - set(labels)) - len(renames)
 
 
 @pytest.mark.parametrize(

@@ -351,7 +351,7 @@ def test_each_finding_has_a_step_and_its_command() -> None:
     start = "ansible-playbook -i 'my inventory.yml' monitor.cloud"
     expected = {
         # Rollouts may fail before it is done.
-        "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=15",
+        "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=14",
         "unreachable": "ansible -i 'my inventory.yml' gone -m ansible.builtin.ping",
         "foreign_key": f"{start}.rollout -e target=clone",
         "renamed": f"{start}.adopt -e target=renamed",
@@ -443,7 +443,7 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
     assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.ping {extra}"
     assert "-e monitor_agent_audit_html=a.html" in todo["unverifiable"].shell
-    assert json.loads(todo["plan"].command[-1]) == {"min_clients": 15, "base_url": "https://monitor.example.com/v4"}
+    assert json.loads(todo["plan"].command[-1]) == {"min_clients": 14, "base_url": "https://monitor.example.com/v4"}
     assert "MONITOR_API_TOKEN" in todo["plan"].text
     assert todo["outdated"].text.endswith("because they can be secret: my_token.")
     assert "SECRET" not in str(todo)
