@@ -259,7 +259,10 @@ class Api:
             # The error is of another request, which checks the response to this one.
             return error
         error.method, error.url = request.method, self.http.settings.base_url + request.path
-        if request.access and error.lacks_access:
+        scope, grants = f"{self._brand}:read_write", (request.access or "").partition(" and ")[2]
+        if grants and error.lacks_access and scope in error.scopes:
+            error.hint = f"The token has the scope {scope}; its user needs {grants}."
+        elif request.access and error.lacks_access:
             has = f" It has the scopes {error.scopes}." if error.scopes else ""
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
             error.hint = f"The token needs {request.access}.{has}{accepts}"

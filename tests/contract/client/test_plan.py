@@ -103,7 +103,7 @@ def test_without_the_grant_the_error_names_it(emulator: Emulator) -> None:
     emulator.set_token("reader", scopes=["monitor:read_write"], grants={"add_monitor": True})
     with pytest.raises(ApiError) as refused:
         go(emulator, monitor_plan, token="reader", subscription="monitor-3")
-    assert "the scope monitor:read_write and the grant monitor_subscription" in str(refused.value)
+    assert "has the scope monitor:read_write; its user needs the grant monitor_subscription." in str(refused.value)
 
 
 def test_plan_info(emulator: Emulator) -> None:

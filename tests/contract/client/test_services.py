@@ -80,7 +80,7 @@ def test_another_product_word(emulator: Emulator) -> None:
     ]
     with pytest.raises(ApiError) as refused:
         go(emulator, monitor_plan, token="no_plan", subscription="watchtower-10", brand="watchtower")
-    assert "the scope watchtower:read_only" in str(refused.value)
+    assert "has the scope watchtower:read_write; its user needs one of" in str(refused.value)
     assert "watchtower_subscription, add_watchtower" in str(refused.value)
 
 

@@ -132,9 +132,14 @@ def test_a_missing_scope_with_401_is_not_called_a_bad_token(emulator: Emulator, 
 
 def test_a_missing_grant_for_a_create_is_named(emulator: Emulator) -> None:
     """Field note "grant for a create"."""
-    emulator.configure(grant_for_create=True)
+    emulator.configure(grant_for_create=True, scope_headers=False)
     with pytest.raises(ApiError, match="needs the scope monitor:read_write and the grant add_monitor"):
         go(emulator, monitor_client, token="no_plan", label="web1")
+    emulator.configure(scope_headers=True)
+    with pytest.raises(ApiError) as failed:
+        go(emulator, monitor_client, token="no_plan", label="web1")
+    expected = " The token has the scope monitor:read_write; its user needs the grant add_monitor."
+    assert str(failed.value).endswith(expected)
     assert go(emulator, monitor_client, label="web1")["changed"] is True
 
 
