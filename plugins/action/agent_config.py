@@ -22,7 +22,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decisi
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import Completed, HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
     CLIENT_OPTIONS,
-    MASKED,
     ONE_CLIENT,
     Registered,
     secrets_in,
@@ -117,7 +116,7 @@ class ActionModule(HostAction):
             result["service_state"] = found.service
         if client.masked:
             # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
-            self._display.warning(MASKED)
+            self._display.warning(client.predicted_problem)
             result.pop("diff", None)
         if decided.change.problem:
             raise TaskFailure(str(decided.change.problem), {**result, "changed": False})

@@ -26,11 +26,11 @@ CLIENT_OPTIONS: dict[str, t.Any] = {
     "label": {"type": "str"},
     "registration": {"type": "list", "elements": "str"},
 }
-MASKED = (
+_MASKED = (
     "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
-    "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them); the "
-    "task that registers needs include_keys: true."
+    "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them)."
 )
+_LEFT_OUT = "without its keys: the task that registers needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 
@@ -54,6 +54,16 @@ class Registered:
         return not self.pending and any(looks_masked(self.client.get(field)) for field in SECRET_FIELDS)
 
     @property
+    def _left_out(self) -> bool:
+        """Whether the service shows the secrets, but the task that registered left them out of its result."""
+        return self.client.get("keys_masked") is False
+
+    @property
+    def predicted_problem(self) -> str:
+        """Why a run would not write, if the secrets can't be read; the same text for all clients."""
+        return f"Clients are registered {_LEFT_OUT}" if self._left_out else _MASKED
+
+    @property
     def key_fingerprint(self) -> str | None:
         return None if self.pending or self.masked else fingerprint(self.client["api_key"])
 
@@ -64,12 +74,13 @@ class Registered:
         return {field: str(value) for field, value in values.items() if not looks_masked(value)}
 
     def check_readable(self) -> None:
-        """Raise InputError, with the access that is missing, if the secrets are masked."""
+        """Raise InputError, with what is missing, if the secrets can't be read."""
+        if self.masked and self._left_out:
+            raise InputError(f"Client {self.label!r} is registered {_LEFT_OUT} Nothing was written.")
         if self.masked:
             raise InputError(
                 f"The service masks the keys of client {self.label!r}, so nothing was written. The token needs "
-                "read-write access to this client (a scope that ends in :read_write, and a user who may change it); "
-                "the task that registers needs include_keys: true."
+                "read-write access to this client (a scope that ends in :read_write, and a user who may change it)."
             )
 
 

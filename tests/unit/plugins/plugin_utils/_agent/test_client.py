@@ -54,6 +54,16 @@ def test_what_is_known_of_a_client(
         one.check_readable()
 
 
+@pytest.mark.parametrize("masked", [True, False])
+def test_the_task_that_registered_is_named_only_if_it_left_out_the_keys(masked: bool) -> None:
+    one = Registered("web1", {"id": 1, "keys_masked": masked}, {})
+    with pytest.raises(InputError) as refused:
+        one.check_readable()
+    for message in (str(refused.value), one.predicted_problem):
+        assert ("include_keys: true" in message) is not masked
+        assert ("The token needs read-write access" in message) is masked
+
+
 def test_a_client_that_the_task_was_given() -> None:
     owners = {fingerprint(_KEY): "web1"}
     assert _chosen(_CLIENT) == _chosen(seal(_CLIENT)) == Registered("web1", _CLIENT, owners)
