@@ -23,6 +23,7 @@ Kind = State | t.Literal["not_audited", "renamed", "clones", "orphans", "plan"]
 Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 
+_NEW_AUDIT = "not_audited.json"
 _SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
 _TITLES = {
     **TITLES,
@@ -37,7 +38,7 @@ _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
         ("-m", "ansible.builtin.ping"),
     ),
     "not_audited": (
-        "None of the audits that were joined has them. Audit them, and join their audit too.",
+        f"None of the audits that were joined has them. Audit them, and join {_NEW_AUDIT} too.",
         "audit",
     ),
     "foreign_key": (
@@ -139,27 +140,32 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
     if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
         hosts_file = (f"{run.lists}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
     limit = ["--limit", f"@{hosts_file[0]}"] if hosts_file else []
+    choice = limit or as_options({"target": target})
     if isinstance(remedy, tuple):
-        choice = ["all", *limit] if limit else [target]
-        command = ["ansible", *run.inventory, *run.options, *choice, *remedy, *_variables(run)]
+        pattern = ["all", *limit] if limit else [target]
+        command = ["ansible", *run.inventory, *run.options, *pattern, *remedy, *_variables(run)]
+    elif kind == "not_audited":
+        # The report of the run is a joined one, which the audit of a few hosts must not replace.
+        new = as_options({"monitor_agent_audit_json": _NEW_AUDIT})
+        command = [*_playbook(remedy, run, reports=False), *new, *choice]
     else:
-        command = [*_playbook(remedy, run), *(limit or as_options({"target": target}))]
+        command = [*_playbook(remedy, run, reports=remedy == "audit"), *choice]
     return Step(kind, _TITLES[kind], text + _left_out(run), tuple(hosts), tuple(command), hosts_file)
 
 
-def _playbook(name: Playbook, run: Invocation) -> list[str]:
-    return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *_variables(run, name)]
+def _playbook(name: Playbook, run: Invocation, *, reports: bool = False) -> list[str]:
+    return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *_variables(run, reports)]
 
 
-def _variables(run: Invocation, playbook: Playbook | None = None) -> list[str]:
-    """The extra variables of the run. Those of its reports are only for the playbook that writes reports."""
+def _variables(run: Invocation, reports: bool = False) -> list[str]:
+    """The extra variables of the run, those of its reports included or not."""
     options = []
     for given in run.extra_vars:
         if isinstance(given, str):
             options += ["-e", given]
             continue
         kept = {name: value for name, value in given.items() if name not in _CHOICE}
-        if playbook != "audit":
+        if not reports:
             kept = {name: value for name, value in kept.items() if not name.startswith("monitor_agent_audit_")}
         options += as_options(kept)
     return options

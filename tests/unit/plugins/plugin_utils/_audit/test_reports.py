@@ -183,9 +183,15 @@ def test_all_forms_name_the_audits_of_a_joined_report_and_what_is_wrong_with_the
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
     seen = [Inspection(host, host, None, audited=False) for host in ("web", "db")]
     of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
-    commands = {step.kind: step.shell for step in made(of)[1]}
-    assert commands["not_audited"] == "ansible-playbook -i inventory monitor.cloud.audit -e target=db,web"
-    assert commands["unreachable"] == "ansible -i inventory gone -m ansible.builtin.ping"
+    variables = {"monitor_agent_audit_html": "joined.html", "monitor_agent_config_path": "/etc/a"}
+    commands = {step.kind: step.shell for step in made(of, extra_vars=(variables,))[1]}
+    # Its report is another one than the joined one.
+    assert commands["not_audited"] == (
+        "ansible-playbook -i inventory monitor.cloud.audit -e monitor_agent_config_path=/etc/a "
+        "-e monitor_agent_audit_json=not_audited.json -e target=db,web"
+    )
+    ping = "ansible -i inventory gone -m ansible.builtin.ping -e monitor_agent_config_path=/etc/a"
+    assert commands["unreachable"] == ping
 
 
 def test_junit_counts_are_right() -> None:
