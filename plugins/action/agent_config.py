@@ -139,10 +139,13 @@ class ActionModule(HostAction):
             counter.flush()
             number = counter.tell()
         if number <= _MOST_WARNINGS:
-            outcome = "It would get" if self._task.check_mode else "It now has"
+            text = f"It now has the key of {label!r}."
+            if self._task.check_mode:
+                adopt = "If it was renamed, run monitor.cloud.adopt first: it keeps that client."
+                text = f"It would get the key of {label!r}. {adopt}"
             self._display.warning(
                 f"{variables['inventory_hostname']} carried the key of client {key.label!r}, so it reported as that "
-                f"one. {outcome} the key of {label!r}."
+                f"one. {text}"
             )
         elif number == _MOST_WARNINGS + 1:
             self._display.warning("More hosts carried keys of other clients: see key_owner in the results of the task.")
