@@ -16,6 +16,8 @@ description:
     P(monitor.cloud.client_label#filter) derives from it.
   - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
     C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
+  - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role
+    P(monitor.cloud.monitor_agent#role) finds its client.
   - The name of its configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
   - A token with read-only access is enough; O(api_token) may be a template.
 author:
@@ -153,6 +155,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         # Core prints names of hosts as they are, control characters included.
         host = inventory.add_host(inventory_data(label if label.isprintable() else client_label(label)))
         variables = {f"monitor_{name}": inventory_data(value) for name, value in client.items()}
+        if client_label(host) != label:
+            # Role and playbooks would take it for a host without a client, and the client for one without a host.
+            variables["monitor_agent_label"] = inventory_data(label)
         for name, value in variables.items():
             inventory.set_variable(host, name, value)
         strict = self._option("strict")

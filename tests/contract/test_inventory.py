@@ -82,6 +82,18 @@ def plain(value: Any) -> Any:
     return value["__ansible_unsafe"] if isinstance(value, dict) and "__ansible_unsafe" in value else value
 
 
+LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed"]
+
+
+def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
+    inventory.emulator.seed(labels=LABELS)
+    code, output = inventory.run("monitor.cloud.prune", "--check", "-e", "prune_pattern=.*", program="ansible-playbook")
+    assert code == 0 and "No client without a host" in output, output
+    hosts = inventory.listed()["_meta"]["hostvars"]
+    own = {plain(variables.get("monitor_agent_label")) for variables in hosts.values()}
+    assert own == {*LABELS, None}
+
+
 def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> None:
     hosts = inventory.listed()["_meta"]["hostvars"]
     assert set(hosts) == {"web-1", "web-2", "db-1"}
