@@ -117,12 +117,18 @@ def labels(
     ``windows``: whether Windows hosts have one too.
     """
 
+    hostvars = variables["hostvars"]
+
     def label_of(host: str) -> t.Any:
         value = own[host].get(_LABEL)
-        return own_label(variables["hostvars"], host) if has_template(value) else value
+        return own_label(hostvars, host) if has_template(value) else value
 
     found = labels_of_hosts(hosts, own, label_of)
-    return found if windows else {host: label for host, label in found.items() if not _is_windows(own[host])}
+    return (
+        found
+        if windows
+        else {host: label for host, label in found.items() if not _is_windows(hostvars, host, own[host])}
+    )
 
 
 def own_label(hostvars: Variables, host: str) -> t.Any:
@@ -138,10 +144,14 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
     return label
 
 
-def _is_windows(own: Variables) -> bool:
+def _is_windows(hostvars: Variables, host: str, own: Variables) -> bool:
     """Whether the inventory sets a connection or shell of Windows for a host."""
-    connection = str(own.get("ansible_connection")).rpartition(".")[2]
-    return connection in ("winrm", "psrp") or own.get("ansible_shell_type") in ("powershell", "cmd")
+    try:
+        connection, shell = (str(_rendered(hostvars, host, name, own.get(name))) for name in _CONNECTION)
+    except AnsibleError:
+        # The task that connects reports it.
+        return False
+    return connection.rpartition(".")[2] in ("winrm", "psrp") or shell in ("powershell", "cmd")
 
 
 def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> None:

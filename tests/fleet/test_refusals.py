@@ -27,10 +27,13 @@ WINDOWS = {
     "winrm": {"ansible_connection": "ansible.builtin.winrm"},
     "ssh": {"ansible_connection": "ssh", "ansible_shell_type": "powershell"},
     "cmd": {"ansible_connection": "local", "ansible_shell_type": "cmd"},
+    "template": {"ansible_connection": "local", "ansible_shell_type": "{{ 'powershell' }}"},
 }
 
 
-@pytest.mark.parametrize(("kind", "first"), list(zip(WINDOWS.values(), [True, False, True], strict=True)), ids=WINDOWS)
+@pytest.mark.parametrize(
+    ("kind", "first"), list(zip(WINDOWS.values(), [True, False, True, False], strict=True)), ids=WINDOWS
+)
 def test_windows_hosts_get_no_client_and_lose_one(
     emulator: Emulator, tmp_path: Path, kind: dict[str, str], first: bool
 ) -> None:
