@@ -236,13 +236,14 @@ def plan_of(value: t.Any) -> Object:
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
     """A client with the members of ``apps`` as booleans: responses to a create have been seen to have 0 and 1.
 
-    A label that is missing, or is not text, is None: such a client is known by its id alone. ``labelled``: it is an
-    error.
+    A label that is missing or empty, or is not text, is None: such a client is known by its id alone. ``labelled``: it
+    is an error.
     """
     client = object_of(value, ("id", "label") if labelled else ("id",))
     if not isinstance(client["id"], (int, str)) or len(str(client["id"])) > _LONGEST_ID:
         raise invalid_shape("its id is not a valid id")
-    client = {**client, "label": client["label"] if isinstance(client.get("label"), str) else None}
+    label = client.get("label")
+    client = {**client, "label": label if isinstance(label, str) and label else None}
     if isinstance(client.get("apps"), dict):
         client["apps"] = {name: bool(on) if on in (0, 1) else on for name, on in client["apps"].items()}
     return client

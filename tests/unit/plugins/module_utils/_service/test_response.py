@@ -291,7 +291,7 @@ def test_objects_of_another_shape_are_errors(convert: Any, value: object, proble
 
 
 def test_a_client_without_a_label_is_known_by_its_id() -> None:
-    for label in (None, 7):
+    for label in (None, 7, ""):
         assert client_of({"id": 1, "label": label}) == {"id": 1, "label": None}
     assert client_of({"id": 1}) == {"id": 1, "label": None}
     with pytest.raises(ApiError, match="it lacks label"):
