@@ -116,7 +116,6 @@ def labels(
 
     ``windows``: whether Windows hosts have one too.
     """
-
     hostvars = variables["hostvars"]
 
     def label_of(host: str) -> t.Any:
@@ -124,11 +123,7 @@ def labels(
         return own_label(hostvars, host) if has_template(value) else value
 
     found = labels_of_hosts(hosts, own, label_of)
-    return (
-        found
-        if windows
-        else {host: label for host, label in found.items() if not _is_windows(hostvars, host, own[host])}
-    )
+    return {host: label for host, label in found.items() if windows or not _is_windows(hostvars, host, own[host])}
 
 
 def own_label(hostvars: Variables, host: str) -> t.Any:
