@@ -24,7 +24,7 @@ def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min
     else:
         by_id = {FREE: {}, **{str(tier["id"]): tier for tier in tiers}}
         if subscription not in by_id:
-            known = listed(sorted(set(by_id) - {FREE}))
+            known = listed([str(tier["id"]) for tier in sorted(tiers, key=_size)])
             raise InputError(f"There is no subscription {subscription!r}. There are {known}, and 'free'.")
         expected = by_id[subscription]
     label = str(expected.get("id", FREE))
@@ -65,7 +65,7 @@ def check_plan_fits(change: Change, existing: int) -> None:
     clients = "1 client" if existing == 1 else f"{existing} clients"
     if not change.after:
         raise InputError(
-            f"The account has {clients}, and the free plan states no limit. Set allow_over_capacity: true to "
+            f"The account has {clients}, and the limit of the free plan is not known. Set allow_over_capacity: true to "
             "switch nevertheless, or delete clients first."
         )
     if change.after["clients_included"] < existing:

@@ -47,7 +47,7 @@ def _of_account(account: Mapping[str, t.Any]) -> list[str]:
     price = account["price"] or {}
     clients = {
         "used": "Clients that the account has.",
-        "included": "Clients that the plan includes; no sample if it states no limit, or cannot be read.",
+        "included": "Clients that the plan includes; no sample on the free plan, or if it cannot be read.",
         "missing": "Hosts of the audit that need a new client.",
         "masked": "Clients whose keys the token cannot read.",
     }

@@ -87,7 +87,7 @@ def account_sentence(account: dict[str, t.Any]) -> str:
     if account["free"] is None:
         return f"Clients: {used}{needed}. The plan is not known: {account['problem'] or 'it was not read'}"
     if account["free"]:
-        plan = ", on the free plan, which states no limit"
+        plan = ", on the free plan, whose limit is not known"
     else:
         plan = f" of {account['clients_included']} that {account['plan']} includes, {price(account['price'])}"
     tier = account["next_tier"]

@@ -59,7 +59,7 @@ def test_a_tier_with_room_for_the_clients(emulator: Emulator) -> None:
             r"The account has 4 clients, the subscription 'monitor-3' includes 3\. Choose a larger one",
         ),
         ({"min_clients": 2}, "The account has 4 clients, the subscription 'monitor-3' includes 3"),
-        ({"subscription": "free"}, "The account has 4 clients, and the free plan states no limit"),
+        ({"subscription": "free"}, "The account has 4 clients, and the limit of the free plan is not known."),
     ],
 )
 def test_a_plan_below_the_clients_that_exist_is_refused(
@@ -84,7 +84,7 @@ def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"subscription": "monitor-7"}, "There is no subscription 'monitor-7'. There are 'monitor-10', "),
+        ({"subscription": "monitor-7"}, "There is no subscription 'monitor-7'. There are 'monitor-3', "),
         ({"min_clients": 101}, "No subscription includes 101 clients; the largest, 'monitor-100'"),
         ({"min_clients": 0}, "min_clients must be at least 1, not 0"),
     ],

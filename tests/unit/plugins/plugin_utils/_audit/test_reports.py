@@ -256,7 +256,7 @@ What to do:
     ("facts", "hosts", "expected"),
     [
         ({"plan": None, "plan_problem": "no grant."}, 2, "Clients: 2. The plan is not known: no grant."),
-        ({"plan": {}}, 3, "Clients: 2, on the free plan, which states no limit; 1 more to register."),
+        ({"plan": {}}, 3, "Clients: 2, on the free plan, whose limit is not known; 1 more to register."),
         (
             {"plan": TIERS[0], "tiers": TIERS},
             4,
