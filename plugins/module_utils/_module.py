@@ -95,8 +95,8 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
         raise InputError("base_url must not contain credentials, query or fragment. Set the token as api_token.")
     if parts.scheme == "http" and not allow_http and parts.hostname not in LOOPBACK:
         raise InputError(
-            f"base_url {base_url} would send the token unencrypted. Use https, or set allow_http: true if the "
-            f"connection to {parts.hostname} is protected in another way."
+            f"base_url {base_url} would send the token unencrypted. Use https, or set allow_http "
+            f"(monitor_agent_allow_http): true if the connection to {parts.hostname} is protected in another way."
         )
     return base_url.rstrip("/")
 

@@ -84,7 +84,7 @@ def test_an_invalid_certificate_is_refused(
     counts.check(account, message, faults=1)
     assert result is None
     assert "no secure connection: SSLCertVerificationError" in message
-    assert message.endswith("Check base_url; for a private certificate authority set ca_path.")
+    assert message.endswith("Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path).")
     assert REASONS.get(kind if trust != "nothing" else "", "certificate verify failed") in message
     assert (listener.connections, listener.received) == (1, b"")
 

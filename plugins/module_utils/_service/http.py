@@ -286,8 +286,8 @@ def _check_proxy(proxy: str, settings: Settings) -> None:
     if not encrypted and not settings.allow_http and parts.hostname not in LOOPBACK:
         raise InputError(
             f"base_url names this machine, but the environment names a proxy for it at {parts.hostname}, which "
-            "would get the token unencrypted. Name the host in the environment's no_proxy, or set allow_http: true if "
-            "the connection to the proxy is protected in another way."
+            "would get the token unencrypted. Name the host in the environment's no_proxy, or set allow_http "
+            "(monitor_agent_allow_http): true if the connection to the proxy is protected in another way."
         )
 
 
@@ -460,7 +460,10 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str]:
     if _bundle_is_missing(failure):
         return f"no secure connection: {last}", "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
     if isinstance(failure, requests.exceptions.SSLError) and _is_final(failure):
-        return f"no secure connection: {reason}", "Check base_url; for a private certificate authority set ca_path."
+        return (
+            f"no secure connection: {reason}",
+            "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path).",
+        )
     if isinstance(failure, requests.exceptions.ProxyError):
         return f"no connection through the proxy: {reason}", "Check the proxy settings of the environment."
     return f"no response, because the connection failed: {reason}", "Check base_url and the network."

@@ -29,7 +29,7 @@ _ENCODINGS = ("", "identity", "gzip", "deflate")
 _DEEPEST = 50
 _OTHER_SERVER = "Check base_url: another server has responded."
 _HINTS = {
-    401: "The token is missing, wrong or expired: check api_token (MONITOR_API_TOKEN).",
+    401: "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN).",
     407: "The proxy requires credentials: check the proxy settings of the environment.",
 }
 _MAINTENANCE = "The service is in maintenance: try again later."

@@ -122,7 +122,10 @@ def _of_client(client: Mapping[str, t.Any]) -> Registered:
 def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], label: str) -> Registered:
     results = [variables[name] for name in names if hasattr(variables.get(name), "get")]
     if not results:
-        raise InputError(f"There is no variable {names[0]!r}. Run monitor.cloud.monitor_clients with register: first.")
+        raise InputError(
+            f"There is no variable {names[0]!r}. Run monitor.cloud.monitor_clients with register: first, in the "
+            "same run and without --start-at-task."
+        )
     result = next((result for result in results if result.get("clients") is not None), None)
     if result is None:
         raise InputError(f"{names[0]!r} holds no clients: the task that registers it failed or was skipped. Run it.")

@@ -48,7 +48,10 @@ def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
 @pytest.mark.parametrize(
     ("base_url", "message"),
     [
-        ("http://api.example.com/v4", "would send the token unencrypted. Use https, or set allow_http: true"),
+        (
+            "http://api.example.com/v4",
+            "would send the token unencrypted. Use https, or set allow_http (monitor_agent_allow_http): true",
+        ),
         ("https://user:secret@api.example.com/v4", "base_url must not contain credentials"),
         ("https://api.example.com/v4?token=secret", "base_url must not contain credentials, query or fragment"),
         ("https://api.example.com/v4#top", "base_url must not contain credentials, query or fragment"),

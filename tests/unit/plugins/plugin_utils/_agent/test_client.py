@@ -88,7 +88,7 @@ def test_the_client_of_the_hosts_label_among_those_registered() -> None:
 @pytest.mark.parametrize(
     ("registration", "variables", "message"),
     [
-        (["one", "all"], {}, "There is no variable 'one'"),
+        (["one", "all"], {}, "There is no variable 'one'. .* without --start-at-task"),
         (None, {}, "There is no variable ''"),
         (["one", "all"], {"one": {"skipped": True}}, "'one' holds no clients"),
         (["one"], {"one": {**_REGISTERED, "failures": {"web1": "The label is refused."}}}, "^The label is refused.$"),
