@@ -105,7 +105,7 @@ class ModuleAction(_core.PrivateAction):
         if not step:
             return True
         batch = variables["ansible_play_batch"]
-        own = inventory(variables, batch if step == "nothing" else None)
+        own = inventory(variables)
         of_batch = {host: own[host] for host in batch}
         check_batch(self, variables, of_batch)
         if step == "register":
@@ -116,6 +116,9 @@ class ModuleAction(_core.PrivateAction):
             # Of all batches: the account is compared with the whole play.
             hosts = variables["ansible_play_hosts_all"]
             arguments["labels"] = list(labels(variables, hosts, own, windows=True).values())
+        else:
+            # The client of a label that two hosts have would be removed from the other one too.
+            labels(variables, batch, own, windows=True)
         return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:

@@ -91,14 +91,13 @@ def warn_of_unknown(names: Iterable[str]) -> None:
                 )
 
 
-def inventory(variables: Variables, hosts: Iterable[str] | None = None) -> dict[str, Variables]:
+def inventory(variables: Variables) -> dict[str, Variables]:
     """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
 
-    Not all of its variables: for ten thousand hosts they would take a hundred megabytes. Without ``hosts``, of all.
+    Not all of its variables: for ten thousand hosts they would take a hundred megabytes.
     """
-    if hosts is None:
-        # localhost may be a host of the play, and not of the inventory.
-        hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["hostvars"]])
+    # localhost may be a host of the play, and not of the inventory.
+    hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["hostvars"]])
     return {
         host: {
             name: value

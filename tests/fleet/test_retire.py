@@ -58,3 +58,12 @@ def test_a_state_of_the_command_line_is_refused(two: Local) -> None:
     assert (run.requests, two.read("web-1")) == ([], None)
     assert two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=absent").code == 0
     assert "web-1" not in labels(two)
+
+
+@pytest.mark.parametrize(("label", "reason"), [("web-2", "have the same label"), ("ab", "has 2 characters")])
+def test_a_label_that_is_not_the_hosts_own_is_refused(two: Local, label: str, reason: str) -> None:
+    before = labels(two)
+    two.host_vars["web-1"]["monitor_agent_label"] = label
+    run = two.run(RETIRE, "-e", "target=web-1")
+    assert reason in run.failures()["web-1"], run.output
+    assert run.requests == [] and two.read("web-1") and labels(two) == before
