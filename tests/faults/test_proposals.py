@@ -235,6 +235,7 @@ def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> No
         *("-e", json.dumps({"monitor_agent_note": fleet_of.expected("web-1"), "monitor_agent_brand": "monitor"})),
         *("-e", "pwd_db=hunter3 snmp_community=hunter4 site=hunter5 ansible_proxy=http://x:hunter6@y"),
         *("-e", "ansible_ssh_common_args='-o ProxyCommand=hunter7' stray ansible_timeout=21"),
+        *("-e", "ansible_mirror=https://x/agent.deb?signature=hunter9"),
         "--ssh-common-args=-o ProxyCommand='sshpass -p hunter8 ssh gate'",
         *("--vault-password-file", "vault", "-e", "monitor_agent_audit_json=audit.json"),
     )
@@ -246,8 +247,8 @@ def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> No
     found = proposals(audit)
     output = " ".join(audit.output.split())
     assert (
-        "because they can be secret: --ssh-common-args, ansible_proxy, ansible_ssh_common_args, "
-        "monitor_agent_api_token, monitor_agent_note, other, pwd_db, site, snmp_community." in output
+        "because they can be secret: --ssh-common-args, ansible_mirror, ansible_proxy, "
+        "ansible_ssh_common_args, monitor_agent_api_token, monitor_agent_note, other, pwd_db, site, snmp_community." in output
     )
     assert "-e ansible_timeout=21" in found["Wrong permissions"]
     assert "monitor_agent_audit_json" not in found["Wrong permissions"]

@@ -36,7 +36,8 @@ _LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_
 _KNOWN_NAME = re.compile(r"(monitor_agent|ansible)_|(target|labels|prune_pattern|prune_limit|retire_limit)\Z")
 _OF_JOINED = re.compile(r"(monitor_agent_)?audits(_variables|_max_age)?")
 _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
-_URL_WITH_USER = re.compile(r"://[^/\s]*@")
+# Queries hold signatures of addresses.
+_URL_WITH_SECRET = re.compile(r"://(\S*\?|[^/\s]*@)")
 _PLAIN_VALUE = re.compile(r"[\w./:@,+-]+", re.ASCII)
 
 
@@ -137,5 +138,5 @@ def _may_be_secret(name: str, value: t.Any, secrets: t.Collection[str]) -> bool:
     text = str(value)
     # Vaulted values have other types than these.
     unknown = value is not None and not isinstance(value, (str, int, float))
-    suspect = _SECRET_NAME.search(name) or _URL_WITH_USER.search(text)
+    suspect = _SECRET_NAME.search(name) or _URL_WITH_SECRET.search(text)
     return unknown or bool(suspect) or any(secret in text for secret in secrets)
