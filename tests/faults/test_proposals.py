@@ -248,7 +248,8 @@ def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> No
     output = " ".join(audit.output.split())
     assert (
         "because they can be secret: --ssh-common-args, ansible_mirror, ansible_proxy, "
-        "ansible_ssh_common_args, monitor_agent_api_token, monitor_agent_note, other, pwd_db, site, snmp_community." in output
+        "ansible_ssh_common_args, monitor_agent_api_token, monitor_agent_note, other, pwd_db, site, snmp_community."
+        in output
     )
     assert "-e ansible_timeout=21" in found["Wrong permissions"]
     assert "monitor_agent_audit_json" not in found["Wrong permissions"]
