@@ -99,10 +99,11 @@ def test_retire_keeps_the_client_of_a_host_that_it_can_not_reach(controller: Con
     assert labels(controller) == ["db-1", "db-2", "web-1"]
 
 
-def test_retire_clients_of_hosts_that_are_gone(controller: Controller) -> None:
+@pytest.mark.parametrize("given", [["gone-1", "gone-2"], "gone-1, gone-2"], ids=["list", "text"])
+def test_retire_clients_of_hosts_that_are_gone(controller: Controller, given: list[str] | str) -> None:
     controller.run()
     controller.service.seed(labels=["gone-1", "gone-2", "other"])
-    gone = json.dumps({"labels": ["gone-1", "gone-2"]})
+    gone = json.dumps({"labels": given})
     steps = converge(controller, "monitor.cloud.retire", "-e", gone, changes=())
     assert sorted(steps.run.writes()) == ["delete_client gone-1", "delete_client gone-2"]
     assert steps.check.changed_hosts(GONE) == steps.run.changed_hosts(GONE) == {"web-1"}
@@ -116,8 +117,9 @@ def test_retire_clients_of_hosts_that_are_gone(controller: Controller) -> None:
         ((), "Choose what to retire"),
         (("target=all", "retire_limit=3"), "more than retire_limit (3)"),
         (("target=all", '{"labels": ["gone-1"]}', "retire_limit=4"), "retire 5 clients"),
+        (("labels=gone-1,gone-2", "retire_limit=1"), "retire 2 clients"),
     ],
-    ids=["neither given", "over the limit", "both together over the limit"],
+    ids=["neither given", "over the limit", "both together over the limit", "labels in one text"],
 )
 def test_retire_refuses_invalid_options(controller: Controller, options: tuple[str, ...], expected: str) -> None:
     controller.run()
