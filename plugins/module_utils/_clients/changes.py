@@ -196,5 +196,6 @@ def check_capacity(changes: Sequence[Change], existing: int, plan: Mapping[str, 
     if isinstance(included, int) and needed > included:
         raise InputError(
             f"The plan {plan.get('id')!r} is too small: needs {needed}, includes {included} clients. Nothing was "
-            "changed. Switch to a larger plan (monitor_plan with min_clients), or remove clients that are not needed."
+            "changed. Switch to a larger plan (monitor_plan with min_clients), or remove clients that are not needed. "
+            "Hosts that were renamed keep theirs: monitor.cloud.adopt."
         )
