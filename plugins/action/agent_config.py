@@ -221,7 +221,8 @@ class ActionModule(HostAction):
         if sentinels:
             text = predicted
         if text is None and error is not None:
-            raise error
+            what = "content" if options["template"] is None else f"the template {options['template']}"
+            raise InputError(f"Could not render {what}: {error}") from None
         if text is None:
             raise InputError(
                 "The template fails with the client's own api_key and install_code only. The reason is not shown, "
