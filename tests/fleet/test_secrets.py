@@ -339,6 +339,16 @@ PLAY_OF_ROLE = """
 """
 
 
+def test_a_restart_shows_no_token_of_the_plays_environment(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.group_vars.update(monitor_agent_service="none-such", ansible_python_interpreter=sys.executable)
+    environment = f"  environment: {{MONITOR_API_TOKEN: {emulator.tokens['read_write']}, SHOWN: 'yes'}}\n"
+    run = controller.run(controller.play(PLAY_OF_ROLE + environment), *LOUD, MONITOR_API_TOKEN="")
+    assert controller.read("web-1") is not None, run.output
+    assert "SHOWN=yes" in run.output and run.failures()
+    assert_silent(controller, run)
+
+
 def test_template_is_rendered_once(emulator: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, emulator, "web-1")
     rendered, template = controller.directory / "rendered", controller.directory / "templates" / "ours.j2"
