@@ -249,6 +249,17 @@ def task_environment(action: ActionBase) -> Iterator[None]:
         os.environ.update(before)
 
 
+def take_token(action: ActionBase) -> str | None:
+    """Take the token out of what the task's keyword ``environment`` asks for, and return it.
+
+    Core puts the environment on command lines, where others could read the token.
+    """
+    given: dict[str, t.Any] = {}
+    action._compute_environment_string(given)
+    action._task.environment = _without_token(action._task.environment)
+    return given.get("MONITOR_API_TOKEN")
+
+
 def injects_invocation(variables: Mapping[str, t.Any]) -> bool:
     """Whether core adds its arguments to the result of a module: always before 2.21, which has a setting, off."""
     if not hasattr(constants, "INJECT_INVOCATION"):
@@ -402,10 +413,11 @@ def _file_text(loader: DataLoader, path: str) -> str:
     return loader._get_file_contents(path)[0].decode()
 
 
-def _without_token(environment: t.Any) -> t.Any:
-    if not isinstance(environment, dict):
-        return environment
-    return {name: value for name, value in environment.items() if name != "MONITOR_API_TOKEN"}
+def _without_token(environments: t.Any) -> list[t.Any]:
+    return [
+        {name: value for name, value in each.items() if name != "MONITOR_API_TOKEN"} if isinstance(each, dict) else each
+        for each in environments or ()
+    ]
 
 
 def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: Templar) -> t.Any:
@@ -433,8 +445,8 @@ def run_action(
     task.action = name
     task.vars = {**task.vars, **(task_vars or {})}
     if not name.startswith("monitor.cloud."):
-        # Core puts the environment on command lines of the host, where others could read the token.
-        task.environment = [_without_token(each) for each in task.environment or ()]
+        # As in take_token; the module is not ours and needs none.
+        task.environment = _without_token(task.environment)
     task.module_defaults = [*task.module_defaults, *module_defaults]
     task.args = _with_defaults(name, task, arguments, action._templar)
     plugin = action._shared_loader_obj.action_loader.get(

@@ -126,6 +126,9 @@ class ModuleAction(_core.PrivateAction):
             with _core.task_environment(self):
                 result = self._run_here(_core.plain(arguments), _core.injects_invocation(variables))
         else:
+            token = _core.take_token(self)
+            if token and arguments.get("api_token") is None:
+                arguments["api_token"] = token
             with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))

@@ -349,6 +349,22 @@ def test_a_restart_shows_no_token_of_the_plays_environment(emulator: Emulator, t
     assert_silent(controller, run)
 
 
+def test_an_executed_module_shows_no_token_of_the_environment(emulator: Emulator, tmp_path: Path) -> None:
+    controller, python = Local(tmp_path, emulator, "web-1"), tmp_path / "python"
+    # Another name than that of Ansible's own interpreter, which would run the module in its process.
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    controller.group_vars["ansible_python_interpreter"] = str(python)
+    environment = f"  environment: {{MONITOR_API_TOKEN: {emulator.tokens['read_write']}, SHOWN: 'yes'}}\n"
+    tasks = (
+        "  tasks: [{monitor.cloud.monitor_client_info: }, {monitor.cloud.monitor_client_info: , async: 20, poll: 1}]\n"
+    )
+    play = controller.play(f"- hosts: all\n  gather_facts: false\n{environment}{tasks}")
+    run = controller.run(play, *LOUD, MONITOR_API_TOKEN="")
+    assert (run.code, run.calls()) == (0, ["list_clients"] * 2), run.output
+    assert "SHOWN=yes" in run.output and emulator.tokens["read_write"] not in run.output
+
+
 def test_template_is_rendered_once(emulator: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, emulator, "web-1")
     rendered, template = controller.directory / "rendered", controller.directory / "templates" / "ours.j2"
