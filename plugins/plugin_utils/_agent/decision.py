@@ -182,7 +182,7 @@ def _facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:
         "owner": found.user,
         "group": found.group,
         "mode": None if found.mode is None else f"{found.mode:04o}",
-        "key_of": key.label if key.label is not None else key.state,
+        "key_of": key.label or (None if key.state == "unverifiable" else key.state),
         "key_fingerprint": key.fingerprint,
         "sha256": found.digest,
     }

@@ -89,7 +89,8 @@ def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: s
     assert (decided.key.state, decided.key.label, decided.differences) == (state, label, ["content"])
     removal = decide_removal(found, text, _PATTERN, "/etc/agent", "web1", _CLIENT)
     assert (removal.change.action, removal.key) == ("delete", decided.key)
-    assert decide_removal(found, text, _PATTERN, "/etc/agent", "web1", None).key.state == "unverifiable"
+    removal = decide_removal(found, text, _PATTERN, "/etc/agent", "web1", None)
+    assert (removal.key.state, removal.change.before["key_of"]) == ("unverifiable", None)
 
 
 @pytest.mark.parametrize(
