@@ -18,7 +18,7 @@ import traceback
 import typing as t
 from collections.abc import Iterator
 
-from ansible.errors import AnsibleError, AnsibleUndefinedVariable
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
@@ -144,7 +144,7 @@ class ModuleAction(_core.PrivateAction):
             return ""
         try:
             value = self._templar.template(variables[name])
-        except AnsibleUndefinedVariable as error:
+        except Exception as error:
             return f"{name} is set, but its value is not: {error}."
         if not value:
             return ""

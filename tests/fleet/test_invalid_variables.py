@@ -162,6 +162,7 @@ def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(
             ["-e", "monitor_agent_api_token=x"],
             'its playbooks read it: write api_token: "{{ monitor_agent_api_token }}".',
         ),
+        (["-e", '{"monitor_agent_api_token": "{{ 1 / 0 }}"}'], "division by zero."),
         ([], "MONITOR_API_TOKEN."),
     ):
         run = three.run(three.play(play), *variables, MONITOR_API_TOKEN="")
