@@ -47,7 +47,8 @@ def test_the_writer_is_safe_in_hostile_directories(counts: Tally, way: str, step
     count = short_or_long(200 if way == "input" or step == "content" else 60, 2000)
     result = trials.in_namespaces(way, "collection", step, count=count, enough=count)
     _count(counts, f"{step}, {way}", result.trials, result.successes)
-    assert (result.trials, result.lost) == (count, {})
+    assert result.lost == {}
+    assert result.trials >= count
     assert result.begun > count // 10, "attacks that come too late prove nothing"
     # In a directory of others, a mounted file is never written; nothing is when the content does not arrive.
     assert result.written > 0 or step == "clean-up" or way == "mounted", "a writer that always refuses proves nothing"
