@@ -45,8 +45,8 @@ SMOKE = [
 ]
 INJECTION = ["tests/faults/test_injection.py", "tests/faults/test_injection_on_hosts.py", "tests/unit/plugins/action"]
 CHOSEN = {"quick": QUICK, "smoke": SMOKE, "injection": INJECTION}
-# Many tests wait for timeouts and retries: two processes more than there are processors keep all of them busy.
-PROCESSES = (os.cpu_count() or 1) + 2
+# Many tests wait for timeouts and retries: one process more than there are processors keeps all of them busy.
+PROCESSES = (os.cpu_count() or 1) + 1
 # Tests of signals and deadlines share the machine with others: a failed one is retried once, and printed as RERUN.
 RETRY = ["--reruns=1", "-rR"]
 
