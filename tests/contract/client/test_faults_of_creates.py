@@ -101,6 +101,20 @@ def test_one_cause_is_reported_once(emulator: Emulator) -> None:
     assert str(_register(emulator)["msg"]).startswith("1 label failed. Could not create client 'web2'")
 
 
+def test_more_than_three_causes_are_counted(emulator: Emulator) -> None:
+    refused = [f"web{status}" for status in (400, 402, 413, 422, 451)]
+    for label in refused:
+        emulator.fault(kind="status", status=int(label[3:]), operation="create_client", match={"label": label})
+    # Refusals of three labels in a row would end the task.
+    desired = [name for label in refused for name in (label, f"{label}-b")]
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=desired, concurrency=1)
+    assert list(failed.value.details["failures"]) == refused
+    message = str(failed.value)
+    assert [label for label in refused if repr(label) in message] == refused[:3]
+    assert "There are 2 more reasons in the return value failures." in message
+
+
 @pytest.mark.parametrize(("status", "most"), [(401, 2), (429, 2), (403, 3), (400, 3), (503, 18)])
 def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: int, most: int) -> None:
     emulator.fault(kind="status", status=status, operation="create_client", times=-1)
