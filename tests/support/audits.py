@@ -18,6 +18,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     Report,
     audit,
 )
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, inventory_options
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step, steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 
 TIERS: tuple[dict[str, Any], ...] = tuple(
     {"id": f"monitor-{size}", "label": f"Monitor {size}", "clients_included": size, "price": {"monthly": price}}
@@ -75,3 +78,31 @@ def details(made: Report) -> Mapping[str, str]:
 
 def of(made: Report, host: str) -> Finding:
     return next(finding for finding in made.hosts if finding.host == host)
+
+
+def every_state(*more: Inspection) -> Report:
+    """A host in each state, and an orphan."""
+    seen = [
+        unreachable("gone"),
+        inspected("clone", "other", owner_label="web"),
+        inspected("renamed", "other", owner_label="old"),
+        inspected("stranger", "unknown", key_fingerprint=fingerprint("?")),
+        inspected("web"),
+        inspected("new", "no_file"),
+        inspected("empty", "no_key"),
+        Inspection("closed", "closed", {"msg": "no sudo"}),
+        inspected("edited", differs=["content"]),
+        inspected("pending", differs=["restart"], service_state="failed"),
+        inspected("stopped", service_state="inactive"),
+        inspected("open", differs=["mode"]),
+        inspected("fine"),
+        *more,
+    ]
+    hosts = {one.host for one in seen}
+    return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
+
+
+def made(of: Report, *sources: str, **invocation: Any) -> tuple[str, list[Step]]:
+    """The table and the steps."""
+    todo = steps(of, Invocation(inventory_options(sources or ["inventory"]), **invocation))
+    return table(of, todo), todo

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is to be done about the findings of an audit, and the commands that do it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Inspection
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH
+from ansible_collections.monitor.cloud.tests.support.audits import (
+    account,
+    every_state,
+    inspected,
+    made,
+    report,
+    unreachable,
+)
+
+
+def test_each_finding_has_a_step_and_its_command() -> None:
+    of = every_state()
+    commands = {step.kind: step.shell for step in made(of, "my inventory.yml")[1]}
+    start = "ansible-playbook -i 'my inventory.yml' monitor.cloud"
+    expected = {
+        # Rollouts may fail before it is done.
+        "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=14",
+        "unreachable": "ansible -i 'my inventory.yml' gone -m ansible.builtin.ping",
+        "foreign_key": f"{start}.rollout -e target=clone",
+        "renamed": f"{start}.adopt -e target=renamed",
+        "unknown_key": f"{start}.rollout -e target=stranger",
+        "not_registered": f"{start}.rollout -e target=new",
+        "not_configured": f"{start}.rollout -e target=empty",
+        "unverifiable": f"{start}.audit -e target=closed",
+        "outdated": f"{start}.rollout -e target=edited",
+        "restart_pending": f"{start}.rollout -e target=pending",
+        "agent_stopped": "ansible -i 'my inventory.yml' stopped -m ansible.builtin.raw -a 'systemctl start "
+        '{{ monitor_agent_service | default("monitor-agent") }}; systemctl status --no-pager '
+        '{{ monitor_agent_service | default("monitor-agent") }}\'',
+        "wrong_permissions": f"{start}.rollout -e target=open",
+        # Not the client that a renamed host is to keep.
+        "orphans": f'{start}.prune --check -e \'{{"prune_pattern": "older"}}\'',
+    }
+    assert list(commands.items()) == list(expected.items())
+
+
+def test_adopt_is_proposed_for_a_renamed_host_whatever_the_orphan_pattern() -> None:
+    of = report([inspected("new", "other", owner_label="old")], account(["old", "theirs"]), [], "nothing")
+    assert [(step.kind, step.names) for step in made(of)[1]] == [("renamed", ("new",))]
+
+
+def test_a_host_without_a_client_that_carries_anothers_key_is_not_renamed() -> None:
+    of = report([inspected("new", "other", owner_label="web")], account(["web"]), ["web"])
+    assert [step.kind for step in made(of)[1]] == ["foreign_key"]
+
+
+def _arguments(text: str, title: str) -> list[str]:
+    """The command under a title of the table, as a shell reads it."""
+    command = text[text.index(title) :]
+    command = command[command.index("\n    ansible") :].partition("\n\n")[0]
+    return shlex.split(command.replace("\\\n", ""))
+
+
+def test_a_long_list_is_exact_and_printed_in_full() -> None:
+    names = [f"web-{number:04}" for number in range(500)]
+    orphans = [f"old-{number}" for number in range(300)]
+    of = report([inspected(name, "no_file") for name in names], account([*names, *orphans, "theirs"]), [], "old-.*")
+    text, todo = made(of)
+    commands = {step.kind: step.command for step in todo}
+    assert _arguments(text, "Not configured") == list(commands["not_configured"])
+    assert commands["not_configured"][-1] == f"target={','.join(names)}"
+    assert _arguments(text, "Clients without a host: 300.") == list(commands["orphans"])
+    variables = json.loads(commands["orphans"][-1])
+    assert (variables["prune_limit"], sorted(variables["prune_pattern"].split("|"))) == (300, sorted(orphans))
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_a_long_list_goes_to_a_file_beside_the_reports() -> None:
+    names = [f"web-{number:04}" for number in range(500)]
+    of = report([inspected(name, "no_file") for name in names], account(names))
+    step = made(of, lists="reports/audit")[1][0]
+    assert step.shell.endswith("monitor.cloud.rollout --limit @reports/audit.not_configured.hosts")
+    assert step.hosts_file == ("reports/audit.not_configured.hosts", "".join(f"{name}\n" for name in names))
+    # If such a path would be read as several.
+    step = made(of, lists="a, b/audit")[1][0]
+    assert (step.hosts_file, step.command[-1]) == (None, f"target={','.join(names)}")
+
+
+def test_labels_are_escaped_in_the_prune_pattern() -> None:
+    of = report([], account(["a.b", "a b", "(x", "{{ x }}", "é\U0001f600\udc80"]))
+    pattern = json.loads(made(of)[1][0].command[-1])["prune_pattern"]
+    assert all(re.fullmatch(pattern, label) for label in of.orphans)
+    assert not re.fullmatch(pattern, "aXb")
+    assert pattern.isascii() and "{" not in pattern
+    of = report([], account(["a.b", "\xff", "\u0100"]))
+    assert made(of)[1][0].command[-1] == json.dumps({"prune_pattern": "a\\x2eb|\\xff|\\U00000100"})
+
+
+@pytest.mark.parametrize(("orphans", "limit"), [(10, None), (11, 11)])
+def test_prune_gets_a_limit_if_its_own_is_too_low(orphans: int, limit: int | None) -> None:
+    of = report([], account([f"old-{number}" for number in range(orphans)]))
+    assert json.loads(made(of)[1][0].command[-1]).get("prune_limit") == limit
+
+
+def test_commands_repeat_the_options_of_the_run() -> None:
+    of = every_state()
+    run: dict[str, Any] = {
+        "options": ["--become"],
+        "extra_vars": ["@vars.yml", {"target": "all", "x": "1", "monitor_agent_audit_html": "a.html", "y": "a b"}],
+        "left_out": ["my_token"],
+        "service": {"base_url": "https://monitor.example.com/v4", "api_token": "SECRET"},
+    }
+    todo = {step.kind: step for step in made(of, **run)[1]}
+    start = "ansible-playbook -i inventory --become monitor.cloud"
+    extra = '-e @vars.yml -e x=1 -e \'{"y": "a b"}\''
+    assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
+    assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.ping {extra}"
+    assert "-e monitor_agent_audit_html=a.html" in todo["unverifiable"].shell
+    assert json.loads(todo["plan"].command[-1]) == {"min_clients": 14, "base_url": "https://monitor.example.com/v4"}
+    assert "MONITOR_API_TOKEN" in todo["plan"].text
+    assert todo["outdated"].text.endswith("because they can be secret: my_token.")
+    assert "SECRET" not in str(todo)
+
+
+def test_clones_under_masked_keys_are_to_be_audited_again() -> None:
+    seen = [inspected(host, "unverifiable", key_fingerprint="same") for host in ("web", "db")]
+    todo = made(report(seen, account(["web", "db"], masked=["web", "db"])))[1]
+    assert [(step.kind, step.names) for step in todo] == [("clones", ("db", "web"))]
+    assert "monitor.cloud.audit" in todo[0].shell
+
+
+def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
+    seen = [Inspection(host, host, None, audited=False) for host in ("web", "db")]
+    of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
+    variables = {"monitor_agent_audit_html": "joined.html", "monitor_agent_config_path": "/etc/a"}
+    commands = {step.kind: step.shell for step in made(of, extra_vars=(variables,))[1]}
+    # Its report is another one than the joined one.
+    assert commands["not_audited"] == (
+        "ansible-playbook -i inventory monitor.cloud.audit -e monitor_agent_config_path=/etc/a "
+        "-e monitor_agent_audit_json=not_audited.json -e target=db,web"
+    )
+    ping = "ansible -i inventory gone -m ansible.builtin.ping -e monitor_agent_config_path=/etc/a"
+    assert commands["unreachable"] == ping
