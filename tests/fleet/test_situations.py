@@ -91,6 +91,16 @@ def test_condition_on_the_role_leaves_out_the_first_host(controller: Controller)
     assert labels(controller) == []
 
 
+def test_a_label_of_two_hosts_is_refused_without_the_first_host(controller: Controller) -> None:
+    controller.run()
+    controller.host_vars["web-2"] = {"monitor_agent_label": "db-1"}
+    role = "when: inventory_hostname != 'web-1'\n      vars: {monitor_agent_state: absent}"
+    refused = refuse(controller, role_play(controller, role=role), "--limit", "web-1,web-2")
+    assert all("db-1" in message for message in refused)
+    assert "db-1" in labels(controller), "the client of the other host stays"
+    assert configured(controller) == set(ALL)
+
+
 def test_condition_on_the_role_leaves_out_another_host(controller: Controller) -> None:
     book = role_play(controller, role="when: inventory_hostname != 'db-2'")
     converge(controller, book, changes={"web-1", "web-2", "db-1"})

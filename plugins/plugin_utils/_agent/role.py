@@ -30,7 +30,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
 Result = dict[str, t.Any]
 Variables = dict[str, t.Any]
 
-# A variable of the role's own task: others may use its registration too.
+# A variable of the role's own tasks, with the state that they are for: others may use its registration too.
 _IN_ROLE = "monitor_agent_in_role"
 _REGISTRATION = "monitor_agent_registration"
 # What the role's own task and its handler that removes markers register.
@@ -44,7 +44,8 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
 
     A step that fails raises TaskFailure with the result of the steps before it.
     """
-    if not action._task.vars.get(_IN_ROLE):
+    in_role = action._task.vars.get(_IN_ROLE)
+    if not in_role:
         return act(variables)
     steps: dict[str, Result] = {}
     result: Result = {"changed": False}
@@ -55,7 +56,7 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         if by_itself:
             check_host(action, variables)
             _check_label(action, variables)
-        elif state == "absent":
+        elif state == "absent" != in_role:
             raise InputError(STATES_DIFFER)
         if by_itself and state == "present" and not action.on_windows:
             absolute(action.arguments["path"])
