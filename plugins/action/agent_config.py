@@ -123,11 +123,25 @@ class ActionModule(HostAction):
         markers = found.markers
         if decided.writes and not self._task.check_mode:
             markers = self._put(desired, created, backup=options["backup"] and "content" in decided.differences)
+        elif decided.writes and not self._task.vars.get(_INSPECTS):
+            self._warn_of_owner(desired, found)
         if desired.service:
             result["restart_markers"] = list(markers)
         if decided.key.state == "other" and not client.masked:
             self._warn_of_clone(decided.key, desired.label, variables)
         return result
+
+    def _warn_of_owner(self, desired: decision.Desired, found: remote_file.HostFile) -> None:
+        """Warn in check mode if the host does not have the owner or group: an earlier task of the run may make it."""
+        owner = desired.owner if desired.owner not in (found.user, found.uid) else None
+        group = desired.group if desired.group not in (found.group, found.gid) else None
+        if owner or group:
+            done = self.shell(remote_file.owner_command(owner, group))
+            if done.returncode == 1:
+                self._display.warning(
+                    f"The run would fail unless an earlier task of it adds the owner and group of {desired.path}: "
+                    f"{done.message}"
+                )
 
     def _warn_of_clone(self, key: KeyOwner, label: str, variables: Variables) -> None:
         """Warn that the host carried another client's key, for the first hosts of a run. An audit reports it itself."""

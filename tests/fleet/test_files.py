@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots
 
 RIGHT = "regular file 600 root root"
@@ -26,6 +26,7 @@ def key(controller: Controller) -> str:
 def assert_converges(controller: Controller, *, owner: str = "no_file") -> None:
     """Check mode, run and second run are as expected, and leave the right key and nothing beside the file."""
     steps = converge(controller, changes={"web-1"})
+    assert "would fail" not in steps.check.output
     for run in (steps.check, steps.run):
         assert run.of(CONFIGURE)["web-1"].result["key_owner"] == owner
     assert f"api_key={key(controller)}" in (host(controller).read() or "")
@@ -96,6 +97,9 @@ def test_owner_group_and_mode(one: Controller, owned: dict[str, str], facts: str
 
 def test_an_unknown_owner_is_refused(one: Controller) -> None:
     one.group_vars["monitor_agent_config_owner"] = "nobody-of-that-name"
+    check = one.run(ROLLOUT, "--check")
+    assert f"The run would fail unless an earlier task of it adds the owner and group of {CONFIG}" in check.output
+    assert "nobody-of-that-name" in check.output
     run = one.run()
     assert "nobody-of-that-name" in run.failures()["web-1"]
     assert host(one).read() is None

@@ -208,6 +208,15 @@ def read_command(path: str) -> str:
         exit $r""")
 
 
+def owner_command(owner: str | None, group: str | None) -> str:
+    """Fail with a message and the code 1 if the host has no such user or group; changes nothing."""
+    given = {"user": owner, "group": group}
+    tests = " -o ".join(f'-{kind} "${kind}"' for kind, name in given.items() if name)
+    names = "\n".join(variable(kind, name) for kind, name in given.items() if name)
+    return _line(f"""{names}
+        exec find / -prune {tests}""")
+
+
 # Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is
 # set if this made it. A symbolic link among the parents is followed if only root and the user of the command could have
 # made or changed it: then the walk starts again at the root, and examines each directory ($s).

@@ -26,6 +26,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     facts_command,
     got_no_input,
     markers_in,
+    owner_command,
     parse_facts,
     problem,
     read_command,
@@ -105,6 +106,8 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     assert facts_of(path, shell, tools) == HostFile("missing", True)
     assert os.listdir(path.parent) == [kept]
     assert was_written(in_shell(remove_command(str(path))).returncode, "monitor.cloud done")
+    for owner, group, code in (("root", "0", 0), ("0", None, 0), ("root", name, 1), (name, "root", 1)):
+        assert in_shell(owner_command(owner, group), shell=shell, path=tools).returncode == code
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -153,6 +156,7 @@ def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str, name
 def test_commands_hold_no_character_that_login_shells_change(name: str) -> None:
     path = f"/etc/{name}/{name}"
     commands = [facts_command(path, name), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
+    commands.append(owner_command(name, name))
     write = write_command(path, 3, owner="o", group="g", mode=0o600, backup=True, restart=True, source=path)
     commands += [write, create_command(path, write, create_directory=True)]
     for command in map(shlex.quote, commands):
