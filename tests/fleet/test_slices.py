@@ -28,6 +28,11 @@ KILLED = (1, 3)
 # The events of a job that have come back when it is killed; each host has two for each of its tasks.
 EVENTS = 20
 SECONDS = short_or_long(300, 3600)
+# As the role's own, but the last host of a job never gets its file.
+HELD = """install_code={{ client.install_code }}
+api_key={{ client.api_key }}
+{% if inventory_hostname == ansible_play_hosts_all[-1] %}{{ lookup('ansible.builtin.pipe', 'sleep 3600') }}{% endif %}
+"""
 
 
 @pytest.fixture
@@ -49,17 +54,20 @@ def inventories(fleet: Local) -> list[Path]:
 def run_slices(
     fleet: Local, name: str, playbook: str, variables: Callable[[int], Mapping[str, Any]] = lambda number: {}
 ) -> list[Job]:
-    """Run a playbook on all slices at once; two jobs are killed on the way, and then run again."""
+    """Run a playbook on all slices at once; two jobs are killed before their last host is done, and then run again."""
     sources = inventories(fleet)
+    template = fleet.directory / "held.j2"
+    template.write_text(HELD, encoding="utf-8")
+    held = {"monitor_agent_config_template": str(template)}
 
-    def job(number: int, attempt: str = "") -> Job:
-        directory = fleet.directory / f"{name}-{number}{attempt}"
-        return Job(directory, sources[number], playbook, fleet.service.environment(), variables(number)).start()
+    def job(number: int, attempt: str, more: Mapping[str, Any]) -> Job:
+        directory, given = fleet.directory / f"{name}-{number}{attempt}", {**variables(number), **more}
+        return Job(directory, sources[number], playbook, fleet.service.environment(), given).start()
 
-    jobs = [job(number) for number in range(SLICES)]
+    jobs = [job(number, "", held if number in KILLED else {}) for number in range(SLICES)]
     for number in KILLED:
         jobs[number].kill(EVENTS, SECONDS)
-        jobs[number] = job(number, "-again")
+        jobs[number] = job(number, "-again", {})
     return [one.finish(SECONDS) for one in jobs]
 
 

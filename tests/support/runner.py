@@ -90,7 +90,6 @@ class Job:
         kill_tree(self._parts[1].pid)
         for part in self._parts:
             part.wait(timeout=seconds)
-        assert "playbook_on_stats" not in {event["event"] for event in self.events()}, "it was killed at its end"
 
     def events(self) -> list[dict[str, Any]]:
         """The events that came back."""
