@@ -68,14 +68,15 @@ class Plan:
 class Attack:
     """A plan that is under way."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, events: int) -> None:
         self.plan = plan
         self.opened: list[int] = []
         self.entry: str | None = None
         self.begun = self.modified = False
         self._since = 0.0
         self.created = self.attributes = 0
-        self._events = _LIBC.inotify_init1(os.O_NONBLOCK)
+        self._events = events
+        self._watches: set[int] = set()
         self._trap: tuple[int, int] | None = None
         self._decoys = [self._make(f"{_DECOY}-1", plan.decoy)]
         if plan.target == "both":
@@ -83,7 +84,12 @@ class Attack:
         for watched in dict.fromkeys([plan.base, plan.directory]):
             with contextlib.suppress(FileNotFoundError):
                 os.stat(watched)
-                _LIBC.inotify_add_watch(self._events, os.fsencode(watched), _ALL)
+                self._watch(watched, _ALL)
+
+    def _watch(self, path: str, mask: int) -> int:
+        watch = int(_LIBC.inotify_add_watch(self._events, os.fsencode(path), mask))
+        self._watches.add(watch)
+        return watch
 
     def _make(self, name: str, kind: str) -> str:
         plan, path = self.plan, os.path.join(self.plan.swapped_in, name)
@@ -97,9 +103,8 @@ class Attack:
             # Empty, as a new directory is; what is made in there is replaced.
             os.mkdir(path)
             os.chmod(path, 0o777)
-            watch = _LIBC.inotify_add_watch(self._events, os.fsencode(path), CREATE)
             self.opened.append(os.open(path, os.O_RDONLY))
-            self._trap = watch, self.opened[-1]
+            self._trap = self._watch(path, CREATE), self.opened[-1]
             self._make(f"{_DECOY}-0", "link")
         elif kind == "fifo":
             os.mkfifo(path)
@@ -149,6 +154,9 @@ class Attack:
             watch, mask, _cookie, length = struct.unpack_from("iIII", data)
             name = os.fsdecode(data[16 : 16 + length].rstrip(b"\0"))
             data = data[16 + length :]
+            if watch not in self._watches:
+                # Of the attack before, or about a watch that ended.
+                continue
             if self._trap and watch == self._trap[0]:
                 _exchange(os.path.join(self.plan.swapped_in, f"{_DECOY}-0"), name, self._trap[1])
             else:
@@ -226,7 +234,8 @@ class Attack:
                     os.lseek(descriptor, 0, os.SEEK_SET)
                 found.append(os.read(descriptor, 65536))
             os.close(descriptor)
-        os.close(self._events)
+        for watch in self._watches:
+            _LIBC.inotify_rm_watch(self._events, watch)
         for directory, _directories, files in os.walk(root):
             for file in files:
                 with contextlib.suppress(OSError):
@@ -251,10 +260,12 @@ def enter_own_mounts() -> None:
 
 def serve(control: int, replies: int) -> None:
     """Attack as each line of the control requires; at the next line, report whether, and what could be read."""
+    # One for all attacks: to close it takes longer than a writer needs.
+    events = int(_LIBC.inotify_init1(os.O_NONBLOCK))
     with open(control, encoding="utf-8", closefd=False) as lines, open(replies, "w", encoding="utf-8") as out:
         while line := lines.readline():
             given = json.loads(line)
-            attack = Attack(Plan(**given["plan"]))
+            attack = Attack(Plan(**given["plan"]), events)
             print("ready", file=out, flush=True)
             attack.run(control)
             lines.readline()
