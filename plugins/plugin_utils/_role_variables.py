@@ -169,15 +169,19 @@ def check_host(action: ActionBase, variables: Variables) -> None:
 
 def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> str:
     """The state of all hosts of the batch; InputError with the reason if they cannot be registered at once."""
-    first, hostvars = variables["inventory_hostname"], variables["hostvars"]
+    first = variables["inventory_hostname"]
     state = action._templar.template(variables[_STATE])
     # What the inventory sets for this host alone, play and role do not set: other hosts have the default.
-    unset = _options()[_STATE]["default"] if _STATE in own[first] else state
+    unset = _options()[_STATE]["default"] if _STATE in own[first] else variables[_STATE]
     for host, raw in own.items():
-        if (_rendered(hostvars, host, _STATE, raw[_STATE]) if _STATE in raw else unset) != state:
+        value = raw.get(_STATE, unset)
+        if has_template(value):
+            of_host = {**variables, **raw_variables(variables, host)}
+            value = action._templar.copy_with_new_env(available_variables=of_host).template(value)
+        if value != state:
             raise InputError(STATES_DIFFER)
     label = action._templar.template(variables.get(_LABEL)) or ""
-    if state != "absent" and label != (hostvars[first].get(_LABEL) or ""):
+    if state != "absent" and label != (variables["hostvars"][first].get(_LABEL) or ""):
         raise InputError(LABEL_IN_PLAY)
     return str(state)
 
