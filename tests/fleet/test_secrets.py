@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import dataclasses
+import functools
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import certifi
@@ -30,17 +34,26 @@ UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 OPERATOR_ID = 4242
 
 
+@functools.cache
+def loud_home() -> Path:
+    """The directory of Ansible's files in loud runs: they share it, so that one server forks them."""
+    home = Path(tempfile.mkdtemp(prefix="loud-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    return home
+
+
 def loud(controller: Controller, **settings: str) -> dict[str, str]:
     """Settings for a run that also logs, opens its own connections and has a home of its own: the most verbose form."""
-    sockets = controller.directory / "cp"
+    sockets, log = controller.directory / "cp", loud_home() / "ansible.log"
     sockets.mkdir(mode=0o700, exist_ok=True)
-    log = str(controller.directory / "ansible.log")
-    own = {"ANSIBLE_HOME": str(controller.directory / "ansible"), "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets)}
-    return {"ANSIBLE_LOG_PATH": log, **own, **settings}
+    controller.group_vars["ansible_control_path_dir"] = str(sockets)
+    # Not removed: the server has it open.
+    log.write_bytes(b"")
+    return {"ANSIBLE_LOG_PATH": str(log), "ANSIBLE_HOME": str(loud_home() / "ansible"), **settings}
 
 
-def log_of(controller: Controller) -> str:
-    log = controller.directory / "ansible.log"
+def log_of_runs() -> str:
+    log = loud_home() / "ansible.log"
     return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
@@ -52,7 +65,7 @@ def assert_silent(controller: Controller, *runs: Run) -> None:
         assert found_in(run.output, secrets) == []
         # What callbacks are given goes to logs and databases.
         assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
-    assert found_in(log_of(controller), secrets) == []
+    assert found_in(log_of_runs(), secrets) == []
     for host in controller.hosts.values():
         assert found_in("\n".join(host.messages), secrets) == []
 
@@ -69,7 +82,7 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
     controller.host_vars["web-1"] = {"monitor_agent_packages": ["bash"]}
     controller.service.seed(labels=["elsewhere"])
     settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
-    directories = [controller.directory / "ansible"]
+    directories = [loud_home() / "ansible"]
     with watching(controller.service, list(controller.hosts.values()), directories, [OPERATOR_ID]) as watch:
         check = controller.run("monitor.cloud.rollout", "--check", *LOUD, **settings)
         first = controller.run("monitor.cloud.rollout", *LOUD, **settings)
@@ -82,7 +95,7 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
         removed = controller.run("monitor.cloud.retire", "-e", "target=web-1", *LOUD, **settings)
     assert [run.code for run in (check, first, repaired, removed)] == [0, 0, 0, 0], repaired.output[-3000:]
     assert_silent(controller, check, first, repaired, removed)
-    assert log_of(controller)
+    assert log_of_runs()
     assert any(host.messages for host in controller.hosts.values()), "something was logged on the hosts"
     assert watch.problems == set()
     assert watch.rounds > 20
@@ -145,7 +158,7 @@ def test_writing_in_place_and_without_input(controller: Controller, no_log: str)
     host.run(f"mkdir -p /etc/monitor; touch /tmp/inside {path}; chmod 644 {path}; mount --bind /tmp/inside {path}")
     controller.group_vars["ansible_become_method"] = "su"
     settings = loud(controller)
-    with watching(controller.service, [host], [controller.directory / "ansible"], []) as watch:
+    with watching(controller.service, [host], [loud_home() / "ansible"], []) as watch:
         run = controller.run(controller.play(WRITING.format(no_log=no_log)), *LOUD, **settings)
     assert run.code == 0, run.output[-3000:]
     assert "of web-1" in (host.read() or "")
@@ -229,7 +242,7 @@ def test_local_connection(controller: Controller, pipelining: str) -> None:
     controller.hosts.clear()
     controller.host_vars = {"here": {"ansible_connection": "local", "monitor_agent_config_path": str(target)}}
     settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
-    with watching(controller.service, [], [controller.directory / "ansible", target.parent], []) as watch:
+    with watching(controller.service, [], [loud_home() / "ansible", target.parent], []) as watch:
         run = controller.run("monitor.cloud.rollout", *LOUD, **settings)
         target.write_text(f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n", encoding="utf-8")
         again = controller.run("monitor.cloud.rollout", *LOUD, **settings)

@@ -40,7 +40,7 @@ _MODULES = (
     "requests",
 )
 # Each takes about 80 MB, and few tests have settings of their own.
-_KEPT = 2
+_KEPT = 4
 # Read when a run needs them, not at import.
 _OF_A_RUN = ("MONITOR_", "FLEET_", "PYTEST_")
 
