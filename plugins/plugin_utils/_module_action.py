@@ -32,6 +32,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.http import
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
     check_batch,
+    check_label_of_play,
     inventory,
     labels,
     state_of_batch,
@@ -108,17 +109,18 @@ class ModuleAction(_core.PrivateAction):
         own = inventory(variables)
         of_batch = {host: own[host] for host in batch}
         check_batch(self, variables, of_batch)
-        if step == "register":
-            if state_of_batch(self, variables, of_batch) != "present":
-                return False
-            arguments["labels"] = list(labels(variables, batch, own, windows=False).values())
-        elif step == "inspect":
+        if step == "inspect":
             # Of all batches: the account is compared with the whole play.
             hosts = variables["ansible_play_hosts_all"]
             arguments["labels"] = list(labels(variables, hosts, own, windows=True).values())
-        else:
-            # The client of a label that two hosts have would be removed from the other one too.
-            labels(variables, batch, own, windows=True)
+            return True
+        if step == "register" and state_of_batch(self, variables, of_batch) != "present":
+            return False
+        # The client of a label that two hosts have would be removed from the other one too.
+        check_label_of_play(self, variables)
+        found = labels(variables, batch, own, windows=step != "register")
+        if step == "register":
+            arguments["labels"] = list(found.values())
         return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:

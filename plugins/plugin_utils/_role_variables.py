@@ -180,10 +180,14 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
             value = action._templar.copy_with_new_env(available_variables=of_host).template(value)
         if value != state:
             raise InputError(STATES_DIFFER)
-    label = action._templar.template(variables.get(_LABEL)) or ""
-    if state != "absent" and label != (variables["hostvars"][first].get(_LABEL) or ""):
-        raise InputError(LABEL_IN_PLAY)
     return str(state)
+
+
+def check_label_of_play(action: ActionBase, variables: Variables) -> None:
+    """InputError if play or role set a label for the task's host."""
+    label = action._templar.template(variables.get(_LABEL)) or ""
+    if label != (variables["hostvars"][variables["inventory_hostname"]].get(_LABEL) or ""):
+        raise InputError(LABEL_IN_PLAY)
 
 
 @functools.cache

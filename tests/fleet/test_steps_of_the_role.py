@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import STATES_DIFFER
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
@@ -64,6 +64,26 @@ def test_a_host_without_the_first_gets_no_client_of_another(trio: Local, state: 
     run = trio.run(role_play(trio, role=NOT_THE_FIRST))
     assert "same label" in run.failures()["web-2"]
     assert (labels(trio.service), trio.files()) == before or state == "present" and trio.read("web-2") is None
+
+
+def test_a_label_of_the_play_removes_no_client_of_another_host(trio: Local) -> None:
+    trio.run()
+    before = labels(trio.service), trio.files()
+    play = role_play(trio, play="vars: {monitor_agent_label: web-3, monitor_agent_state: absent}")
+    assert trio.run(play, "--limit", "web-1").failures() == {"web-1": LABEL_IN_PLAY}
+    assert (labels(trio.service), trio.files()) == before
+
+
+def test_a_host_that_a_condition_on_an_include_leaves_out_keeps_its_client(trio: Local) -> None:
+    tasks = """
+    - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
+    - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
+      vars: {monitor_agent_state: absent}
+      when: inventory_hostname == 'web-2'
+"""
+    run = trio.run(trio.play(f"- hosts: all\n  gather_facts: false\n  tasks:{tasks}"))
+    assert run.code == 0, run.output
+    assert labels(trio.service) == ["web-1", "web-3"]
 
 
 def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
