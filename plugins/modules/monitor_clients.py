@@ -27,9 +27,9 @@ options:
   labels:
     description:
       - Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter) derives them
-        from hosts.
+        from hosts. Numbers count as text; lists and dictionaries are refused.
     type: list
-    elements: str
+    elements: raw
     required: true
   state:
     description: Whether the clients have to exist. V(absent) deletes them with all that the service stored for them.
@@ -188,7 +188,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 
 OPTIONS = {
-    "labels": {"type": "list", "elements": "str", "required": True},
+    # A string would make a label of a list among the labels, and prune would delete the clients that it lists.
+    "labels": {"type": "list", "elements": "raw", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
     "renames": {"type": "dict", "default": {}},
@@ -205,7 +206,7 @@ _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none"
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the clients, and the plan if something is to be created; then make the changes."""
     fleet = Fleet(
-        labels=params["labels"],
+        labels=[str(label) if isinstance(label, (int, float)) else label for label in params["labels"]],
         present=params["state"] == "present",
         renames=params["renames"],
         prune_pattern=params["prune_pattern"] if params["prune"] else None,

@@ -98,6 +98,11 @@ def test_unknown_id_to_change(emulator: Emulator) -> None:
     assert _refusal(emulator, monitor_client, id=99, label="web1") == expected
 
 
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_no_client_is_chosen_by_null(emulator: Emulator, state: str) -> None:
+    assert _refusal(emulator, monitor_client, label=None, state=state) == "The label None is not text. Put it in quotes."
+
+
 def test_a_label_listed_twice(emulator: Emulator) -> None:
     error = _refusal(emulator, monitor_clients, labels=["web1", "web2", "web1"])
     assert error == "The label 'web1' is listed twice. Labels are unique: give each host its own."
@@ -111,6 +116,8 @@ def test_a_label_listed_twice(emulator: Emulator) -> None:
         ({"state": "absent", "prune": True, "prune_pattern": "web.*"}, "renames and prune need state: present"),
         ({"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 1}, "prune would delete 2 cli"),
         ({"renames": {"web1": 123}}, "The label 123 is not text. Put it in quotes."),
+        ({"labels": ["web1", " web2"], "prune": True, "prune_pattern": "web.*"}, "Remove the white space around"),
+        ({"labels": [" web2"], "state": "absent"}, "There is no client ' web2', but there is 'web2'."),
         ({"labels": ["web1"], "concurrency": 0}, "concurrency must be at least 1"),
     ],
 )
@@ -200,3 +207,17 @@ def test_options_refuse_invalid_values(
     assert result["failed"] is True
     assert message in result["msg"]
     assert emulator.requests() == []
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_list_among_the_labels_is_not_made_text(emulator: Emulator, check: bool) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
+    arguments = {**connection, "labels": [["web1", "web2"]], "prune": True, "prune_pattern": "web.*"}
+    result, _output = as_module(monitor_clients, {**arguments, "_ansible_check_mode": check})
+    assert result["msg"] == "The label ['web1', 'web2'] is not text. Put it in quotes."
+    assert labels(emulator) == ["web1", "web2"]
+
+
+def test_numbers_among_the_labels_are_text(emulator: Emulator) -> None:
+    assert go(emulator, monitor_clients, labels=[1234, "web1"])["created"] == ["1234", "web1"]
