@@ -159,6 +159,7 @@ class Source:
 class Report:
     """An audit. Hosts come worst first, orphans are labels of clients that no host of the inventory has.
 
+    ``unidentified`` are hosts of the inventory without a client of their label, whose key can be that of any orphan.
     A joined report has ``sources``, and ``notes``: sentences about sources that are stale, or differ.
     """
 
@@ -168,6 +169,7 @@ class Report:
     account: dict[str, t.Any]
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
+    unidentified: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[State, int]:
@@ -203,8 +205,16 @@ def audit(
     fleet = _Fleet(inspections, account, labels)
     findings = sorted(map(fleet.finding, inspections), key=lambda one: (STATES.index(one.state), natural(one.host)))
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
+    identified = {one.host for one in findings if one.adoption != "unknown"}
+    unidentified = {host for host, label in labels.items() if label not in account.labels} - identified
     missing = sum("not_registered" in one.states and one.adoption != "adopt" for one in findings)
-    return Report(generated_at, tuple(findings), tuple(orphans), account_facts(account, missing))
+    return Report(
+        generated_at,
+        tuple(findings),
+        tuple(orphans),
+        account_facts(account, missing),
+        unidentified=tuple(sorted(unidentified, key=natural)),
+    )
 
 
 class _Fleet:

@@ -13,6 +13,7 @@ import shlex
 import typing as t
 from collections.abc import Sequence
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report, State
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, as_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
@@ -129,6 +130,9 @@ def _kind_of(finding: Finding) -> Kind:
         return "not_audited"
     if finding.state == "shared_key" and "unverifiable" in finding.states:
         return "clones"
+    if finding.state == "not_registered" and finding.adoption == "unknown":
+        # It may be a renamed host, whose client a rollout would replace.
+        return "unverifiable"
     return "renamed" if finding.adoption == "adopt" else finding.state
 
 
@@ -201,6 +205,9 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
         "Clients of hosts that are gone, or of other users of this account. The command shows what would be "
         "deleted, with all data of these clients. Run it without --check to delete them."
     )
+    if report.unidentified:
+        hosts = listed(report.unidentified, 5, str)
+        text += f" First find out whose key is on {hosts}: a renamed host keeps its client by adopt."
     command = [*_playbook("prune", run), "--check", "-e", json.dumps(variables)]
     return [Step("orphans", "Clients without a host", text + _left_out(run), tuple(labels), tuple(command))]
 

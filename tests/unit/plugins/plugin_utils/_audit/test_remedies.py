@@ -136,6 +136,20 @@ def test_clones_under_masked_keys_are_to_be_audited_again() -> None:
     assert "monitor.cloud.audit" in todo[0].shell
 
 
+def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
+    seen = [inspected("new", "unverifiable"), inspected("new-2", "unknown"), inspected("fresh", "no_file")]
+    todo = made(report(seen, account(["old"], masked=["old"])))[1]
+    names = {step.kind: step.names for step in todo}
+    assert names == {"not_registered": ("fresh",), "unverifiable": ("new", "new-2"), "orphans": ("old",)}
+    assert "First find out whose key is on new, new-2: a renamed host keeps its client" in todo[-1].text
+
+
+def test_orphans_may_be_clients_of_hosts_that_were_not_inspected() -> None:
+    of = report([inspected("web"), unreachable("gone")], account(["web", "db", "old"]), ["db", "other"])
+    assert "First find out whose key is on gone, other: " in made(of)[1][-1].text
+    assert "First" not in made(report([inspected("web")], account(["web", "db", "old"]), ["db"]))[1][-1].text
+
+
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
     seen = [Inspection(host, host, None, audited=False) for host in ("web", "db")]
     of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
