@@ -86,6 +86,13 @@ def test_a_host_that_a_condition_on_an_include_leaves_out_keeps_its_client(trio:
     assert labels(trio.service) == ["web-1", "web-3"]
 
 
+def test_prune_of_module_defaults_is_not_for_the_role(trio: Local) -> None:
+    defaults = "{monitor.cloud.monitor_clients: {prune: true, prune_pattern: '.*'}}"
+    run = trio.run(role_play(trio, play=f"serial: 1\n  module_defaults: {defaults}"))
+    assert run.code == 0, run.output
+    assert labels(trio.service) == ["web-1", "web-2", "web-3"]
+
+
 def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
     trio.run()
     before = labels(trio.service), trio.files()
