@@ -13,7 +13,8 @@ version_added: 1.0.0
 description:
   - Makes a host of each monitoring client, with its fields as variables, and none of its keys.
   - The host has the name of the client's label; if that holds control characters, one that the filter
-    P(monitor.cloud.client_label#filter) derives from it.
+    P(monitor.cloud.client_label#filter) derives from it; C(client-all) and C(client-ungrouped) for the names of groups
+    that every inventory has.
   - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
     C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
   - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role
@@ -152,8 +153,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _add(self, inventory: InventoryData, client: Client) -> None:
         label = str(client["label"])
-        # Core prints names of hosts as they are, control characters included.
-        host = inventory.add_host(inventory_data(label if label.isprintable() else client_label(label)))
+        # Core prints names of hosts as they are, control characters included, and takes these for its groups.
+        name = f"client-{label}" if label in ("all", "ungrouped") else label
+        host = inventory.add_host(inventory_data(name if name.isprintable() else client_label(name)))
         variables = {f"monitor_{name}": inventory_data(value) for name, value in client.items()}
         if client_label(host) != label:
             # Role and playbooks would take it for a host without a client, and the client for one without a host.

@@ -82,7 +82,7 @@ def plain(value: Any) -> Any:
     return value["__ansible_unsafe"] if isinstance(value, dict) and "__ansible_unsafe" in value else value
 
 
-LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed"]
+LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed", "all", "ungrouped"]
 
 
 def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
