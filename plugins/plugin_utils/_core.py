@@ -496,12 +496,20 @@ def registered(variables: Mapping[str, t.Any], host: str, name: str) -> Mapping[
 
 def unrendered(value: t.Any, templar: t.Any) -> t.Any:
     """The value of the variable that a template names, or None; it may be data that no template is to be read from."""
+    value = followed(value, templar.available_variables)
+    if isinstance(value, str) and _VARIABLE.fullmatch(value):
+        raise InputError(f"{value!r} names a variable that names itself. Set it to a list.")
+    return value
+
+
+def followed(value: t.Any, variables: Mapping[str, t.Any]) -> t.Any:
+    """A value, or that of the variable that it names as a template, and so on; it may be another template."""
     for _step in range(_LONGEST_CHAIN):
         match = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
         if not match:
-            return value
-        value = templar.available_variables.get(match[1])
-    raise InputError(f"{value!r} names a variable that names itself. Set it to a list.")
+            break
+        value = variables.get(match[1])
+    return value
 
 
 def command_line() -> Mapping[str, t.Any]:

@@ -28,6 +28,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     failed_to_render,
+    followed,
     has_template,
     plain,
     raw_variables,
@@ -60,6 +61,8 @@ LABEL_IN_PLAY = (
 )
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
 _FILE = "monitor_agent_config_template"
+# One task reads and changes the account for all hosts of a batch.
+_ACCOUNT = tuple(f"{_PREFIX}{name}" for name in ("base_url", "api_token", "brand"))
 _CONNECTION = ("ansible_connection", "ansible_shell_type")
 _TEXT = ("str", "path")
 _KINDS = {
@@ -94,17 +97,19 @@ def warn_of_unknown(names: Iterable[str]) -> None:
 def inventory(variables: Variables) -> dict[str, Variables]:
     """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
 
-    Not all of its variables: for ten thousand hosts they would take a hundred megabytes.
+    Not all of its variables: for ten thousand hosts they would take a hundred megabytes. For the account it is the value
+    of the variable that a template names.
     """
     # localhost may be a host of the play, and not of the inventory.
     hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["hostvars"]])
+    return {host: _of_role(raw_variables(variables, host)) for host in hosts}
+
+
+def _of_role(raw: Variables) -> Variables:
     return {
-        host: {
-            name: value
-            for name, value in raw_variables(variables, host).items()
-            if name.startswith(_PREFIX) or name in _CONNECTION
-        }
-        for host in hosts
+        name: followed(value, raw) if name in _ACCOUNT else value
+        for name, value in raw.items()
+        if name.startswith(_PREFIX) or name in _CONNECTION
     }
 
 
@@ -154,11 +159,28 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
     Templates of other hosts are left to the task that uses them, except those of the path. The file that
     ``monitor_agent_config_template`` names has to exist for the task's host.
     """
+    _check_account(variables, own)
     found: dict[tuple[str, str], list[str]] = {}
     for name in _options():
         for host, reason in _reasons(action, variables, own, name):
             found.setdefault((name, reason), []).append(host)
     _refuse(found, len(own))
+
+
+def _check_account(variables: Variables, own: Mapping[str, Variables]) -> None:
+    """InputError if the inventory sets different accounts: all hosts would get clients of the first one's."""
+    first = variables["inventory_hostname"]
+    raw = raw_variables(variables, first)
+    for name in _ACCOUNT:
+        given = own[first].get(name)
+        # Of vaulted values each comparison is a decryption.
+        differ = any(of.get(name) is not given and of.get(name) != given for of in own.values())
+        # Play and role take precedence over the inventory.
+        if differ and variables.get(name) == raw.get(name):
+            raise InputError(
+                f"{name} differs between the hosts of this play, and their clients are made in one account. Nothing was "
+                "done. Use a play, or a run with --limit, for each account."
+            )
 
 
 def check_host(action: ActionBase, variables: Variables) -> None:

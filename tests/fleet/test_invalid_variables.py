@@ -135,6 +135,21 @@ def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: 
         assert part in message
 
 
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+@pytest.mark.parametrize("name", ["monitor_token", "monitor_agent_base_url"])
+def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str, name: str) -> None:
+    monitored.group_vars.update(
+        monitor_agent_api_token="{{ monitor_token }}", monitor_token=monitored.service.tokens["read_write"]
+    )
+    monitored.host_vars["web-3"][name] = "https://other.example.com"
+    target = ["-e", "target=all"] if playbook == "retire" else []
+    message = refused(monitored, PLAYBOOKS[playbook][0], *target)
+    assert "differs between the hosts of this play" in message
+    assert monitored.run("monitor.cloud.rollout", "--limit", "web-1,web-2").code == 0
+    given = ["-e", f"{name}={monitored.group_vars.get(name, monitored.service.base_url)}"]
+    assert monitored.run(PLAYBOOKS[playbook][0], *given, *target).code == 0
+
+
 def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local) -> None:
     message = refused(monitored, "monitor.cloud.retire", "-e", "target=all", "-e", "monitor_agent_timeout=0")
     assert message.startswith("timeout must be more than 0 seconds")
