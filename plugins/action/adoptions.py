@@ -22,6 +22,7 @@ class ActionModule(base.FleetAction):
     )
 
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
+        _core.check_whole_inventory()
         labels = base.labels_of_inventory(variables)
         inspected = base.inspections(variables, variables["ansible_play_batch"], options["config"], labels)
         report = audit(inspected, base.account_of(variables, options["account"]), labels, generated_at="")

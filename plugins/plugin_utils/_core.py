@@ -26,6 +26,7 @@ from ansible.plugins.connection import ConnectionBase
 from ansible.plugins.loader import action_loader, strategy_loader
 from ansible.plugins.strategy.linear import StrategyModule
 from ansible.template import Templar
+from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -510,6 +511,21 @@ def followed(value: t.Any, variables: Mapping[str, t.Any]) -> t.Any:
             break
         value = variables.get(match[1])
     return value
+
+
+def check_whole_inventory() -> None:
+    """InputError if hosts are missing from the inventory: clients without a host are determined from it.
+
+    Core only warns of a source that cannot be read, such as that of a cloud which is down, and records it nowhere else.
+    """
+    sources = command_line().get("inventory") or ()
+    unread = any("as an inventory source" in " ".join(text.split()) for text in Display()._warns)
+    if unread or (sources and all("," in source and not os.path.exists(source) for source in sources)):
+        raise InputError(
+            f"{'A source of the inventory could not be read' if unread else 'The inventory is a list of hosts'}, so "
+            "clients of other hosts would be taken for clients without a host. Nothing was done. Run it with the whole "
+            "inventory, without a warning about its sources."
+        )
 
 
 def command_line() -> Mapping[str, t.Any]:

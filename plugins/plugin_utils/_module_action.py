@@ -48,7 +48,7 @@ _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stde
 # Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
 _SEAL_KEYS = "monitor_agent_seal_keys"
 # What comes after the check of the role's variables: ``register`` or ``inspect`` the clients of the hosts, or
-# ``nothing``.
+# ``nothing``. Before ``prune`` the inventory is checked instead.
 _CHECK_BEFORE = "monitor_agent_check_before"
 
 
@@ -103,7 +103,9 @@ class ModuleAction(_core.PrivateAction):
         Whether the task has something to do.
         """
         step = self._task.vars.get(_CHECK_BEFORE)
-        if not step:
+        if step == "prune":
+            _core.check_whole_inventory()
+        if step in (None, "prune"):
             return True
         batch = variables["ansible_play_batch"]
         own = inventory(variables)

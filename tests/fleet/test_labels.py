@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, texts
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 
@@ -68,6 +68,21 @@ def test_prune_keeps_the_client_of_a_host_whose_label_fails(emulator: Emulator, 
     run = local.run("monitor.cloud.prune", "-e", "prune_pattern=.*")
     assert (run.code, run.requests) == (2, []), run.output
     assert re.search("'site' is undefined|host web-2: the template '{{ site }}-web-2' fails", run.output)
+
+
+@pytest.mark.parametrize("playbook", ["prune -e prune_pattern=web.*", "adopt"])
+@pytest.mark.parametrize("source", ["-i inventory.yml -i broken.yml", "-i web-1,"])
+def test_nothing_is_pruned_nor_adopted_by_a_part_of_the_inventory(
+    emulator: Emulator, tmp_path: Path, source: str, playbook: str
+) -> None:
+    local = Local(tmp_path, emulator, "web-1")
+    local.inventory()
+    (tmp_path / "broken.yml").write_text("all: {hosts: {web-2: ", encoding="utf-8")
+    emulator.seed(labels=["web-1", "web-2"])
+    local.write("web-1", texts(emulator.clients())["web-2"])
+    run = local.shell(f"ansible-playbook {source} -c local monitor.cloud.{playbook}")
+    assert "would be taken for clients without a host" in run.failures()["web-1"], run.output
+    assert run.writes() == []
 
 
 @pytest.mark.parametrize("label", ["web{1}", "{{ 12345 }}"])
