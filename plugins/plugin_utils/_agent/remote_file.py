@@ -275,6 +275,8 @@ trap "q 1" HUP INT TERM
 mkdir "./$t" || exit 1
 # The sticky bit distinguishes it from other directories of this user.
 cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && chmod 1700 . || q {changed}
+# The default ACL of another user's directory would apply to the file.
+safe .. || case $(setfacl -bk . 2>/dev/null; exec ls -ld .) in ??????????+*) q {changed};; esac
 for f in "./$n"*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
 j=y
 f=./$n
@@ -319,6 +321,8 @@ elif [ -f "../$n" ]; then
     v=$([ -f "$s" ] && exec dd if="$s" of="./$b" bs={enough} count=1 2>&1) || q {no_backup}
     # A whole record means that the file is too large.
     case $v in 0+*) :;; *) q {no_backup};; esac
+    # The umask does not count in a directory with a default ACL.
+    chmod go= "./$b" || q 1
     rm -f "$f-"
     mv -f "./$b" .. || q 1
 fi

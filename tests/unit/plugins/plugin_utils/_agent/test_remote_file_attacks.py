@@ -202,17 +202,30 @@ def test_a_directory_that_appears_at_the_path_receives_no_file(tmp_path: Path) -
     assert list(path.parent.rglob("*")) == [path]
 
 
-def test_a_directory_with_a_default_acl(owned: Path) -> None:
-    """It applies to new files in it, whatever the umask."""
+def test_a_directory_with_a_default_acl(owned: Path, tmp_path: Path) -> None:
+    """It applies to new files in it, whatever the umask; only that of root's directory applies to the file."""
     skip_without("setfacl")
     acl = ["setfacl", "-d", "-m", f"u:{_OTHER}:rwx", str(owned)]
     if subprocess.run(acl, check=False, capture_output=True).returncode != 0:
         pytest.skip("the file system has no ACLs")
     path = owned / "agent.conf"
-    assert was_written(*write_file(path, b"new"))
-    reading = ["setpriv", f"--reuid={_OTHER}", f"--regid={_OTHER}", "--clear-groups", "cat", str(path)]
-    assert subprocess.run(reading, check=False, capture_output=True).stdout == b""
-    assert [file.name for file in owned.iterdir()] == ["agent.conf"]
+    user = ["setpriv", f"--reuid={_OTHER}", f"--regid={_OTHER}", "--clear-groups"]
+
+    def read(name: str) -> bytes:
+        return subprocess.run([*user, "sh", "-c", f"cat {name}"], cwd=owned, check=False, capture_output=True).stdout
+
+    assert was_written(*write_file(path, b"old", mode=0o640))
+    assert was_written(*write_file(path, b"new", mode=0o640, backup=True))
+    assert sorted(file.name[:11] for file in owned.iterdir()) == ["agent.conf", "agent.conf."]
+    assert read("agent.conf*") == b""
+    tools = stub_tools(tmp_path / "tools", setfacl="exit 127")
+    assert "may have prepared it" in (problem(write_file(path, b"new", tools=tools)[0]) or "")
+    os.chown(owned, 0, 0)
+    owned.chmod(0o755)
+    path.unlink()
+    assert was_written(*write_file(path, b"new", mode=0o640, tools=tools))
+    assert was_written(*write_file(path, b"new", mode=0o640, backup=True))
+    assert (read("agent.conf"), read("agent.conf.*~")) == (b"new", b"")
 
 
 def test_an_append_only_directory_is_refused_before_the_first_write(tmp_path: Path) -> None:
