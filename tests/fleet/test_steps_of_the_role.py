@@ -93,6 +93,15 @@ def test_prune_of_module_defaults_is_not_for_the_role(trio: Local) -> None:
     assert labels(trio.service) == ["web-1", "web-2", "web-3"]
 
 
+def test_a_removal_that_starts_at_a_later_task_is_checked(trio: Local) -> None:
+    trio.run()
+    trio.host_vars["web-2"]["monitor_agent_label"] = "web-3"
+    play = role_play(trio, role="vars: {monitor_agent_state: absent}")
+    run = trio.run(play, "--limit", "web-1,web-2", "--start-at-task", f"*{CONFIGURE}")
+    assert "same label" in run.failures()["web-2"]
+    assert labels(trio.service) == ["web-1", "web-2", "web-3"]
+
+
 def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
     trio.run()
     before = labels(trio.service), trio.files()

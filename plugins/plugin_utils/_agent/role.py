@@ -51,8 +51,10 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
     result: Result = {"changed": False}
     pending = _pending_restarts(variables)
     try:
-        # A condition on the role that leaves out the first host of a batch leaves out the registration of all.
-        by_itself, state = bool(variables.get(_REGISTRATION, {}).get("skipped")), action.arguments.get("state")
+        # A condition on the role that leaves out the first host of a batch leaves out the registration of all, and so
+        # does --start-at-task.
+        registration, state = variables.get(_REGISTRATION, {"skipped": True}), action.arguments.get("state")
+        by_itself = bool(registration.get("skipped"))
         if by_itself:
             check_host(action, variables)
             _check_label(action, variables)
