@@ -124,45 +124,50 @@ class ActionModule(HostAction):
         if decided.writes and not self._task.check_mode:
             markers = self._put(desired, created, backup=options["backup"] and "content" in decided.differences)
         elif decided.writes and not self._task.vars.get(_INSPECTS):
-            self._warn_of_owner(desired, found)
+            self._warn_of_owner(desired, found, variables)
         if desired.service:
             result["restart_markers"] = list(markers)
         if decided.key.state == "other" and not client.masked:
             self._warn_of_clone(decided.key, desired.label, variables)
         return result
 
-    def _warn_of_owner(self, desired: decision.Desired, found: remote_file.HostFile) -> None:
+    def _warn_of_owner(self, desired: decision.Desired, found: remote_file.HostFile, variables: Variables) -> None:
         """Warn in check mode if the host does not have the owner or group: an earlier task of the run may make it."""
         owner = desired.owner if desired.owner not in (found.user, found.uid) else None
         group = desired.group if desired.group not in (found.group, found.gid) else None
-        if owner or group:
-            done = self.shell(remote_file.owner_command(owner, group))
-            if done.returncode == 1:
-                self._display.warning(
-                    f"The run would fail unless an earlier task of it adds the owner and group of {desired.path}: "
-                    f"{done.message}"
-                )
+        done = self.shell(remote_file.owner_command(owner, group)) if owner or group else None
+        if done and done.returncode == 1:
+            text = f"adds the owner and group of {desired.path} on {variables['inventory_hostname']}: {done.message}"
+            self._warn(
+                "owners",
+                f"The run would fail unless an earlier task of it {text}",
+                "More hosts do not have the owner or group.",
+            )
 
     def _warn_of_clone(self, key: KeyOwner, label: str, variables: Variables) -> None:
-        """Warn that the host carried another client's key, for the first hosts of a run. An audit reports it itself."""
+        """Warn that the host carried another client's key. An audit reports it itself."""
         if self._task.vars.get(_INSPECTS) or (self._task.check_mode and not variables.get("ansible_check_mode")):
             return
+        text = f"It now has the key of {label!r}."
+        if self._task.check_mode:
+            adopt = "If it was renamed, run monitor.cloud.adopt first: it keeps that client."
+            text = f"It would get the key of {label!r}. {adopt}"
+        self._warn(
+            "clones",
+            f"{variables['inventory_hostname']} carried the key of client {key.label!r}, so it reported as that one. "
+            f"{text}",
+            "More hosts carried keys of other clients: see key_owner in the results of the task.",
+        )
+
+    def _warn(self, kind: str, text: str, more: str) -> None:
+        """Warn of the first hosts of a run; for the next one, show that there are ``more``."""
         # Each host has a process of its own: the length of a file in the run's own directory counts them.
-        with open(os.path.join(constants.DEFAULT_LOCAL_TMP, "monitor.cloud-clones"), "ab") as counter:  # type: ignore[attr-defined]
+        with open(os.path.join(constants.DEFAULT_LOCAL_TMP, f"monitor.cloud-{kind}"), "ab") as counter:  # type: ignore[attr-defined]
             counter.write(b".")
             counter.flush()
             number = counter.tell()
-        if number <= _MOST_WARNINGS:
-            text = f"It now has the key of {label!r}."
-            if self._task.check_mode:
-                adopt = "If it was renamed, run monitor.cloud.adopt first: it keeps that client."
-                text = f"It would get the key of {label!r}. {adopt}"
-            self._display.warning(
-                f"{variables['inventory_hostname']} carried the key of client {key.label!r}, so it reported as that "
-                f"one. {text}"
-            )
-        elif number == _MOST_WARNINGS + 1:
-            self._display.warning("More hosts carried keys of other clients: see key_owner in the results of the task.")
+        if number <= _MOST_WARNINGS + 1:
+            self._display.warning(text if number <= _MOST_WARNINGS else more)
 
     def _remove(self, path: str, options: Options, variables: Variables) -> dict[str, t.Any]:
         if options["registration"]:

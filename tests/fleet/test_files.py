@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots
 
@@ -98,12 +98,20 @@ def test_owner_group_and_mode(one: Controller, owned: dict[str, str], facts: str
 def test_an_unknown_owner_is_refused(one: Controller) -> None:
     one.group_vars["monitor_agent_config_owner"] = "nobody-of-that-name"
     check = one.run(ROLLOUT, "--check")
-    assert f"The run would fail unless an earlier task of it adds the owner and group of {CONFIG}" in check.output
+    assert f"would fail unless an earlier task of it adds the owner and group of {CONFIG} on web-1: " in check.output
     assert "nobody-of-that-name" in check.output
     run = one.run()
     assert "nobody-of-that-name" in run.failures()["web-1"]
     assert host(one).read() is None
     assert host(one).run("ls -A /etc/monitor") == "", "nothing half-done is left"
+
+
+def test_a_user_who_cannot_enter_the_working_directory_gets_no_warning(one: Controller) -> None:
+    host(one).run(f"mkdir -p /etc/monitor; chown daemon /etc/monitor; chmod 700 /home/{USER}")
+    one.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")
+    one.group_vars["monitor_agent_config_owner"] = "daemon"
+    assert_converges(one)
+    assert host(one).facts() == "regular file 600 daemon daemon"
 
 
 BACKUP = """

@@ -213,8 +213,10 @@ def owner_command(owner: str | None, group: str | None) -> str:
     given = {"user": owner, "group": group}
     tests = " -o ".join(f'-{kind} "${kind}"' for kind, name in given.items() if name)
     names = "\n".join(variable(kind, name) for kind, name in given.items() if name)
+    # GNU's find fails in a directory that this user can't enter, such as the home of the one who logged in.
     return _line(f"""{names}
-        exec find / -prune {tests}""")
+        cd /
+        exec find . -prune {tests}""")
 
 
 # Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is
