@@ -333,6 +333,20 @@ def notify_no_handler(action: ActionBase) -> None:
     action._task.notify = None
 
 
+def handler_left_out(action: ActionBase, variables: Mapping[str, t.Any]) -> bool:
+    """Whether the handler of a role that the task notifies leaves out the host.
+
+    Of handlers with one name core takes the last, and those of a role have the conditions of its use.
+    """
+    handlers = (each for block in reversed(play_of(action._task).handlers) for each in block.block)
+    handler = next((each for each in handlers if each.name in (action._task.notify or ())), None)
+    if handler is None or handler._role is None:
+        return False
+    if _TRUSTS_ALL:
+        return not handler.evaluate_conditional(action._templar, variables)
+    return not all(action._templar.evaluate_conditional(each) for each in handler.when)
+
+
 def takes_input(connection: ConnectionBase) -> bool:
     """Whether a command gets standard input, with ``become`` or without: ``exec_command`` does not report it."""
     become = connection.become
