@@ -66,8 +66,16 @@ def test_a_directory_at_the_path_is_refused(one: Controller) -> None:
     assert_refused(one, "is a directory", f"mkdir -p {CONFIG}")
 
 
-def test_read_only_file_system_is_refused(one: Controller) -> None:
-    assert_refused(one, "can't be written", "mkdir -p /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        "mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor",
+        f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}; mount -o remount,bind,ro {CONFIG}",
+    ],
+    ids=["directory", "file"],
+)
+def test_what_is_read_only_is_refused(one: Controller, prepare: str) -> None:
+    assert_refused(one, "can't be written", prepare)
 
 
 def test_a_file_that_is_a_mount_is_written_in_place(one: Controller) -> None:

@@ -213,6 +213,6 @@ def _problem(found: HostFile, path: str) -> InputError | None:
     if found.writable:
         return None
     return InputError(
-        f"{path} can't be written: its directory is read-only, or not writable for this user. "
+        f"{path} can't be written: the file or its directory is read-only or immutable, or not writable for this user. "
         "Use become, or choose another path."
     )

@@ -130,6 +130,8 @@ if cd -P "$a/" 2>/dev/null; then
     elif [ -d "./$n" ]; then k=directory
     elif [ -e "./$n" ]; then k=other; fi
     [ -w . ] && w=y
+    # Root can write each file that is neither immutable nor on a read-only mount.
+    [ $k = file ] && { [ -w "./$n" ] || [ "$(id -u)" -gt 0 ] || w=n; }
     {leftovers}
     {markers}
 else
