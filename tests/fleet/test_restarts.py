@@ -249,22 +249,19 @@ CONDITIONS = """
 - hosts: all
   gather_facts: false
   tasks:
-    - ansible.builtin.{}: {{name: monitor.cloud.monitor_agent}}
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
       when: retired is not defined
-    - ansible.builtin.{}: {{name: monitor.cloud.monitor_agent}}
-      vars: {{monitor_agent_state: absent}}
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+      vars: {monitor_agent_state: absent}
       when: retired is defined
 """
 
 
 def test_a_restart_that_another_use_of_the_role_leaves_out_is_an_error(agent: Controller) -> None:
-    play = agent.play(CONDITIONS.format("import_role", "import_role"))
     for options in (["--check"], [], []):
-        run = agent.run(play, *options)
-        assert "Use include_role with the condition" in run.failures()["web-1"], run.output
-    assert is_pending(agent)
-    converge(agent, agent.play(CONDITIONS.format("import_role", "include_role")), changes={"web-1"})
-    assert runs_with_its_configuration(agent) and not is_pending(agent)
+        run = agent.run(agent.play(CONDITIONS), *options)
+        assert "Write a play for each use" in run.failures()["web-1"], run.output
+    assert_next_run_restarts(agent)
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
