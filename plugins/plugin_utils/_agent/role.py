@@ -43,8 +43,8 @@ _REGISTRATION = "monitor_agent_registration"
 _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded", "monitor_agent_pending_restart"
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
 _LEFT_OUT = (
-    "The agent is not restarted: the play uses the role more than once, a condition of the last use leaves out this host, "
-    "and that applies to the handlers of all uses. Write a play for each use, with its own hosts."
+    "The agent is not restarted: the play uses the role more than once, a condition of the last use leaves out this "
+    "host, and that applies to the handlers of all uses. Write a play for each use, with its own hosts."
 )
 _CONNECTION = [{"group/monitor.cloud.monitor_agent": trusted("{{ monitor_agent_connection }}")}]
 
