@@ -97,8 +97,8 @@ def warn_of_unknown(names: Iterable[str]) -> None:
 def inventory(variables: Variables) -> dict[str, Variables]:
     """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
 
-    Not all of its variables: for ten thousand hosts they would take a hundred megabytes. For the account it is the value
-    of the variable that a template names.
+    Not all of its variables: for ten thousand hosts they would take a hundred megabytes. For the account it is the
+    value of the variable that a template names.
     """
     # localhost may be a host of the play, and not of the inventory.
     hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["hostvars"]])
@@ -178,8 +178,8 @@ def _check_account(variables: Variables, own: Mapping[str, Variables]) -> None:
         # Play and role take precedence over the inventory.
         if differ and variables.get(name) == raw.get(name):
             raise InputError(
-                f"{name} differs between the hosts of this play, and their clients are made in one account. Nothing was "
-                "done. Use a play, or a run with --limit, for each account."
+                f"{name} differs between the hosts of this play, and their clients are made in one account. Nothing "
+                "was done. Use a play, or a run with --limit, for each account."
             )
 
 
