@@ -31,6 +31,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
+    check_account,
     check_batch,
     check_label_of_play,
     inventory,
@@ -48,7 +49,8 @@ _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stde
 # Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
 _SEAL_KEYS = "monitor_agent_seal_keys"
 # What comes after the check of the role's variables: ``register`` or ``inspect`` the clients of the hosts, or
-# ``nothing``. Before ``prune`` the inventory is checked instead.
+# ``nothing``. Before a task of a playbook is to ``delete`` or ``prune`` clients of no host, only the account is checked,
+# and the inventory.
 _CHECK_BEFORE = "monitor_agent_check_before"
 
 
@@ -103,13 +105,16 @@ class ModuleAction(_core.PrivateAction):
         Whether the task has something to do.
         """
         step = self._task.vars.get(_CHECK_BEFORE)
+        if not step:
+            return True
         if step == "prune":
             _core.check_whole_inventory()
-        if step in (None, "prune"):
-            return True
         batch = variables["ansible_play_batch"]
         own = inventory(variables)
         of_batch = {host: own[host] for host in batch}
+        check_account(variables, of_batch)
+        if step in ("delete", "prune"):
+            return True
         check_batch(self, variables, of_batch)
         if step == "inspect":
             # Of all batches: the account is compared with the whole play.

@@ -97,8 +97,8 @@ def warn_of_unknown(names: Iterable[str]) -> None:
 def inventory(variables: Variables) -> dict[str, Variables]:
     """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
 
-    Not all of its variables: for ten thousand hosts they would take a hundred megabytes. For the account it is the
-    value of the variable that a template names.
+    Not all of its variables: for ten thousand hosts they would take a hundred megabytes. What chooses the account is
+    followed to the variable that a template names.
     """
     # localhost may be a host of the play, and not of the inventory.
     hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["hostvars"]])
@@ -159,7 +159,6 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
     Templates of other hosts are left to the task that uses them, except those of the path. The file that
     ``monitor_agent_config_template`` names has to exist for the task's host.
     """
-    _check_account(variables, own)
     found: dict[tuple[str, str], list[str]] = {}
     for name in _options():
         for host, reason in _reasons(action, variables, own, name):
@@ -167,8 +166,8 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
     _refuse(found, len(own))
 
 
-def _check_account(variables: Variables, own: Mapping[str, Variables]) -> None:
-    """InputError if the inventory sets different accounts: all hosts would get clients of the first one's."""
+def check_account(variables: Variables, own: Mapping[str, Variables]) -> None:
+    """InputError if the inventory sets different accounts for hosts of the batch: the first one's is used for all."""
     first = variables["inventory_hostname"]
     raw = raw_variables(variables, first)
     for name in _ACCOUNT:
@@ -178,8 +177,8 @@ def _check_account(variables: Variables, own: Mapping[str, Variables]) -> None:
         # Play and role take precedence over the inventory.
         if differ and variables.get(name) == raw.get(name):
             raise InputError(
-                f"{name} differs between the hosts of this play, and their clients are made in one account. Nothing "
-                "was done. Use a play, or a run with --limit, for each account."
+                f"{name} differs between the hosts of this play, and one account is used for all of them. Nothing was "
+                "done. Use a play, or a run with --limit or extra variables, for each account."
             )
 
 

@@ -150,6 +150,13 @@ def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str
     assert monitored.run(PLAYBOOKS[playbook][0], *given, *target).code == 0
 
 
+@pytest.mark.parametrize("playbook", ["retire -e labels=gone-1", "prune -e prune_pattern=gone.*"])
+def test_a_client_of_no_host_is_not_deleted_from_one_of_several_accounts(monitored: Local, playbook: str) -> None:
+    monitored.service.seed(labels=["gone-1"])
+    monitored.host_vars["web-3"]["monitor_agent_api_token"] = "other"
+    assert "differs between" in refused(monitored, *f"monitor.cloud.{playbook}".split())
+
+
 def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local) -> None:
     message = refused(monitored, "monitor.cloud.retire", "-e", "target=all", "-e", "monitor_agent_timeout=0")
     assert message.startswith("timeout must be more than 0 seconds")

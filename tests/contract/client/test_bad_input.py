@@ -100,9 +100,7 @@ def test_unknown_id_to_change(emulator: Emulator) -> None:
 
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_no_client_is_chosen_by_null(emulator: Emulator, state: str) -> None:
-    assert (
-        _refusal(emulator, monitor_client, label=None, state=state) == "The label None is not text. Put it in quotes."
-    )
+    assert "The label None is not text." in _refusal(emulator, monitor_client, label=None, state=state)
 
 
 def test_a_label_listed_twice(emulator: Emulator) -> None:
