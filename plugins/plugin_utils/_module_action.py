@@ -49,8 +49,7 @@ _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stde
 # Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
 _SEAL_KEYS = "monitor_agent_seal_keys"
 # What comes after the check of the role's variables: ``register`` or ``inspect`` the clients of the hosts, or
-# ``nothing``. Before a task of a playbook is to ``delete`` or ``prune`` clients of no host, only the account is checked,
-# and the inventory.
+# ``nothing``. Before a playbook is to ``delete`` or ``prune`` clients of no host, only account and inventory are checked.
 _CHECK_BEFORE = "monitor_agent_check_before"
 
 
