@@ -102,6 +102,16 @@ def test_a_removal_that_starts_at_a_later_task_is_checked(trio: Local) -> None:
     assert labels(trio.service) == ["web-1", "web-2", "web-3"]
 
 
+def test_a_removal_whose_check_fails_removes_nothing_if_errors_are_ignored(trio: Local) -> None:
+    trio.run()
+    before = labels(trio.service), trio.files()
+    trio.host_vars["web-1"]["monitor_agent_label"] = "web-3"
+    role = "ignore_errors: true\n      vars: {monitor_agent_state: absent}"
+    run = trio.run(role_play(trio, role=role), "--limit", "web-1")
+    assert run.of(CONFIGURE)["web-1"].status == "ignored"
+    assert (labels(trio.service), trio.files()) == before
+
+
 def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
     trio.run()
     before = labels(trio.service), trio.files()

@@ -70,6 +70,9 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
             _check_label(action, variables)
         elif state == "absent" != in_role:
             raise InputError(STATES_DIFFER)
+        elif registration.get("failed"):
+            # The errors of the role are ignored.
+            raise InputError(str(registration.get("msg")))
         if by_itself and state == "present" and not action.on_windows:
             absolute(action.arguments["path"])
             steps["registration"] = _call_service(action, variables, state)
