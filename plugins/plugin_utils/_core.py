@@ -334,7 +334,7 @@ def notify_no_handler(action: ActionBase) -> None:
 
 
 def handler_left_out(action: ActionBase, variables: Mapping[str, t.Any]) -> bool:
-    """Whether the handler of a role that the task notifies leaves out the host.
+    """Whether the handler of a role that the task notifies may leave out the host.
 
     Of handlers with one name core takes the last, and those of a role have the conditions of its use.
     """
@@ -342,9 +342,12 @@ def handler_left_out(action: ActionBase, variables: Mapping[str, t.Any]) -> bool
     handler = next((each for each in handlers if each.name in (action._task.notify or ())), None)
     if handler is None or handler._role is None:
         return False
-    if _TRUSTS_ALL:
-        return not handler.evaluate_conditional(action._templar, variables)
-    return not all(action._templar.evaluate_conditional(each) for each in handler.when)
+    # A condition may fail until a later task has registered its variable.
+    with contextlib.suppress(Exception):
+        if _TRUSTS_ALL:
+            return not handler.evaluate_conditional(action._templar, variables)
+        return not all(action._templar.evaluate_conditional(each) for each in handler.when)
+    return True
 
 
 def takes_input(connection: ConnectionBase) -> bool:

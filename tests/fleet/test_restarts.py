@@ -257,11 +257,14 @@ CONDITIONS = """
 """
 
 
-def test_a_restart_that_another_use_of_the_role_leaves_out_is_an_error(agent: Controller) -> None:
-    for options in (["--check"], [], []):
-        run = agent.run(agent.play(CONDITIONS), *options)
-        assert "Write a play for each use" in run.failures()["web-1"], run.output
-    assert_next_run_restarts(agent)
+def test_a_restart_is_done_although_the_last_use_of_the_role_leaves_out_the_host(agent: Controller) -> None:
+    host, play = agent.hosts["web-1"], agent.play(CONDITIONS)
+    host.run("rm /opt/agent-works")
+    assert "the next run restarts it" in agent.run(play).failures()["web-1"]
+    assert is_pending(agent)
+    host.run("touch /opt/agent-works")
+    converge(agent, play, changes={"web-1"})
+    assert runs_with_its_configuration(agent) and not is_pending(agent)
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:

@@ -42,10 +42,6 @@ _REGISTRATION = "monitor_agent_registration"
 # What the role's own task and its handler that removes markers register.
 _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded", "monitor_agent_pending_restart"
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
-_LEFT_OUT = (
-    "The agent is not restarted: the play uses the role more than once, a condition of the last use leaves out this "
-    "host, and that applies to the handlers of all uses. Write a play for each use, with its own hosts."
-)
 _CONNECTION = [{"group/monitor.cloud.monitor_agent": trusted("{{ monitor_agent_connection }}")}]
 
 
@@ -97,8 +93,20 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         # instead of 57 ms in a steady run of 200.
         notify_no_handler(action)
     elif handler_left_out(action, variables):
-        raise TaskFailure(_LEFT_OUT, joined)
+        notify_no_handler(action)
+        _restart(action, joined, variables)
     return joined
+
+
+def _restart(action: HostAction, result: Result, variables: Variables) -> None:
+    """Restart the agents as the handler does, which has a condition of another use of the role in the play."""
+    for one in result.pop("restarts"):
+        service = {"name": one["service"], "state": "restarted"}
+        done = run_action(action, "ansible.builtin.service", service, variables)
+        # In check mode the service may be one that the run would install first.
+        if done.get("failed") and not action._task.check_mode:
+            raise TaskFailure(f"{done.get('msg')}.{_RESTART}", result)
+        action.act({"path": one["path"], "restarted": one["markers"]}, variables)
 
 
 def _pending_restarts(variables: Mapping[str, t.Any]) -> list[Result]:
