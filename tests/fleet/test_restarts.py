@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Run
-from ansible_collections.monitor.cloud.tests.support.steps import converge, snapshots, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
 
 HANDLER = "Restart the monitoring agent"
 # It starts if /opt/agent-works exists, and records with which configuration.
@@ -86,6 +86,22 @@ def test_a_restart_that_failed_is_done_by_the_next_run(agent: Controller, option
         assert agent.run(ROLLOUT, *options).code == 2
         assert is_pending(agent)
     host.run("touch /opt/agent-works")
+    assert_next_run_restarts(agent)
+
+
+# Executes no module on the host.
+SSH = """#!/bin/sh
+case "$*" in *AnsiballZ*) exit 255;; esac
+exec ssh "$@"
+"""
+
+
+def test_a_restart_of_a_host_that_was_unreachable_is_done_by_the_next_run(agent: Controller) -> None:
+    ssh = agent.directory / "ssh"
+    ssh.write_text(SSH, encoding="utf-8")
+    ssh.chmod(0o755)
+    play = role_play(agent, role="ignore_unreachable: true")
+    assert agent.run(play, ANSIBLE_SSH_EXECUTABLE=str(ssh)).code == 0
     assert_next_run_restarts(agent)
 
 
