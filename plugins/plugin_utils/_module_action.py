@@ -49,7 +49,7 @@ _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stde
 # Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
 _SEAL_KEYS = "monitor_agent_seal_keys"
 # What comes after the check of the role's variables: ``register`` or ``inspect`` the clients of the hosts, or
-# ``nothing``. Before a playbook is to ``delete`` or ``prune`` clients of no host, only account and inventory are checked.
+# ``nothing``. Before a playbook deletes clients of no host, by ``delete`` or ``prune``, only account and inventory are.
 _CHECK_BEFORE = "monitor_agent_check_before"
 
 
