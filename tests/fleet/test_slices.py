@@ -4,7 +4,7 @@
 
 """Four job slices at once by the parts of ansible-runner, two of them killed and run again: rollout, audit, report.
 
-200 hosts; 2,000 with SOAK=1. Each job has an inventory with its own hosts only.
+120 hosts; 2,000 with SOAK=1. Each job has an inventory with its own hosts only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ api_key={{ client.api_key }}
 
 @pytest.fixture
 def fleet(tmp_path: Path, emulator: Emulator) -> Local:
-    return Local(tmp_path, emulator, *(f"host-{number:04}" for number in range(short_or_long(200, 2000))))
+    return Local(tmp_path, emulator, *(f"host-{number:04}" for number in range(short_or_long(120, 2000))))
 
 
 def inventories(fleet: Local) -> list[Path]:
