@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import select
@@ -25,7 +24,7 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
@@ -48,8 +47,8 @@ _END = b"\0"
 _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stderr", "stderr_lines", "exception")
 # Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
 _SEAL_KEYS = "monitor_agent_seal_keys"
-# What comes after the check of the role's variables: ``register`` or ``inspect`` the clients of the hosts, or
-# ``nothing``. Before a playbook deletes clients of no host, by ``delete`` or ``prune``, only account and inventory are.
+# What comes after the check of the role's variables: ``register``, ``inspect`` or ``remove`` the clients of the hosts.
+# Before a playbook deletes clients of no host, ``delete`` or ``prune``, only account and inventory are checked.
 _CHECK_BEFORE = "monitor_agent_check_before"
 
 
@@ -172,9 +171,6 @@ class ModuleAction(_core.PrivateAction):
     def _run_here(self, arguments: dict[str, t.Any], with_invocation: bool) -> Result:
         """Return the result that AnsibleModule would return for the arguments."""
         module = self.MODULE
-        if self._task.vars.get(_CHECK_BEFORE) == "nothing":
-            # Options of the connection are checked, nothing is sent.
-            module = dataclasses.replace(module, run=_nothing)
         checked = ArgumentSpecValidator(**module.spec).validate(arguments)
         params = checked.validated_parameters
         if checked.error_messages:
@@ -226,10 +222,6 @@ class ModuleAction(_core.PrivateAction):
             if caught:
                 _core.write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
                 os.kill(os.getpid(), caught[0])
-
-
-def _nothing(params: Params, api: Api, check_mode: bool) -> Result:
-    return {"changed": False}
 
 
 def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import Local
-from ansible_collections.monitor.cloud.tests.support.steps import labels
+from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
 
 RETIRE = "monitor.cloud.retire"
 
@@ -67,3 +67,18 @@ def test_a_label_that_is_not_the_hosts_own_is_refused(two: Local, label: str, re
     run = two.run(RETIRE, "-e", "target=web-1")
     assert reason in run.failures()["web-1"], run.output
     assert run.requests == [] and two.read("web-1") and labels(two) == before
+
+
+@pytest.mark.parametrize("service", [{"MONITOR_API_TOKEN": "wrong"}, {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4"}])
+def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local, service: dict[str, str]) -> None:
+    before = labels(two), two.files()
+    run = two.run(RETIRE, "-e", "target=all", "-e", "monitor_agent_retry_timeout=0", **service)
+    assert run.code == 2, run.output
+    assert (labels(two), two.files()) == before
+
+
+def test_prune_of_module_defaults_removes_no_other_client(two: Local) -> None:
+    defaults = "{monitor.cloud.monitor_clients: {prune: true, prune_pattern: '.*', prune_limit: 100}}"
+    play = role_play(two, play=f"module_defaults: {defaults}", role="vars: {monitor_agent_state: absent}")
+    two.run(play, "--limit", "web-1")
+    assert {"old-database-1", "web-2", "web-9"} <= set(labels(two))

@@ -16,7 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGI
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
-CHECK = "Check the variables"
+CHECK = "Check the variables and read the account"
 HANDLER = "Restart the monitoring agent"
 RECORD = "Record that the agent was restarted"
 REMOVE = "Remove the clients of the hosts"
