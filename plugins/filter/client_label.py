@@ -14,14 +14,13 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plain
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import own_label
 
 
 def client_label(host: str) -> str:
     """A valid label for a host's name; see :func:`.fields.client_label`."""
     if not isinstance(host, str):
-        raise AnsibleFilterError(f"client_label takes the name of a host, not {type(plain(host)).__name__}.")
+        raise AnsibleFilterError(f"client_label takes the name of a host, not {host!r}.")
     return fields.client_label(host)
 
 
