@@ -83,10 +83,10 @@ PLAY = f"""
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[tuple[Path, Path, fleet.Host]]:
+def machine(workshop: tuple[Path, Path]) -> Iterator[tuple[Path, Path, fleet.Host]]:
     """One host with a file system of its own."""
-    with fleet.workshop() as room, fleet.running(["web-1"], *room, first_address=230) as running:
-        yield *room, running[0]
+    with fleet.running(["web-1"], *workshop, first_address=230) as running:
+        yield *workshop, running[0]
 
 
 @contextlib.contextmanager

@@ -75,12 +75,12 @@ WITHOUT_INPUT = each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
 
 
 @pytest.fixture(scope="module")
-def machines() -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
+def machines(workshop: tuple[Path, Path]) -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
     """A dozen hosts, and two."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with fleet.workshop() as room, fleet.running(NAMES, *room, first_address=150) as running:
-        yield *room, running
+    with fleet.running(NAMES, *workshop, first_address=150) as running:
+        yield *workshop, running
 
 
 @pytest.fixture

@@ -26,13 +26,11 @@ FOR_HOSTS = {
 def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controller, variable: str) -> None:
     given = ("-e", variable)
     # sudo even if the user is root already.
-    (controller.directory / "ansible.cfg").write_text(
-        "[privilege_escalation]\nbecome_allow_same_user=true\n", encoding="utf-8"
-    )
-    converge(controller, "monitor.cloud.rollout", *given, changes=ALL)
+    sudo = {"ANSIBLE_BECOME_ALLOW_SAME_USER": "True"}
+    converge(controller, "monitor.cloud.rollout", *given, changes=ALL, environment=sudo)
     assert configured(controller) == set(ALL)
 
-    audit = controller.run("monitor.cloud.audit", *given)
+    audit = controller.run("monitor.cloud.audit", *given, **sudo)
     assert audit.code == 0 and "Hosts: 4 (4 ok)." in audit.output, audit.output
     assert "The plan is not known" not in audit.output
     assert audit.calls() == ["list_clients", "get_plan", "list_subscriptions"]
@@ -40,16 +38,16 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     kept = text_of(controller, "db-2")
     old = next(client for client in controller.service.clients() if client["label"] == "db-2")
     assert call(controller.service, "POST", f"/monitor/clients/{old['id']}", {"label": "old-name"}).status == 200
-    adopt = controller.run("monitor.cloud.adopt", *given)
+    adopt = controller.run("monitor.cloud.adopt", *given, **sudo)
     assert (adopt.code, adopt.writes()) == (0, ["update_client db-2"]), adopt.output
     assert text_of(controller, "db-2") == kept == controller.hosts["db-2"].read()
 
     controller.service.seed(labels=["gone-1", "gone-2"])
-    prune = controller.run("monitor.cloud.prune", "-e", "prune_pattern=gone-1", *given)
+    prune = controller.run("monitor.cloud.prune", "-e", "prune_pattern=gone-1", *given, **sudo)
     assert (prune.code, prune.writes()) == (0, ["delete_client gone-1"]), prune.output
 
     arguments = ("-e", '{"labels": ["gone-2"]}', "-e", "target=web-*")
-    converge(controller, "monitor.cloud.retire", *arguments, *given, changes={"web-1", "web-2"})
+    converge(controller, "monitor.cloud.retire", *arguments, *given, changes={"web-1", "web-2"}, environment=sudo)
     assert labels(controller) == ["db-1", "db-2"]
     assert configured(controller) == {"db-1", "db-2"}
 
