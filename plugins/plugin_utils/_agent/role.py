@@ -26,9 +26,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     trusted,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
-    LABEL_IN_PLAY,
     STATES_DIFFER,
     check_host,
+    check_label_of_play,
     inventory,
     labels,
 )
@@ -63,7 +63,8 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         by_itself = bool(registration.get("skipped"))
         if by_itself:
             check_host(action, variables)
-            _check_label(action, variables)
+            labels(variables, [variables["inventory_hostname"]], inventory(variables), windows=True)
+            check_label_of_play(action, variables)
         elif state == "absent" != in_role:
             raise InputError(STATES_DIFFER)
         elif registration.get("failed"):
@@ -125,14 +126,6 @@ def _joined(result: Result, steps: Mapping[str, Result], pending: Sequence[Resul
     if pending:
         joined["restarts"] = pending
     return {**joined, "warnings": warnings} if warnings else joined
-
-
-def _check_label(action: HostAction, variables: Variables) -> None:
-    """InputError if other hosts have the label, or would have it if they saw the variables of this one."""
-    host = variables["inventory_hostname"]
-    found = labels(variables, [host], inventory(variables), windows=True)
-    if action.host_label({"label": None}, variables) != found[host]:
-        raise InputError(LABEL_IN_PLAY)
 
 
 def _install(action: HostAction, variables: Variables, steps: dict[str, Result]) -> None:
