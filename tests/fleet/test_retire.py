@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
 
 RETIRE = "monitor.cloud.retire"
@@ -49,6 +49,26 @@ def test_labels_given_as_text_count_as_labels(two: Local) -> None:
     assert "This would retire 2 clients" in run.failures()["web-1"]
     run = two.run(RETIRE, "-e", "labels=old-database-1,web-9", "-e", "retire_limit=2")
     assert (run.code, labels(two)) == (0, ["web-1", "web-2"]), run.output
+
+
+def test_an_invalid_label_is_refused_before_a_host_is_retired(two: Local) -> None:
+    before = labels(two), two.files()
+    run = two.run(RETIRE, "-e", "target=web-1", "-e", "labels=web-9,x")
+    assert "The label 'x' has 1 character" in run.failures()["web-1"], run.output
+    assert (labels(two), two.files()) == before
+
+
+def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
+    choice = RETIRE, "-e", "target=web-1", "-e", "labels=web-9,old-database-1"
+    before = labels(two), two.files()
+    checked = two.run(*choice, "--check")
+    assert (checked.code, labels(two), two.files()) == (0, *before)
+    run = two.run(*choice)
+    assert (run.code, labels(two), two.read("web-1")) == (0, ["web-2"], None), run.output
+    for task in (CONFIGURE, "Remove the clients of the hosts", "Remove the clients of hosts that are gone"):
+        assert run.changed_hosts(task) == checked.changed_hosts(task) == {"web-1"}, task
+    again = two.run(*choice)
+    assert (again.code, again.writes(), again.changed_hosts()) == (0, [], set()), again.output
 
 
 def test_a_state_of_the_command_line_is_refused(two: Local) -> None:
