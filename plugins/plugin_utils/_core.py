@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from ansible import constants, context, template
 from ansible.executor import module_common
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import parse_kv
 from ansible.playbook.play import Play
@@ -334,20 +335,30 @@ def notify_no_handler(action: ActionBase) -> None:
 
 
 def handler_left_out(action: ActionBase, variables: Mapping[str, t.Any]) -> bool:
-    """Whether the handler of a role that the task notifies may leave out the host.
+    """Whether the handler of a role that the task notifies may leave out the host, or its restarts.
 
-    Of handlers with one name core takes the last, and those of a role have the conditions of its use.
+    Of handlers with one name core takes the last, and those of a role have the keywords of its use. A use that a
+    condition leaves out replaces what an earlier one has registered for the handler.
     """
-    handlers = (each for block in reversed(play_of(action._task).handlers) for each in block.block)
-    handler = next((each for each in handlers if each.name in (action._task.notify or ())), None)
-    if handler is None or handler._role is None:
+    notified, play = action._task.notify or (), play_of(action._task)
+    # Core adds the handlers of the keyword roles to a copy of the play.
+    blocks = [*play.compile_roles_handlers(), *play.handlers]
+    handlers = [each for block in blocks for each in block.block if each.name in notified]
+    if not handlers or handlers[-1]._role is None:
         return False
     # A condition may fail until a later task has registered its variable.
     with contextlib.suppress(Exception):
-        if _TRUSTS_ALL:
-            return not handler.evaluate_conditional(action._templar, variables)
-        return not all(action._templar.evaluate_conditional(each) for each in handler.when)
+        return not all(_handles(each, action._templar, variables) for each in handlers)
     return True
+
+
+def _handles(handler: t.Any, templar: Templar, variables: Mapping[str, t.Any]) -> bool:
+    """Whether a handler is run for the host, in the mode of the run."""
+    if boolean(templar.template(handler.check_mode)) != variables["ansible_check_mode"]:
+        return False
+    if _TRUSTS_ALL:
+        return bool(handler.evaluate_conditional(templar, variables))
+    return all(templar.evaluate_conditional(each) for each in handler.when)
 
 
 def takes_input(connection: ConnectionBase) -> bool:

@@ -236,6 +236,19 @@ LOOP = """
       loop: [agent, second]
 """
 FLUSHED = TWICE.replace("}\n", "}\n    - ansible.builtin.meta: flush_handlers\n", 1)
+_LEFT_OUT = (
+    "}\n    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}\n      when: retired is defined\n"
+)
+BETWEEN = TWICE.replace("}\n", _LEFT_OUT, 1)
+ROLES = """
+- hosts: all
+  gather_facts: false
+  roles:
+    - {role: monitor.cloud.monitor_agent}
+    - role: monitor.cloud.monitor_agent
+      vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}
+    - {role: monitor.cloud.monitor_agent, when: retired is defined}
+"""
 RECORDING = """#!/bin/sh
 [ "$1" = start ] && echo {} >> /opt/restarts
 :
@@ -244,8 +257,11 @@ RECORDING = """#!/bin/sh
 
 @pytest.mark.parametrize(
     ("play", "services"),
-    [(TWICE, ["monitor-agent", "second"]), (FLUSHED, ["monitor-agent", "second"]), (LOOP, ["monitor-agent"])],
-    ids=["two services", "handlers between them", "one service"],
+    [
+        *((play, ["monitor-agent", "second"]) for play in (TWICE, FLUSHED, BETWEEN, ROLES)),
+        (LOOP, ["monitor-agent"]),
+    ],
+    ids=["two services", "handlers between them", "none between them", "none after them", "one service"],
 )
 def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(
     agent: Controller, play: str, services: list[str]
@@ -281,6 +297,43 @@ def test_a_restart_is_done_although_the_last_use_of_the_role_leaves_out_the_host
     host.run("touch /opt/agent-works")
     converge(agent, play, changes={"web-1"})
     assert runs_with_its_configuration(agent) and not is_pending(agent)
+
+
+PREVIEWS = {
+    "tasks": """
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+      check_mode: "{{ preview }}"
+""",
+    "roles": "    - {role: monitor.cloud.monitor_agent, check_mode: true}\n",
+}
+
+
+@pytest.mark.parametrize("keyword", PREVIEWS)
+def test_a_role_in_check_mode_may_lack_its_service_and_restarts_none(agent: Controller, keyword: str) -> None:
+    host, uses = agent.hosts["web-1"], PREVIEWS[keyword]
+    agent.group_vars["preview"] = True
+    start = f"- hosts: all\n  gather_facts: false\n  {keyword}:\n"
+    host.run("rm /etc/init.d/monitor-agent")
+    run = agent.run(agent.play(start + uses))
+    assert (run.code, run.changed_hosts(), run.writes(), host.read()) == (0, {"web-1"}, [], None), run.output
+    host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+    path = "vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}"
+    used = {"tasks": "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"}
+    real = f"    - {used.get(keyword, 'role: monitor.cloud.monitor_agent')}\n      {path}\n"
+    host.write(RECORDING.format("second"), "/etc/init.d/second", mode="755")
+    for order in (real + uses, uses + real):
+        host.run("rm -f /opt/restarts /etc/monitor/second.conf")
+        assert agent.run(agent.play(start + order)).code == 0
+        assert host.run("cat /opt/restarts").split() == ["second"]
+        assert entries(host) == ["second.conf"]
+        assert host.read("/opt/agent-runs-with") is None
+
+
+def test_a_restart_that_fails_in_a_role_without_check_mode_stays_pending_with_check(agent: Controller) -> None:
+    agent.hosts["web-1"].run("rm /opt/agent-works")
+    run = agent.run(role_play(agent, role="check_mode: false"), "--check")
+    assert "the next run restarts it" in run.failures()["web-1"], run.output
+    assert is_pending(agent)
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
