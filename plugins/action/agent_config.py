@@ -219,8 +219,7 @@ class ActionModule(HostAction):
             return None
         with unlogged(self._connection):
             done = self.shell(remote_file.read_command(path))
-        # A terminal, which ssh allocates for commands without input, ends lines with CR LF.
-        return done.stdout.replace("\r\n", "\n") if done.returncode == 0 else None
+        return remote_file.text_in(done.stdout) if done.returncode == 0 else None
 
     def _pattern(self, text: str | None, options: Options, client: Registered | None, variables: Variables) -> str:
         """The file rendered with placeholders, if that is needed to find a key in the text; empty if it fails."""

@@ -244,7 +244,7 @@ def test_any_path_and_content(
     found = host_file.parse_facts(_sh(host_file.facts_command(path)).stdout.decode(errors="replace"))
     assert found is not None
     assert (found.kind, found.mode, found.leftovers) == ("file", 0o600, False)
-    assert _sh(host_file.read_command(path)).stdout == content
+    assert _sh(host_file.read_command(path)).stdout == f"{host_file.BEGUN}\n".encode() + content
     removed = _sh(host_file.remove_command(path))
     assert host_file.was_written(removed.returncode, removed.stdout.decode())
     assert os.listdir(f"{root}/{directory}") == []

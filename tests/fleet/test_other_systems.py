@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts that differ from most: SELinux, directories for appending only."""
+"""Hosts that differ from most: SELinux, directories for appending only, login shells that print."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import os
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import Controller
-from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play
 
 # The directory that sshd and sudo put first into PATH.
 TOOL_DIRECTORY = "/usr/local/sbin"
@@ -82,3 +82,18 @@ def test_no_context_is_set_if_others_could_replace_the_name(selinux: Controller)
     run = selinux.run(role_play(selinux))
     assert run.code == 0, run.output
     assert log(machine) == []
+
+
+@pytest.mark.parametrize("greeting", ["echo Welcome", "printf Welcome"])
+def test_a_login_shell_may_print_a_text_first(one: Controller, greeting: str) -> None:
+    machine = host(one)
+    machine.run("sed -i 's,^\\(root:.*:\\).*,\\1/bin/bash,' /etc/passwd")
+    machine.write(greeting, "/root/.bashrc")
+    try:
+        converge(one, changes={"web-1"})
+        machine.write("0A1B2C3D-0000-4A91-C0DE5E171A7E0000\n")
+        # The key is in the first line of such a file only.
+        run = one.run(ROLLOUT, "-e", "monitor_agent_config_template=api_key.j2")
+        assert run.of(CONFIGURE)["web-1"].result["key_owner"] == "unknown"
+    finally:
+        machine.run("rm /root/.bashrc")

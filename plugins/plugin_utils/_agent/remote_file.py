@@ -37,9 +37,9 @@ _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
 _MARKER = re.compile("[0-9a-f]{8}")
 _MARKERS = rf"(?P<markers>(\|{_MARKER.pattern})*)\r?$"
-# Each on a line of its own, because messages of a login shell may surround them.
+# Messages of a login shell may surround them, and need not end their last line.
 _FACTS_LINE = re.compile(
-    rf"^{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
+    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
 )
 _DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
 _STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
@@ -203,11 +203,18 @@ def parse_facts(output: str) -> HostFile | None:
 
 
 def read_command(path: str) -> str:
-    """Print the start of the file, up to :data:`LARGEST_FILE` bytes; fails if it is not a file."""
+    """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file."""
     return _line(f"""{_start(path)}
         cd -P "$a/" && [ -f "./$n" ] || exit 1
+        echo "{BEGUN}"
         {{ {_READ}; }} 2>/dev/null
         exit $r""")
+
+
+def text_in(output: str) -> str:
+    """The text that :func:`read_command` printed, after messages of a login shell."""
+    # A terminal, which ssh allocates for commands without input, ends lines with CR LF.
+    return output.replace("\r\n", "\n").partition(f"{BEGUN}\n")[2]
 
 
 def owner_command(owner: str | None, group: str | None) -> str:

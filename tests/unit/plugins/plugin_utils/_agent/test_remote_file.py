@@ -31,6 +31,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     problem,
     read_command,
     remove_command,
+    text_in,
     was_written,
     write_command,
 )
@@ -100,7 +101,8 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
         size=len(contents[2]),
         markers=markers,
     )
-    assert in_shell(read_command(str(path)), shell=shell, path=tools).stdout == contents[2]
+    read = in_shell(read_command(str(path)), shell=shell, path=tools).stdout.decode()
+    assert text_in(f"Welcome!{read}").encode() == contents[2]
     done = in_shell(remove_command(str(path)), shell=shell, path=tools)
     assert was_written(done.returncode, done.stdout.decode()), done
     assert facts_of(path, shell, tools) == HostFile("missing", True)
@@ -374,6 +376,7 @@ _FACTS = "monitor.cloud facts|file|y\nstat|5|0|root|0|wheel|600\n"
         ("", None),
         ("sh: not found\n", None),
         ("Welcome!\nmonitor.cloud facts|missing|y\n", HostFile("missing", True)),
+        ("Welcome! monitor.cloud facts|missing|y\n", HostFile("missing", True)),
         ("monitor.cloud facts|no_parent|n\r\n", HostFile("no_parent", False)),
         ("monitor.cloud facts|missing|y|left\r\n", HostFile("missing", True, leftovers=True)),
         ("monitor.cloud facts|missing|y|0123abcd\r\n", HostFile("missing", True, markers=("0123abcd",))),
