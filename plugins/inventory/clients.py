@@ -13,8 +13,9 @@ version_added: 1.0.0
 description:
   - Makes a host of each monitoring client, with its fields as variables, and none of its keys.
   - The host has the name of the client's label; if that holds control characters, one that the filter
-    P(monitor.cloud.client_label#filter) derives from it; C(client-all) and C(client-ungrouped) for the names of groups
-    that every inventory has.
+    P(monitor.cloud.client_label#filter) derives from it.
+  - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have a meaning of their own as names of hosts.
+    Hosts of these labels are C(client-all) and so on.
   - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
     C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
   - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role
@@ -105,6 +106,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import inventory_data
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
+# Names of core's groups, and those by which tasks reach the controller: a host of such a name would replace it.
+_RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")
 
 
@@ -153,8 +156,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _add(self, inventory: InventoryData, client: Client) -> None:
         label = str(client["label"])
-        # Core prints names of hosts as they are, control characters included, and takes these for its groups.
-        name = f"client-{label}" if label in ("all", "ungrouped") else label
+        # Core prints names of hosts as they are, control characters included.
+        name = f"client-{label}" if label in _RESERVED else label
         host = inventory.add_host(inventory_data(name if name.isprintable() else client_label(name)))
         variables = {f"monitor_{name}": inventory_data(value) for name, value in client.items()}
         if client_label(host) != label:

@@ -82,7 +82,7 @@ def plain(value: Any) -> Any:
     return value["__ansible_unsafe"] if isinstance(value, dict) and "__ansible_unsafe" in value else value
 
 
-LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed", "all", "ungrouped"]
+LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed", "all", "ungrouped", "localhost", "127.0.0.1", "::1"]
 
 
 def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
@@ -92,6 +92,16 @@ def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
     hosts = inventory.listed()["_meta"]["hostvars"]
     own = {plain(variables.get("monitor_agent_label")) for variables in hosts.values()}
     assert own == {*LABELS, None}
+
+
+def test_localhost_stays_the_controller(inventory: Inventory) -> None:
+    inventory.emulator.seed(labels=LABELS)
+    play = inventory.directory / "play.yml"
+    tasks = [{"ansible.builtin.command": "true", "delegate_to": name} for name in ("localhost", "127.0.0.1", "::1")]
+    play.write_text(yaml.safe_dump([{"hosts": "web-1", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
+    compose = {"ansible_host": "'192.0.2.1'", "ansible_timeout": "1"}
+    code, output = inventory.run(str(play), program="ansible-playbook", compose=compose)
+    assert code == 0, output
 
 
 def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> None:
