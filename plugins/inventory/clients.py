@@ -14,8 +14,8 @@ description:
   - Makes a host of each monitoring client, with its fields as variables, and none of its keys.
   - The host has the name of the client's label; if that holds control characters, one that the filter
     P(monitor.cloud.client_label#filter) derives from it.
-  - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have a meaning of their own as names of hosts.
-    Hosts of these labels are C(client-all) and so on.
+  - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have a meaning of their own as names of
+    hosts. Hosts of these labels are C(client-all) and so on.
   - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
     C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
   - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role

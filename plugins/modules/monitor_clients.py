@@ -64,6 +64,13 @@ options:
         room. The plan is read only if something is to be created.
     type: bool
     default: true
+  planned_labels:
+    description:
+      - Labels that other tasks are going to register, such as those of the other batches of a play with C(serial).
+      - O(check_capacity) counts those that have no client yet. They are used for nothing else.
+    type: list
+    elements: str
+    default: []
   allow_failures:
     description: Whether the task succeeds although some labels failed, with the reasons in RV(failures).
     type: bool
@@ -181,7 +188,12 @@ api_usage:
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, Fleet, reconcile_fleet
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
+    Change,
+    Fleet,
+    by_label,
+    reconcile_fleet,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
@@ -197,6 +209,7 @@ OPTIONS = {
     "prune_pattern": {"type": "str"},
     "prune_limit": {"type": "int", "default": 10},
     "check_capacity": {"type": "bool", "default": True},
+    "planned_labels": {"type": "list", "elements": "str", "default": []},
     "allow_failures": {"type": "bool", "default": False},
     "concurrency": {"type": "int", "default": 8},
 }
@@ -215,7 +228,8 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     fleet.check()
     current = api.list_clients()
     changes = reconcile_fleet(current, fleet)
-    warnings = apply.ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
+    planned = set(params["planned_labels"]) - {*by_label(current), *fleet.labels}
+    warnings = apply.ensure_capacity(api, changes, len(current) + len(planned)) if params["check_capacity"] else []
     done = apply.carry_out(
         api,
         changes,

@@ -35,6 +35,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
     check_label_of_play,
     inventory,
     labels,
+    labels_to_register,
     state_of_batch,
     warn_of_unknown,
 )
@@ -123,9 +124,10 @@ class ModuleAction(_core.PrivateAction):
             return False
         # The client of a label that two hosts have would be removed from the other one too.
         check_label_of_play(self, variables)
-        found = labels(variables, batch, own, windows=step != "register")
         if step == "register":
-            arguments["labels"] = list(found.values())
+            arguments["labels"], arguments["planned_labels"] = labels_to_register(variables, own)
+        else:
+            labels(variables, batch, own, windows=True)
         return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:

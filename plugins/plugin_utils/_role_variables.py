@@ -130,6 +130,15 @@ def labels(
     return {host: label for host, label in found.items() if windows or not _is_windows(hostvars, host, own[host])}
 
 
+def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tuple[list[str], list[str]]:
+    """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan."""
+    found = labels(variables, variables["ansible_play_hosts"], own, windows=False)
+    batch = set(variables["ansible_play_batch"])
+    # Of other batches a state that is a template is not rendered.
+    planned = (host for host in found if host not in batch and own[host].get(_STATE) in (None, "present"))
+    return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
+
+
 def own_label(hostvars: Variables, host: str) -> t.Any:
     """The label that the inventory sets for a host, None if it sets none; InputError if it is not a text."""
     try:

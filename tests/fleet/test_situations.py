@@ -28,6 +28,34 @@ def test_serial_reads_the_account_once_for_each_batch(controller: Controller) ->
     assert steps.again.calls() == ["list_clients"] * 2
 
 
+def test_serial_with_too_small_a_plan_is_refused_before_the_first_batch(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, *ALL)
+    emulator.set_plan("monitor-3")
+    playbook = role_play(controller, play="serial: 2")
+    runs = [controller.run(playbook, *options) for options in (["--check"], [])]
+    for run in runs:
+        assert (run.code, run.writes(), run.calls()) == (2, [], ["list_clients", "get_plan"]), run.output
+        assert "is too small: needs 4, includes 3 clients" in run.output
+    # Hosts that the inventory sets to be absent need no room, whatever their batch.
+    controller.host_vars["db-1"]["monitor_agent_state"] = controller.host_vars["db-2"]["monitor_agent_state"] = "absent"
+    converge(controller, playbook, changes={"web-1", "web-2"})
+    assert labels(controller) == ["web-1", "web-2"]
+
+
+def test_a_host_that_has_failed_needs_no_room_in_the_plan(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, *ALL)
+    emulator.set_plan("monitor-3")
+    playbook = role_play(controller, before="{ansible.builtin.fail: {}, when: inventory_hostname == 'web-2'}")
+    converge(controller, playbook, changes={"web-1", "db-1", "db-2"}, codes=(2, 2, 2))
+    assert labels(controller) == ["db-1", "db-2", "web-1"]
+
+
+def test_serial_with_an_invalid_label_is_refused_before_the_first_batch(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, *ALL)
+    controller.host_vars["db-2"]["monitor_agent_label"] = "db"
+    assert "monitor_agent_label of host db-2" in refuse(controller, role_play(controller, play="serial: 2"))[0]
+
+
 LOCALHOST = """
 - hosts: web-1,localhost
   gather_facts: false

@@ -50,7 +50,8 @@ class ChangeResult:
 def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[str]:
     """Raise InputError if the paid plan has no room for what is to be created; return warnings.
 
-    The plan is read only if something is to be created. If the token may not read it, only the service checks.
+    ``existing``: the clients that need room beside those. The plan is read only if something is to be created. If the
+    token may not read it, only the service checks.
     """
     if not any(change.action == "create" for change in changes):
         return []

@@ -122,6 +122,18 @@ def test_check_capacity_reads_the_plan_only_for_creates(emulator: Emulator) -> N
     assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
 
 
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_planned_labels_need_room_only_if_they_have_no_client(emulator: Emulator, check_mode: bool) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["web1"])
+    options: dict[str, Any] = {"labels": ["web1", "web2"], "check_mode": check_mode}
+    with pytest.raises(InputError, match="is too small: needs 4, includes 3 clients"):
+        go(emulator, monitor_clients, planned_labels=["web3", "web4"], **options)
+    assert writes(emulator) == []
+    result = go(emulator, monitor_clients, planned_labels=["web1", "web2", "web3"], **options)
+    assert _lists(result) == {"created": ["web2"], "unchanged": ["web1"]}
+
+
 def test_a_rename_in_a_full_plan_succeeds(emulator: Emulator) -> None:
     emulator.set_plan("monitor-3")
     emulator.seed(labels=["web1", "web2"])
