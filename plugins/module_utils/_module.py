@@ -129,6 +129,8 @@ class Module:
             api = connect(params)
             with watch(api):
                 result = self.run(params, api, check_mode)
+            if check_mode and result["changed"] and (reason := api.why_refused()):
+                result["warnings"] = [*result.get("warnings", []), reason]
         except MonitorError as error:
             result = {**(error.details if isinstance(error, TaskFailure) else {}), "failed": True, "msg": str(error)}
         if not diff:

@@ -79,6 +79,9 @@ class ModuleAction(_core.PrivateAction):
         if sealed:
             arguments["include_keys"] = True
         result = {**begin_result, **self._execute(arguments, variables, with_keys)}
+        if self._task.vars.get(_CHECK_BEFORE) == "inspect":
+            # An audit may have a token that only reads: nobody wants what check mode predicts.
+            result.pop("warnings", None)
         if not with_keys:
             return result
         if result.get("failed"):

@@ -217,6 +217,7 @@ def test_a_token_that_may_only_read(broken: Controller) -> None:
     }
     assert {name for name, found in states.items() if "not_registered" in found} == UNREGISTERED
     assert run.writes() == []
+    assert "what check mode predicts" not in " ".join(run.output.split())
 
 
 def test_without_the_grant_for_the_plan(broken: Controller) -> None:

@@ -130,6 +130,7 @@ def test_a_token_that_may_only_read(two: Controller) -> None:
     check = two.run("monitor.cloud.rollout", "--check", MONITOR_API_TOKEN=token)
     assert check.code == 0, check.output
     assert owners(check)["web-1"] == ("unverifiable", None)
+    assert "the service will refuse what check mode predicts" in " ".join(check.output.split())
     run = two.run(MONITOR_API_TOKEN=token)
     assert run.code == 2
     assert set(run.failures()) == set(two.hosts)

@@ -85,6 +85,16 @@ class Api:
         self.total: int | None = None
         self.done = 0
 
+    def why_refused(self) -> str:
+        """Why the service will refuse each change, if the scopes that it reports show that; else empty."""
+        scopes, read, write = self.http.scopes, *(f"{self._brand}:{name}" for name in ("read_only", "read_write"))
+        if read not in scopes or write in scopes:
+            return ""
+        return (
+            f"The token has the scopes {scopes}, and a change needs the scope {write}: the service will refuse what "
+            "check mode predicts."
+        )
+
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""
         return self._read_list(LIST_CLIENTS, client_of)

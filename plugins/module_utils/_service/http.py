@@ -103,6 +103,8 @@ class Http:
             )
         self.settings = settings
         self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
+        # The scopes of the token, as far as the service reports them.
+        self.scopes = ""
         self._session = _session(settings)
         self._lock = threading.Lock()
         self._paused_until = 0.0
@@ -156,6 +158,7 @@ class Http:
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, _TooLarge) as failure:
             raise self._no_response(failure, operation) from None
         self._reached = True
+        self.scopes = self._redact(response.headers.get("X-OAuth-Scopes", "")) or self.scopes
         return Response(operation, response.status_code, response.headers, content, self._redact).value()
 
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:

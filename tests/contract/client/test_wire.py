@@ -25,7 +25,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import go, writes
+from ansible_collections.monitor.cloud.tests.support.tasks import go, parameters, writes
 
 
 def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
@@ -113,6 +113,29 @@ def test_a_missing_scope_is_named(emulator: Emulator) -> None:
     emulator.set_token("nothing", scopes=[])
     with pytest.raises(ApiError, match=r"The token needs the scope monitor:read_only\. The service accepts"):
         go(emulator, monitor_client, token="nothing", label="web1")
+
+
+@pytest.mark.parametrize("brand", ["monitor", "watchtower"])
+@pytest.mark.parametrize(
+    ("token", "headers", "warned"), [("read_only", 1, 1), ("read_only", 0, 0), ("read_write", 1, 0)]
+)
+def test_check_mode_warns_of_a_missing_scope(
+    emulator: Emulator, token: str, headers: int, warned: int, brand: str
+) -> None:
+    emulator.configure(scope_headers=bool(headers), brand=brand)
+    emulator.seed(labels=["web1"])
+    for module, options in (
+        (monitor_client, {"label": "web2"}),
+        (monitor_clients, {"labels": ["web1"], "state": "absent"}),
+        (monitor_plan, {"min_clients": 3}),
+    ):
+        values = parameters(emulator, module, token, **options, brand=brand)
+        result = module.MODULE.execute(values, check_mode=True, diff=False)
+        expected = f"The token has the scopes {brand}:read_only, and a change needs the scope {brand}:read_write: the "
+        assert (result["changed"], "warnings" in result) == (True, warned)
+        assert not warned or result["warnings"] == [f"{expected}service will refuse what check mode predicts."]
+    values = parameters(emulator, monitor_client, token, brand=brand, label="web1")
+    assert "warnings" not in monitor_client.MODULE.execute(values, check_mode=True, diff=False)
 
 
 @pytest.mark.parametrize("brand", ["monitor", "watchtower"])
