@@ -167,7 +167,7 @@ class Api:
         try:
             self._call(DELETE_CLIENT, lambda value: value is None or object_of(value), id=client_id, label=label)
         except ApiError as error:
-            if error.status != 404:
+            if not error.is_missing:
                 raise
 
     def get_plan(self) -> Object:
@@ -235,7 +235,7 @@ class Api:
         try:
             return self._call(operation, check, **names)
         except ApiError as error:
-            if error.status == 404:
+            if error.is_missing:
                 return None
             raise
 
@@ -276,7 +276,7 @@ class Api:
             has = f" It has the scopes {error.scopes}." if error.scopes else ""
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
             error.hint = f"The token needs {request.access}.{has}{accepts}"
-        elif error.status == 404 and not named:
+        elif error.status == 404 and not (named and error.errors):
             error.hint = "Check base_url, which includes the version segment, and brand."
         return error
 

@@ -68,6 +68,11 @@ class ApiError(MonitorError):
         return " ".join([f"{start}{self.problem} ({self.method} {self.url}).", *filter(None, [self.hint, unknown])])
 
     @property
+    def is_missing(self) -> bool:
+        """Whether the object does not exist: a 404 of the service, which has errors, and not of a gateway before it."""
+        return self.status == 404 and bool(self.errors)
+
+    @property
     def lacks_access(self) -> bool:
         """Whether the token is valid, but does not allow this: 403, or 401 with scopes, which no invalid token has."""
         return self.status == 403 or (self.status == 401 and (bool(self.scopes) or _NO_SCOPE in self.problem))

@@ -14,7 +14,7 @@ import pytest
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -25,7 +25,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import go, parameters, writes
+from ansible_collections.monitor.cloud.tests.support.tasks import go, labels, parameters, writes
 
 
 def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
@@ -185,6 +185,24 @@ def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
     emulator.fault(kind="status", status=404, operation="delete_client", match={"label": "web1"})
     result = go(emulator, monitor_clients, labels=["web1", "web2"], state="absent")
     assert result["deleted"] == ["web1", "web2"]
+
+
+@pytest.mark.parametrize(
+    "page", [{"kind": "text"}, {"kind": "html"}, {"kind": "status", "body": {"message": "no route"}}]
+)
+@pytest.mark.parametrize("operation", ["get_client", "delete_client"])
+def test_404_of_a_gateway_does_not_mean_that_a_client_is_gone(
+    emulator: Emulator, operation: str, page: dict[str, Any]
+) -> None:
+    """Field note "errors": a gateway in front responds with its own pages."""
+    emulator.seed(labels=["web1"])
+    emulator.fault(**page, status=404, operation=operation, times=-1)
+    hint = "the service returned 404: .* Check base_url, which includes the version segment, and brand"
+    with pytest.raises(TaskFailure, match=hint):
+        go(emulator, monitor_clients, labels=["web1"], state="absent")
+    with pytest.raises(ApiError, match=hint):
+        go(emulator, monitor_client, id=1, state="absent")
+    assert labels(emulator) == ["web1"]
 
 
 def test_a_proxy_for_loopback_depends_on_the_environment_alone(
