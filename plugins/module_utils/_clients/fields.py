@@ -31,6 +31,8 @@ MAX_LENGTH = 32
 _DIGITS = 8
 # docs/openapi.yaml limits the length only; some services accept no other characters than these.
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
+# Core splits a text at its commas, and prune would delete the clients that such a text lists.
+_TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -45,7 +47,7 @@ def check_label(label: str) -> None:
         )
 
 
-def check_labels(labels: t.Iterable[str]) -> None:
+def check_labels(labels: t.Sequence[str]) -> None:
     """Raise InputError for the first label that :func:`check_label` refuses, or that is listed twice."""
     seen = set()
     for label in labels:
@@ -53,6 +55,11 @@ def check_labels(labels: t.Iterable[str]) -> None:
         if label in seen:
             raise InputError(f"The label {label!r} is listed twice. Labels are unique: give each host its own.")
         seen.add(label)
+    if _TEXT_OF_LIST.fullmatch(",".join(labels)):
+        raise InputError(
+            f"labels is the text of a list, with the first label {labels[0]!r}. Give a list, as an extra variable in "
+            'JSON: -e \'{"name": ["label"]}\'. Or give a text without brackets and quotes: label,label.'
+        )
 
 
 def client_label(host: str, own: t.Any = None) -> str:

@@ -119,3 +119,15 @@ def test_an_invalid_pattern_names_its_option(pattern: str) -> None:
 
 def test_a_pattern_matches_whole_labels_of_any_characters() -> None:
     assert matching("w.*1", "prune_pattern", ["web1", "w\n1", "web12", "aw1"]) == ["web1", "w\n1"]
+
+
+@pytest.mark.parametrize("text", ["['web1','web2']", '["web1", "web2"]', "[web1,web2]", "['web1']"])
+def test_a_list_that_is_written_as_text_is_refused(text: str) -> None:
+    # Core splits a text at its commas.
+    with pytest.raises(InputError, match="is the text of a list"):
+        check_labels(text.split(","))
+
+
+@pytest.mark.parametrize("text", ["web1,web2", "[prod] web1,web1 [prod]", "[web1]", "o'neil,web1"])
+def test_labels_may_have_brackets_and_quotes(text: str) -> None:
+    check_labels(text.split(","))
