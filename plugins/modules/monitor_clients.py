@@ -27,7 +27,7 @@ options:
   labels:
     description:
       - Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter) derives them
-        from hosts. Numbers count as text; lists and dictionaries are refused.
+        from hosts. Whole numbers count as text; anything else is refused, such as V(1.10), which YAML reads as V(1.1).
     type: list
     elements: raw
     required: true
@@ -219,7 +219,11 @@ _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none"
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the clients, and the plan if something is to be created; then make the changes."""
     fleet = Fleet(
-        labels=[str(label) if isinstance(label, (int, float)) else label for label in params["labels"]],
+        # A boolean is an int too.
+        labels=[
+            str(label) if isinstance(label, int) and not isinstance(label, bool) else label
+            for label in params["labels"]
+        ],
         present=params["state"] == "present",
         renames=params["renames"],
         prune_pattern=params["prune_pattern"] if params["prune"] else None,

@@ -116,6 +116,11 @@ def test_a_label_listed_twice(emulator: Emulator) -> None:
         ({"state": "absent", "prune": True, "prune_pattern": "web.*"}, "renames and prune need state: present"),
         ({"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 1}, "prune would delete 2 cli"),
         ({"renames": {"web1": 123}}, "The label 123 is not text. Put it in quotes."),
+        (
+            {"labels": ["web1", 1.1], "prune": True, "prune_pattern": ".*"},
+            "The label 1.1 is not text. Put it in quotes.",
+        ),
+        ({"labels": [True]}, "The label True is not text. Put it in quotes."),
         ({"labels": ["['web1'", "'web2']"], "prune": True, "prune_pattern": "web.*"}, "is the text of a list"),
         ({"labels": ["web1", " web2"], "prune": True, "prune_pattern": "web.*"}, "Remove the white space around"),
         ({"labels": [" web2"], "state": "absent"}, "There is no client ' web2', but there is 'web2'."),
