@@ -23,6 +23,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 _RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _EXCERPT = 120
+# A message has no more of a response.
+_MAX_ERRORS = 20
 # The encodings that are requested.
 _ENCODINGS = ("", "identity", "gzip", "deflate")
 # The documented objects have five levels.
@@ -144,7 +146,7 @@ class Response:
                 "field": self.redact(str(error.get("field") or "")) or None,
                 "reason": self.redact(str(error.get("reason") or "no reason given")),
             }
-            for error in (errors if isinstance(errors, list) else [])
+            for error in (errors[:_MAX_ERRORS] if isinstance(errors, list) else [])
             if isinstance(error, dict)
         ]
 

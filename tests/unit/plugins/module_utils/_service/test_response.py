@@ -123,6 +123,12 @@ def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> N
     assert expected in str(_error(_read(400, {"errors": errors})))
 
 
+def test_of_many_errors_the_first_ones_are_quoted() -> None:
+    error = _error(_read(400, {"errors": [{"field": "f", "reason": f"reason {number}"} for number in range(100_000)]}))
+    assert "f: reason 0; f: reason 1; " in str(error)
+    assert len(str(error)) < 1000
+
+
 def test_unknown_fields_of_an_error_are_kept() -> None:
     error = _error(_read(400, {"errors": [{"reason": "no", "code": 7}]}))
     assert error.errors == [{"reason": "no", "code": 7, "field": None}]
