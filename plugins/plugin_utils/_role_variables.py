@@ -133,9 +133,15 @@ def labels(
 def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tuple[list[str], list[str]]:
     """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan."""
     found = labels(variables, variables["ansible_play_hosts"], own, windows=False)
-    batch = set(variables["ansible_play_batch"])
-    # Of other batches a state that is a template is not rendered.
-    planned = (host for host in found if host not in batch and own[host].get(_STATE) in (None, "present"))
+    batch, first = set(variables["ansible_play_batch"]), own[variables["inventory_hostname"]]
+    planned = (
+        host
+        for host in found
+        if host not in batch
+        # Of other batches a state that is a template is not rendered.
+        and own[host].get(_STATE) in (None, "present")
+        and not any(_differ(own[host], first, name) for name in _ACCOUNT)
+    )
     return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
 
 
@@ -180,15 +186,19 @@ def check_account(variables: Variables, own: Mapping[str, Variables]) -> None:
     first = variables["inventory_hostname"]
     raw = raw_variables(variables, first)
     for name in _ACCOUNT:
-        given = own[first].get(name)
-        # Of vaulted values each comparison is a decryption.
-        differ = any(of.get(name) is not given and of.get(name) != given for of in own.values())
+        differ = any(_differ(of, own[first], name) for of in own.values())
         # Play and role take precedence over the inventory.
         if differ and variables.get(name) == raw.get(name):
             raise InputError(
                 f"{name} differs between the hosts of this play, and one account is used for all of them. Nothing was "
                 "done. Use a play, or a run with --limit or extra variables, for each account."
             )
+
+
+def _differ(one: Variables, other: Variables, name: str) -> bool:
+    """Whether the inventory has different values of a variable for two hosts."""
+    # Of vaulted values each comparison is a decryption.
+    return one.get(name) is not other.get(name) and one.get(name) != other.get(name)
 
 
 def check_host(action: ActionBase, variables: Variables) -> None:

@@ -42,6 +42,17 @@ def test_serial_with_too_small_a_plan_is_refused_before_the_first_batch(emulator
     assert labels(controller) == ["web-1", "web-2"]
 
 
+def test_hosts_of_another_account_need_no_room_in_the_plan(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, *ALL)
+    emulator.set_plan("monitor-3")
+    other = emulator.set_token("other", grants={"account_access": "read_only"})
+    for host in ("web-1", "web-2"):
+        controller.host_vars[host]["monitor_agent_api_token"] = other
+    check = controller.run(role_play(controller, play="serial: 1"), "--check")
+    assert check.code == 0, check.output
+    assert check.changed_hosts() == set(ALL)
+
+
 def test_a_host_that_has_failed_needs_no_room_in_the_plan(emulator: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, emulator, *ALL)
     emulator.set_plan("monitor-3")
