@@ -77,14 +77,14 @@ def broken(controllers: Callable[..., Controller], twelve: list[fleet.Host], emu
     return controller
 
 
-def audit(controller: Controller, *options: str, **environment: str) -> tuple[Run, dict[str, list[str]]]:
+def audit(
+    controller: Controller, *options: str, playbook: str = "monitor.cloud.audit", **environment: str
+) -> tuple[Run, dict[str, list[str]]]:
     """Audit into files beside the inventory; the states by host."""
     files = {kind: f"-e monitor_agent_audit_{kind}=audit.{kind}".split() for kind in FORMS}
     written = controller.directory / "audit.json"
     written.unlink(missing_ok=True)
-    run = controller.run(
-        "monitor.cloud.audit", *(part for pair in files.values() for part in pair), *options, **environment
-    )
+    run = controller.run(playbook, *(part for pair in files.values() for part in pair), *options, **environment)
     hosts = json.loads(written.read_text(encoding="utf-8"))["hosts"] if written.exists() else []
     return run, {host["host"]: host["states"] for host in hosts}
 
@@ -269,6 +269,21 @@ def test_in_batches(broken: Controller) -> None:
     assert {host["host"]: host["states"] for host in hosts} == EXPECTED
     assert run.output.count("\nHOST ") == 1
     assert 'state="ok"} 1\n' in (broken.directory / "audit.prom").read_text(encoding="utf-8")
+
+
+def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(emulator: Emulator, tmp_path: Path) -> None:
+    fleet = Local(tmp_path, emulator, "web-1", "web-2")
+    emulator.seed(labels=["web-1", "web-2"])
+    for name in ("web-1", "web-2"):
+        fleet.write(name, fleet.expected(name))
+    again = fleet.play(
+        "- ansible.builtin.import_playbook: monitor.cloud.audit\n"
+        "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.fail:\n"
+        "      when: inventory_hostname == 'web-1'\n"
+        "- ansible.builtin.import_playbook: monitor.cloud.audit\n"
+    )
+    _run, states = audit(fleet, playbook=again)
+    assert states == {"web-1": ["unreachable"], "web-2": ["ok"]}
 
 
 def test_adopt(broken: Controller) -> None:

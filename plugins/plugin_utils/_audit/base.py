@@ -60,7 +60,9 @@ def inspections(
     variables: Mapping[str, t.Any], hosts: Sequence[str], name: str, labels: Mapping[str, str]
 ) -> list[Inspection]:
     """The results that a task registered for each host under a name, with the label that the task used."""
-    results = {host: _core.registered(variables, host, name) for host in hosts}
+    # A host that failed in an earlier play has the result of an audit before that one.
+    active = set(variables["ansible_play_hosts"])
+    results = {host: _core.registered(variables, host, name) if host in active else None for host in hosts}
     return [
         Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), result)
         for host, result in results.items()

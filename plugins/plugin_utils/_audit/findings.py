@@ -270,7 +270,9 @@ class _Fleet:
         if not one.audited:
             return {"unreachable": "Not inspected: it is in none of the audits that were joined."}
         if one.result is None:
-            return {"unreachable": "Not inspected: it had failed, or could not be reached, earlier in the play."}
+            return {
+                "unreachable": "Not inspected: it had failed before, could not be reached, or a condition left it out."
+            }
         if one.result.get("unreachable"):
             return {"unreachable": f"Could not be reached: {one.reason}"}
         if one.facts.get("key_owner") is None:

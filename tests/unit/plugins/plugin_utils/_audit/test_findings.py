@@ -183,7 +183,10 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
     ("seen", "detail"),
     [
         (Inspection("web", "web", None, audited=False), "Not inspected: it is in none of the audits that were joined."),
-        (Inspection("web", "web", None), "Not inspected: it had failed, or could not be reached, earlier in the play."),
+        (
+            Inspection("web", "web", None),
+            "Not inspected: it had failed before, could not be reached, or a condition left it out.",
+        ),
         (Inspection("web", "web", {}), "Could not be inspected: no reason given."),
         (inspected("web", differs=["type"]), "The right key, but in a symbolic link instead of a file."),
         (inspected("web", differs=["content"]), "The right key, but other text."),
