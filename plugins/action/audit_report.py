@@ -33,6 +33,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
 
+_FORMS = ("json", "junit", "html", "metrics")
+
+
 class ActionModule(base.FleetAction):
     VALIDATOR = ArgumentSpecValidator(
         {
@@ -134,6 +137,7 @@ class ActionModule(base.FleetAction):
             extra_vars=kept,
             left_out=left_out,
             service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},
+            reports=[f"monitor_agent_audit_{kind}" for kind in (*_FORMS, "artifact") if options[kind]],
             lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
         )
 

@@ -156,6 +156,24 @@ def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
     assert set(re.findall(r"^(\w+-\d) +\w+_key", run.output, re.MULTILINE)) == {"web-1", "web-2"}
 
 
+def test_an_audit_of_a_few_hosts_replaces_no_report_of_all(fleet_of: Fleet) -> None:
+    add(fleet_of, "web-1", "web-2")
+    fleet_of.service.seed(labels=["web-1", "theirs-1"])
+    fleet_of.path("web-1").mkdir(parents=True)
+    fleet_of.group_vars["monitor_agent_audit_metrics"] = "audit.prom"
+    (fleet_of.directory / "vars.yml").write_text("monitor_agent_audit_junit: audit.xml\n", encoding="utf-8")
+    given = [
+        *("-e", "monitor_agent_audit_html=audit.html", "-e", "monitor_agent_audit_json=audit.json", "-e", "@vars.yml"),
+        *("-e", "monitor_agent_audit_orphan_pattern=ours-.*"),
+    ]
+    found = fleet_of.audit(*given)
+    before = {path.name: path.read_bytes() for path in fleet_of.directory.glob("audit.*")}
+    assert sorted(before) == ["audit.html", "audit.json", "audit.prom", "audit.xml"]
+    run = fleet_of.does(found["Not verifiable"])
+    assert {path.name: path.read_bytes() for path in fleet_of.directory.glob("audit.*")} == before
+    assert "Clients without a host" not in run.output
+
+
 @pytest.mark.parametrize("number", [4, 12], ids=["four long labels", "more than prune_limit"])
 def test_no_client_that_the_audit_left_out_is_deleted(fleet_of: Fleet, number: int) -> None:
     ours = [f"ours-{index:027}" for index in range(number)]

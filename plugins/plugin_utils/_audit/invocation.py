@@ -38,7 +38,7 @@ _OF_JOINED = re.compile(r"(monitor_agent_)?audits(_variables|_max_age)?")
 _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
 # Queries hold signatures of addresses.
 _URL_WITH_SECRET = re.compile(r"://(\S*\?|[^/\s]*@)")
-_PLAIN_VALUE = re.compile(r"[\w./:@,+-]+", re.ASCII)
+_PLAIN_VALUE = re.compile(r"[\w./:@,+-]*", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Invocation:
 
     ``vaults`` are those of the options that open vaults. ``extra_vars`` are files, as ``@file``, and variables, in the
     order in which they count; ``left_out`` names those, and options, that are left out because they may be secret.
-    ``service`` are the modules' connection options.
+    ``service`` are the modules' connection options. ``reports`` names the variables by which it writes reports.
     ``lists`` is the path of a report without its suffix, beside which lists of hosts can be written, or empty.
     """
 
@@ -58,6 +58,7 @@ class Invocation:
     left_out: Sequence[str] = ()
     service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     lists: str = ""
+    reports: Sequence[str] = ()
 
 
 def inventory_options(sources: Iterable[str]) -> list[str]:

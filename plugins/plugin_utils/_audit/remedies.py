@@ -93,6 +93,8 @@ _PLAIN_PATH = re.compile(r"[\w./+-]*", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]")
 # The hosts and labels of a run: each command has its own.
 _CHOICE = {"target", "labels", "prune_pattern", "prune_limit"}
+# Of the variables of an audit, those that write reports.
+_REPORTS = {f"monitor_agent_audit_{name}" for name in ("json", "junit", "html", "metrics", "metrics_hosts", "artifact")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,28 +150,34 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
     if isinstance(remedy, tuple):
         pattern = ["all", *limit] if limit else [target]
         command = ["ansible", *run.inventory, *run.options, *pattern, *remedy, *_variables(run)]
-    elif kind == "not_audited":
-        # The report of the run is a joined one, which the audit of a few hosts must not replace.
-        new = as_options({"monitor_agent_audit_json": _NEW_AUDIT})
-        command = [*_playbook(remedy, run, reports=False), *new, *choice]
+    elif remedy == "audit":
+        # The audit of a few hosts must not replace the reports of the run, wherever their variables are set.
+        new = {"monitor_agent_audit_json": _NEW_AUDIT} if kind == "not_audited" else {}
+        command = [*_playbook(remedy, run), *as_options({**dict.fromkeys(run.reports, ""), **new}), *choice]
     else:
-        command = [*_playbook(remedy, run, reports=remedy == "audit"), *choice]
+        command = [*_playbook(remedy, run), *choice]
     return Step(kind, _TITLES[kind], text + _left_out(run), tuple(hosts), tuple(command), hosts_file)
 
 
-def _playbook(name: Playbook, run: Invocation, *, reports: bool = False) -> list[str]:
-    return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *_variables(run, reports)]
+def _playbook(name: Playbook, run: Invocation) -> list[str]:
+    return [
+        "ansible-playbook",
+        *run.inventory,
+        *run.options,
+        f"monitor.cloud.{name}",
+        *_variables(run, name == "audit"),
+    ]
 
 
-def _variables(run: Invocation, reports: bool = False) -> list[str]:
-    """The extra variables of the run, those of its reports included or not."""
+def _variables(run: Invocation, audits: bool = False) -> list[str]:
+    """The extra variables of the run, those of an audit included or not; without its reports."""
     options = []
     for given in run.extra_vars:
         if isinstance(given, str):
             options += ["-e", given]
             continue
-        kept = {name: value for name, value in given.items() if name not in _CHOICE}
-        if not reports:
+        kept = {name: value for name, value in given.items() if name not in _CHOICE | _REPORTS}
+        if not audits:
             kept = {name: value for name, value in kept.items() if not name.startswith("monitor_agent_audit_")}
         options += as_options(kept)
     return options

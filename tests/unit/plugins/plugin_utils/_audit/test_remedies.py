@@ -122,7 +122,7 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     extra = '-e @vars.yml -e x=1 -e \'{"y": "a b"}\''
     assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
     assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.ping {extra}"
-    assert "-e monitor_agent_audit_html=a.html" in todo["unverifiable"].shell
+    assert "monitor_agent_audit_" not in todo["unverifiable"].shell
     assert json.loads(todo["plan"].command[-1]) == {"min_clients": 14, "base_url": "https://monitor.example.com/v4"}
     assert "MONITOR_API_TOKEN" in todo["plan"].text
     assert todo["outdated"].text.endswith("because they can be secret: my_token.")
@@ -153,12 +153,18 @@ def test_orphans_may_be_clients_of_hosts_that_were_not_inspected() -> None:
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
     seen = [Inspection(host, host, None, audited=False) for host in ("web", "db")]
     of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
-    variables = {"monitor_agent_audit_html": "joined.html", "monitor_agent_config_path": "/etc/a"}
-    commands = {step.kind: step.shell for step in made(of, extra_vars=(variables,))[1]}
-    # Its report is another one than the joined one.
+    variables = {
+        "monitor_agent_audit_html": "joined.html",
+        "monitor_agent_audit_orphan_pattern": "ours",
+        "monitor_agent_config_path": "/etc/a",
+    }
+    reports = ["monitor_agent_audit_json", "monitor_agent_audit_html"]
+    commands = {step.kind: step.shell for step in made(of, extra_vars=(variables,), reports=reports)[1]}
+    # Its report is another one than the joined one, and clients of other users are none of ours in it either.
     assert commands["not_audited"] == (
-        "ansible-playbook -i inventory monitor.cloud.audit -e monitor_agent_config_path=/etc/a "
-        "-e monitor_agent_audit_json=not_audited.json -e target=db,web"
+        "ansible-playbook -i inventory monitor.cloud.audit -e monitor_agent_audit_orphan_pattern=ours "
+        "-e monitor_agent_config_path=/etc/a -e monitor_agent_audit_json=not_audited.json "
+        "-e monitor_agent_audit_html= -e target=db,web"
     )
     ping = "ansible -i inventory gone -m ansible.builtin.ping -e monitor_agent_config_path=/etc/a"
     assert commands["unreachable"] == ping
