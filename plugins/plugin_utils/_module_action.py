@@ -15,7 +15,7 @@ import sys
 import threading
 import traceback
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -111,6 +111,7 @@ class ModuleAction(_core.PrivateAction):
             return True
         if step == "prune":
             _core.check_whole_inventory()
+            _check_prune(arguments)
         batch = variables["ansible_play_batch"]
         own = inventory(variables)
         of_batch = {host: own[host] for host in batch}
@@ -227,6 +228,19 @@ class ModuleAction(_core.PrivateAction):
             if caught:
                 _core.write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
                 os.kill(os.getpid(), caught[0])
+
+
+def _check_prune(arguments: Mapping[str, t.Any]) -> None:
+    """InputError for a prune of a part of the inventory, or one that does not choose clients."""
+    if _core.command_line().get("subset"):
+        raise InputError(
+            "Clients without a host are determined from the whole inventory, so nothing was done. Run it without --limit."
+        )
+    if not arguments.get("prune_pattern", True):
+        raise InputError(
+            "Set a regular expression that matches the whole label of each client that may be removed: "
+            "-e prune_pattern=..."
+        )
 
 
 def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:

@@ -314,7 +314,9 @@ def test_prune(broken: Controller) -> None:
     there = labels()
     refusals = {
         ("-e", "prune_pattern=retired.*", "--limit", "ok-1"): "Run it without --limit",
+        ("-e", "prune_pattern=retired.*", "--limit", "ok-1", "--start-at-task", "Find *"): "Run it without --limit",
         (): "-e prune_pattern=",
+        ("-e", "prune_pattern="): "-e prune_pattern=",
         ("-e", "prune_pattern=retired.*", "-e", "prune_limit=1"): "more than prune_limit (1)",
     }
     for options, message in refusals.items():
