@@ -32,7 +32,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics impor
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
-
 _FORMS = ("json", "junit", "html", "metrics")
 
 

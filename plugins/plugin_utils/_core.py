@@ -29,6 +29,7 @@ from ansible.plugins.strategy.linear import StrategyModule
 from ansible.template import Templar
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
@@ -559,6 +560,11 @@ def check_whole_inventory() -> None:
 def command_line() -> Mapping[str, t.Any]:
     """The options of the command, by their names in core's parser: variables hold a few of them only."""
     return t.cast("Mapping[str, t.Any]", context.CLIARGS)
+
+
+def extra_variables(loader: DataLoader) -> Mapping[str, t.Any]:
+    """The extra variables, those of files included, as core has read them: variables do not name their sources."""
+    return t.cast("Mapping[str, t.Any]", load_extra_vars(loader))
 
 
 def variables_in(option: str, loader: DataLoader) -> Mapping[str, t.Any]:

@@ -33,6 +33,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
     check_account,
     check_batch,
     check_label_of_play,
+    check_playbook,
     inventory,
     labels,
     labels_to_register,
@@ -109,6 +110,7 @@ class ModuleAction(_core.PrivateAction):
         step = self._task.vars.get(_CHECK_BEFORE)
         if not step:
             return True
+        check_playbook(variables, _core.extra_variables(self._loader))
         if step == "prune":
             _core.check_whole_inventory()
             _check_prune(arguments)
@@ -234,7 +236,8 @@ def _check_prune(arguments: Mapping[str, t.Any]) -> None:
     """InputError for a prune of a part of the inventory, or one that does not choose clients."""
     if _core.command_line().get("subset"):
         raise InputError(
-            "Clients without a host are determined from the whole inventory, so nothing was done. Run it without --limit."
+            "Clients without a host are determined from the whole inventory, so nothing was done. Run it without "
+            "--limit."
         )
     if not arguments.get("prune_pattern", True):
         raise InputError(

@@ -52,6 +52,17 @@ _KNOWN = {
     ),
 }
 
+# The extra variables of each playbook. It sets this variable to its name.
+_PLAYBOOK = "monitor_agent_playbook"
+PLAYBOOKS = {
+    "adopt": ("target",),
+    "audit": ("target",),
+    "prune": ("prune_limit", "prune_pattern"),
+    "report": ("audits", "audits_max_age", "audits_variables", "target"),
+    "retire": ("labels", "retire_limit", "target"),
+    "rollout": ("target",),
+}
+
 STATES_DIFFER = (
     "monitor_agent_state differs between the hosts of this play. Use a play, or a run with --limit, for each state."
 )
@@ -92,6 +103,20 @@ def warn_of_unknown(names: Iterable[str]) -> None:
                     f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; "
                     f"did you mean {' or '.join(repr(_PREFIX + known) for known in nearest)}?"
                 )
+
+
+def check_playbook(variables: Variables, extra: Iterable[str]) -> None:
+    """InputError for an extra variable whose name resembles one of the playbook: without target it takes all hosts.
+
+    Several playbooks can be given the same variables.
+    """
+    own = PLAYBOOKS.get(str(variables.get(_PLAYBOOK)), ())
+    for name in set(extra).difference(*PLAYBOOKS.values()):
+        if nearest := difflib.get_close_matches(name, own, 1, cutoff=0.8):
+            raise InputError(
+                f"{name!r} is not a variable of the playbook {variables[_PLAYBOOK]}; did you mean {nearest[0]!r}? "
+                "Nothing was done. Correct the name, or choose another one for a variable of your own."
+            )
 
 
 def inventory(variables: Variables) -> dict[str, Variables]:

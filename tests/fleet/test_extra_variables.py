@@ -80,6 +80,40 @@ def test_prune_names_a_misspelled_variable(controller: Controller) -> None:
     assert "did you mean 'monitor_agent_retry_timeout'?" in " ".join(run.output.split())
 
 
+@pytest.mark.parametrize(
+    ("playbook", "given", "nearest"),
+    [
+        ("adopt", "tagret=web-1", "target"),
+        ("audit", "targets=web-1", "target"),
+        ("prune", "prune_limt=1 prune_pattern=gone-1", "prune_limit"),
+        ("report", "audit_max_age=1 audits=audit.json", "audits_max_age"),
+        ("retire", "retire_limt=1 labels=gone-1", "retire_limit"),
+        ("retire", "retire_limt=1 target=web-1", "retire_limit"),
+        ("rollout", "@vars.yml", "target"),
+    ],
+)
+def test_a_misspelled_variable_of_a_playbook_is_refused(
+    controller: Controller, playbook: str, given: str, nearest: str
+) -> None:
+    (controller.directory / "vars.yml").write_text("Target: web-1\n", encoding="utf-8")
+    controller.service.seed(labels=["gone-1"])
+    run = controller.run(f"monitor.cloud.{playbook}", "-e", given)
+    assert (run.code, run.calls()) == (2, []), run.output
+    [message] = set(run.failures().values())
+    assert f"is not a variable of the playbook {playbook}; did you mean {nearest!r}? Nothing was done." in message
+    assert configured(controller) == set()
+
+
+def test_variables_of_other_playbooks_and_ones_own_are_not_misspelled(controller: Controller) -> None:
+    given = ("-e", "retire_limit=50 labels=gone-1 audits=x stage=eu", "-e", "prune_pattern=gone-1 prune_limit=20")
+    controller.group_vars["targets"] = "x"
+    for playbook in ("audit", "prune"):
+        assert controller.run(f"monitor.cloud.{playbook}", *given).code == 0
+    play = controller.play("- hosts: web-1\n  gather_facts: false\n  roles: [monitor.cloud.monitor_agent]\n")
+    run = controller.run(play, "-e", "targets=x", "--check")
+    assert run.code == 0, run.output
+
+
 def test_no_variable_of_the_role_or_the_users_own_is_taken_for_misspelled(controller: Controller) -> None:
     controller.group_vars.update(
         {

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOKS
 
 # Options of the command line, by the name in core's parser.
 _OPTIONS = {
@@ -33,7 +35,7 @@ _VAULTS = ("ask_vault_pass", "vault_ids", "vault_password_files")
 # Those that can hold the password of a gateway.
 _LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
 # Other variables are the user's own and can hold anything.
-_KNOWN_NAME = re.compile(r"(monitor_agent|ansible)_|(target|labels|prune_pattern|prune_limit|retire_limit)\Z")
+_KNOWN_NAME = re.compile(rf"(monitor_agent|ansible)_|({'|'.join(itertools.chain(*PLAYBOOKS.values()))})\Z")
 _OF_JOINED = re.compile(r"(monitor_agent_)?audits(_variables|_max_age)?")
 _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
 # Queries hold signatures of addresses.
