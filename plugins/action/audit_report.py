@@ -138,6 +138,7 @@ class ActionModule(base.FleetAction):
             service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},
             reports=[f"monitor_agent_audit_{kind}" for kind in (*_FORMS, "artifact") if options[kind]],
             lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
+            partial=_core.partial_inventory(),
         )
 
 

@@ -543,18 +543,24 @@ def followed(value: t.Any, variables: Mapping[str, t.Any]) -> t.Any:
 
 
 def check_whole_inventory() -> None:
-    """InputError if hosts are missing from the inventory: clients without a host are determined from it.
+    """InputError if hosts are missing from the inventory: clients without a host are determined from it."""
+    if reason := partial_inventory():
+        raise InputError(
+            f"{reason}, so clients of other hosts would be taken for clients without a host. Nothing was done. Run it "
+            "with the whole inventory, without a warning about its sources."
+        )
+
+
+def partial_inventory() -> str:
+    """Why hosts are missing from the inventory, as the start of a sentence; empty if none are known to be missing.
 
     Core only warns of a source that cannot be read, such as that of a cloud which is down, and records it nowhere else.
     """
+    if any("as an inventory source" in " ".join(text.split()) for text in Display()._warns):
+        return "A source of the inventory could not be read"
     sources = command_line().get("inventory") or ()
-    unread = any("as an inventory source" in " ".join(text.split()) for text in Display()._warns)
-    if unread or (sources and all("," in source and not os.path.exists(source) for source in sources)):
-        raise InputError(
-            f"{'A source of the inventory could not be read' if unread else 'The inventory is a list of hosts'}, so "
-            "clients of other hosts would be taken for clients without a host. Nothing was done. Run it with the whole "
-            "inventory, without a warning about its sources."
-        )
+    is_list = sources and all("," in source and not os.path.exists(source) for source in sources)
+    return "The inventory is a list of hosts" if is_list else ""
 
 
 def command_line() -> Mapping[str, t.Any]:

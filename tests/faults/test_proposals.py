@@ -156,6 +156,25 @@ def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
     assert set(re.findall(r"^(\w+-\d) +\w+_key", run.output, re.MULTILINE)) == {"web-1", "web-2"}
 
 
+@pytest.mark.parametrize("sources", [("web-2,",), ("missing.yml", "inventory.yml")], ids=["a list", "not read"])
+def test_a_part_of_the_inventory_proposes_neither_adopt_nor_prune(fleet_of: Fleet, sources: tuple[str, ...]) -> None:
+    add(fleet_of, "web-2")
+    # The renamed machine may be a clone of web-1, which is not in this inventory.
+    fleet_of.service.seed(labels=["web-1", "old-1"])
+    fleet_of.write("web-2", texts(fleet_of.service.clients())["web-1"])
+    given = {"ansible_connection": "local", "monitor_agent_config_path": str(fleet_of.path("web-2"))}
+    fleet_of.inventory()
+    inventory = [part for source in sources for part in ("-i", source)]
+    audit = fleet_of.shell(" ".join(["ansible-playbook", *inventory, AUDIT, "-e", f"'{json.dumps(given)}'"]))
+    fleet_of.counts.check(fleet_of.service, audit.output)
+    assert audit.code == 0, audit.output
+    todo = " ".join(audit.output.partition("What to do:\n")[2].split())
+    for title in ("Renamed hosts: 1.", "Clients without a host: 1."):
+        reason = "The inventory is a list of hosts" if len(sources) == 1 else "A source of the inventory could not be"
+        assert f"{title} {reason}" in todo
+    assert "ansible-playbook" not in todo and "Audit again with the whole inventory." in todo
+
+
 def test_an_audit_of_a_few_hosts_replaces_no_report_of_all(fleet_of: Fleet) -> None:
     add(fleet_of, "web-1", "web-2")
     fleet_of.service.seed(labels=["web-1", "theirs-1"])

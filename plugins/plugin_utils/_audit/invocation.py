@@ -51,6 +51,7 @@ class Invocation:
     order in which they count; ``left_out`` names those, and options, that are left out because they may be secret.
     ``service`` are the modules' connection options. ``reports`` names the variables by which it writes reports.
     ``lists`` is the path of a report without its suffix, beside which lists of hosts can be written, or empty.
+    ``partial`` is the reason why hosts are missing from the inventory, or empty.
     """
 
     inventory: Sequence[str] = ()
@@ -61,6 +62,7 @@ class Invocation:
     service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     lists: str = ""
     reports: Sequence[str] = ()
+    partial: str = ""
 
 
 def inventory_options(sources: Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 
 _NEW_AUDIT = "not_audited.json"
+_ORPHANS = "Clients without a host"
 _SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
 _TITLES = {
     **TITLES,
@@ -99,7 +100,10 @@ _REPORTS = {f"monitor_agent_audit_{name}" for name in ("json", "junit", "html", 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """Something to do. ``command`` is a list of arguments; ``hosts_file`` path and text of a file that it reads."""
+    """Something to do. ``command`` is a list of arguments, empty if none helps.
+
+    ``hosts_file`` is path and text of a file that it reads.
+    """
 
     kind: Kind
     title: str
@@ -141,6 +145,8 @@ def _kind_of(finding: Finding) -> Kind:
 def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
     text, remedy = _REMEDIES[kind]
     hosts = [finding.host for finding in findings]
+    if kind == "renamed" and run.partial:
+        return Step(kind, _TITLES[kind], _partial(run), tuple(hosts), ())
     patterns = [_pattern(host) for host in hosts]
     target, hosts_file = ",".join(patterns), None
     if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
@@ -188,6 +194,13 @@ def _left_out(run: Invocation) -> str:
     return f" Add these again; they are not shown, because they can be secret: {names}." if names else ""
 
 
+def _partial(run: Invocation) -> str:
+    return (
+        f"{run.partial}, so the clients can be those of hosts that are missing from it. Audit again with the whole "
+        "inventory."
+    )
+
+
 def _pattern(host: str) -> str:
     """A pattern for one host. A plain name means the host even if a group has the same."""
     return host if _PLAIN_NAME.fullmatch(host) else f"~{_escaped(host)}\\Z"
@@ -206,6 +219,8 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
     labels = [label for label in report.orphans if label not in carried]
     if not labels:
         return []
+    if run.partial:
+        return [Step("orphans", _ORPHANS, _partial(run), tuple(labels), ())]
     variables: dict[str, t.Any] = {"prune_pattern": "|".join(map(_escaped, labels))}
     if len(labels) > _PRUNE_LIMIT:
         variables["prune_limit"] = len(labels)
@@ -217,7 +232,7 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
         hosts = listed(report.unidentified, 5, str)
         text += f" First find out whose key is on {hosts}: a renamed host keeps its client by adopt."
     command = [*_playbook("prune", run), "--check", "-e", json.dumps(variables)]
-    return [Step("orphans", "Clients without a host", text + _left_out(run), tuple(labels), tuple(command))]
+    return [Step("orphans", _ORPHANS, text + _left_out(run), tuple(labels), tuple(command))]
 
 
 def _plan_step(report: Report, run: Invocation) -> list[Step]:

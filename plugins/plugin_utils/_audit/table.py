@@ -123,7 +123,9 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 def _command(command: Sequence[str]) -> list[str]:
-    """A command in as many lines as it takes, as a shell reads it; an option stays with its value."""
+    """A command in as many lines as it takes, as a shell reads it; an option stays with its value. None without it."""
+    if not command:
+        return []
     words: list[str] = []
     for argument in command:
         if words and len(words[-1]) == 2 and words[-1].startswith("-"):
