@@ -30,6 +30,8 @@ class ActionModule(base.FleetAction):
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]
         lines = rows(("HOST", "ACTION", "WHY"), entries) if entries else []
         lines.append(f"Hosts to adopt: {len(report.renames)} of {len(findings)}.")
+        if later := sum(one.adoption == "later" for one in findings):
+            lines.append(f"In a later run: {later}. Run it again.")
         _core.show(self, "\n".join(lines))
         return {
             "changed": False,

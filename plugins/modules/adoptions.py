@@ -17,6 +17,7 @@ description:
     M(monitor.cloud.agent_config), both in check mode, registered for the account and for each host.
   - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory, or
     another client has the label of the host.
+  - If names moved on from host to host, only the last client can be renamed at once. Run the tasks again for others.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]

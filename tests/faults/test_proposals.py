@@ -156,6 +156,21 @@ def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
     assert set(re.findall(r"^(\w+-\d) +\w+_key", run.output, re.MULTILINE)) == {"web-1", "web-2"}
 
 
+def test_names_that_moved_on_keep_their_clients(fleet_of: Fleet) -> None:
+    add(fleet_of, "web-2", "web-3", "web-4")
+    fleet_of.service.seed(labels=["web-1", "web-2", "web-3"])
+    written = texts(fleet_of.service.clients())
+    for number in (2, 3, 4):
+        fleet_of.write(f"web-{number}", written[f"web-{number - 1}"])
+    for number in (4, 3, 2):
+        found = fleet_of.audit()
+        assert set(found) == {"Renamed hosts"}
+        run = fleet_of.does(found["Renamed hosts"], writes=[f"update_client web-{number}"])
+        assert ("Run it again." in run.output) is (number > 2)
+    assert fleet_of.audit() == {}
+    assert texts(fleet_of.service.clients()) == {f"web-{number}": written[f"web-{number - 1}"] for number in (2, 3, 4)}
+
+
 @pytest.mark.parametrize("sources", [("web-2,",), ("missing.yml", "inventory.yml")], ids=["a list", "not read"])
 def test_a_part_of_the_inventory_proposes_neither_adopt_nor_prune(fleet_of: Fleet, sources: tuple[str, ...]) -> None:
     add(fleet_of, "web-2")

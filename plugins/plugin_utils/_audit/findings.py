@@ -44,9 +44,10 @@ State = t.Literal[
     "ok",
 ]
 STATES: tuple[State, ...] = t.get_args(State)
-# What `adopt` does for a host: its client gets the label of the host; a conflict prevents that; the owner of its key is
-# unknown; or its key is its own, or of no client.
-Adoption = t.Literal["adopt", "conflict", "unknown", "nothing"]
+# What `adopt` does for a host: the client whose key it carries gets its label, in this run or in a later one, because
+# the client that has it gets another one first; a conflict prevents that; the owner of its key is unknown; or its key
+# is its own, or of no client.
+Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIXES = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
@@ -144,6 +145,11 @@ class Finding:
     def state(self) -> State:
         return self.states[0]
 
+    @property
+    def renamed(self) -> bool:
+        """Whether the host can keep the client whose key it carries."""
+        return self.adoption in ("adopt", "later")
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -207,7 +213,10 @@ def audit(
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
     identified = {one.host for one in findings if one.adoption != "unknown"}
     unidentified = {host for host, label in labels.items() if label not in account.labels} - identified
-    missing = sum("not_registered" in one.states and one.adoption != "adopt" for one in findings)
+    new = [one for one in findings if "not_registered" in one.states and not one.renamed]
+    # Hosts whose key is unknown may be renamed ones, as many as there are clients whose key is on no host.
+    free = account.labels - set(fleet.host_of) - {one.owner_label for one in findings}
+    missing = len(new) - min(len(free), sum(one.adoption == "unknown" for one in new))
     return Report(
         generated_at,
         tuple(findings),
@@ -226,6 +235,25 @@ class _Fleet:
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
         for one in sorted((one for one in inspections if one.fingerprint), key=lambda one: natural(one.host)):
             self._carriers[one.fingerprint].append(one.host)
+        self._adoptions = self._renamed(inspections)
+
+    def _renamed(self, inspections: Sequence[Inspection]) -> dict[str, Adoption]:
+        """The hosts that can keep the client whose key they carry.
+
+        Names can move on from host to host, as if web-1 became web-2 and web-2 became web-3: a chain that begins with a
+        client that no host has, and ends with a label that no client has. The last client gets its label first.
+        """
+        sole = [one for one in inspections if len(self._carriers.get(one.fingerprint, ())) == 1]
+        carriers = {one.owner: one for one in sole if one.facts.get("key_owner") == "other"}
+        found: dict[str, Adoption] = {}
+        for first in [one for owner, one in carriers.items() if owner not in self.host_of]:
+            chain = [first]
+            while following := carriers.pop(chain[-1].label, None):
+                chain.append(following)
+            last = chain[-1].label
+            if last not in self.account.labels and MIN_LENGTH <= len(last) <= MAX_LENGTH:
+                found.update({one.host: "later" for one in chain}, **{chain[-1].host: "adopt"})
+        return found
 
     def finding(self, one: Inspection) -> Finding:
         shared = tuple(host for host in self._carriers.get(one.fingerprint, ()) if host != one.host)
@@ -242,9 +270,11 @@ class _Fleet:
         """Whether a host can keep the client whose key it carries, under its own label, and a sentence about it."""
         key = one.facts.get("key_owner")
         if key == "other":
-            if conflict := self._adoption_conflict(one, shared):
-                return "conflict", conflict
-            return "adopt", f"Client {one.owner!r} gets the label {one.label!r}."
+            adoption = self._adoptions.get(one.host, "conflict")
+            sentence = f"Client {one.owner!r} gets the label {one.label!r}"
+            if adoption == "later":
+                return adoption, f"{sentence} in a later run: the client that has it gets another label first."
+            return adoption, f"{sentence}." if adoption == "adopt" else self._adoption_conflict(one, shared)
         if key is None:
             reason = "not inspected." if one.result is None else one.reason
             return "unknown", f"The owner of its key is unknown: {reason}"
@@ -254,16 +284,14 @@ class _Fleet:
         return "nothing", sentences.get(key, "Carries no key.")
 
     def _adoption_conflict(self, one: Inspection, shared: Sequence[str]) -> str:
-        """Why a host cannot keep the client whose key it carries; empty if it can."""
+        """Why a host cannot keep the client whose key it carries."""
         if shared:
             return f"Carries the key of client {one.owner!r}, and so does {listed(shared, _MOST_NAMES, str)}."
         if one.owner in self.host_of:
             return f"Carries the key of client {one.owner!r}, which is that of host {self.host_of[one.owner]}."
         if one.label in self.account.labels:
             return f"Carries the key of client {one.owner!r}, but another client has the label {one.label!r}."
-        if not MIN_LENGTH <= len(one.label) <= MAX_LENGTH:
-            return f"The label {one.label!r} is not valid."
-        return ""
+        return f"The label {one.label!r} is not valid."
 
     def _file_states(self, one: Inspection) -> dict[State, str]:
         """State → sentence, for what a host's file shows."""

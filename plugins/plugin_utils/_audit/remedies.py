@@ -26,6 +26,7 @@ Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 _NEW_AUDIT = "not_audited.json"
 _ORPHANS = "Clients without a host"
+_LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
 _SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
 _TITLES = {
     **TITLES,
@@ -139,7 +140,7 @@ def _kind_of(finding: Finding) -> Kind:
     if finding.state == "not_registered" and finding.adoption == "unknown":
         # It may be a renamed host, whose client a rollout would replace.
         return "unverifiable"
-    return "renamed" if finding.adoption == "adopt" else finding.state
+    return "renamed" if finding.renamed else finding.state
 
 
 def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
@@ -148,6 +149,8 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
     if kind == "renamed" and run.partial:
         return Step(kind, _TITLES[kind], _partial(run), tuple(hosts), ())
     patterns = [_pattern(host) for host in hosts]
+    if any(finding.adoption == "later" for finding in findings):
+        text += _LATER
     target, hosts_file = ",".join(patterns), None
     if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
         hosts_file = (f"{run.lists}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))

@@ -155,6 +155,35 @@ def test_what_adopt_would_do_and_why(
 
 
 @pytest.mark.parametrize(
+    ("owners", "labels", "adoptions"),
+    [
+        ({"web-2": "web-1", "web-3": "web-2"}, ["web-1", "web-2"], "later adopt"),
+        ({"web-3": "web-2", "web-2": "web-1", "web-4": "web-3"}, ["web-1", "web-2", "web-3"], "later later adopt"),
+        ({"web-2": "web-1", "web-3": "web-2"}, ["web-1", "web-2", "web-3"], "conflict conflict"),
+        ({"web-2": "web-1", "web-3": "web-2", "web-4": "web-2"}, ["web-1", "web-2"], "conflict conflict conflict"),
+        ({"web-1": "web-2", "web-2": "web-3", "web-3": "web-1"}, ["web-1", "web-2", "web-3"], "conflict " * 3),
+        ({"web-2": "web-1", "x" * 33: "web-2"}, ["web-1", "web-2"], "conflict conflict"),
+    ],
+    ids=["two", "three", "the last has a client", "a clone", "a circle", "an invalid label"],
+)
+def test_names_that_moved_on_from_host_to_host(owners: dict[str, str], labels: list[str], adoptions: str) -> None:
+    made = report([inspected(host, "other", owner_label=owner) for host, owner in owners.items()], account(labels))
+    assert [of(made, host).adoption for host in sorted(owners)] == adoptions.split()
+    renamed = "adopt" in adoptions
+    assert made.renames == ({max(owners.values()): max(owners)} if renamed else {})
+    assert made.account["clients_missing"] == (0 if renamed else len(set(owners) - set(labels)))
+
+
+def test_hosts_that_may_be_renamed_need_no_client() -> None:
+    seen = [unreachable("new-1"), unreachable("new-2"), inspected("fresh", "no_file"), inspected("web")]
+    assert report(seen, account(["web", "old"])).account["clients_missing"] == 2
+    assert report(seen, account(["web", "old", "older", "oldest"])).account["clients_missing"] == 1
+    # Neither a client whose key is on another host, nor that of a host of the inventory.
+    clone = inspected("clone", "other", owner_label="old")
+    assert report([*seen, clone], account(["web", "clone", "old", "db"]), ["db"]).account["clients_missing"] == 3
+
+
+@pytest.mark.parametrize(
     ("owners", "labels", "renames"),
     [
         pytest.param({"new": "old", "web": "web"}, ["old", "web"], {"old": "new"}, id="a renamed host"),
