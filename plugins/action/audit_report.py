@@ -129,8 +129,9 @@ class ActionModule(base.FleetAction):
         secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
         kept, left_out = invocation.extra_vars(self._loader, secrets, options["audits_variables"] or "")
         report = next((options[kind] for kind in ("json", "html", "junit") if options[kind]), "")
+        sources = variables.get("ansible_inventory_sources") or []
         return invocation.Invocation(
-            inventory=invocation.inventory_options(variables.get("ansible_inventory_sources") or []),
+            inventory=invocation.inventory_options(sources),
             options=invocation.task_options(self._task),
             vaults=invocation.vault_options(),
             extra_vars=kept,
@@ -138,6 +139,7 @@ class ActionModule(base.FleetAction):
             service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},
             reports=[f"monitor_agent_audit_{kind}" for kind in (*_FORMS, "artifact") if options[kind]],
             lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
+            own=invocation.of_play(self._task, variables["playbook_dir"], sources),
             partial=_core.partial_inventory(),
         )
 

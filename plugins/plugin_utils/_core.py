@@ -514,6 +514,13 @@ def play_of(task: Task) -> Play:
     return t.cast("Play", task.get_play())
 
 
+def variables_of_play(task: Task) -> set[str]:
+    """The names of the variables that a task's play, and its use of a role, set: values do not name their sources."""
+    role = task._role
+    of_role = {**role.vars, **role.get_role_params()} if role else {}
+    return {*play_of(task).vars, *task.get_vars(), *of_role}
+
+
 def raw_variables(variables: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
     """The variables of the inventory and the facts of a host as they are: ``hostvars[host]`` would render them."""
     return t.cast("Mapping[str, t.Any]", variables["hostvars"].raw_get(host))

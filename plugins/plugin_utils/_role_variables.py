@@ -53,7 +53,7 @@ _KNOWN = {
 }
 
 # The extra variables of each playbook. It sets this variable to its name.
-_PLAYBOOK = "monitor_agent_playbook"
+PLAYBOOK = "monitor_agent_playbook"
 PLAYBOOKS = {
     "adopt": ("target",),
     "audit": ("target",),
@@ -110,11 +110,11 @@ def check_playbook(variables: Variables, extra: Iterable[str]) -> None:
 
     Several playbooks can be given the same variables.
     """
-    own = PLAYBOOKS.get(str(variables.get(_PLAYBOOK)), ())
+    own = PLAYBOOKS.get(str(variables.get(PLAYBOOK)), ())
     for name in set(extra).difference(*PLAYBOOKS.values()):
         if nearest := difflib.get_close_matches(name, own, 1, cutoff=0.8):
             raise InputError(
-                f"{name!r} is not a variable of the playbook {variables[_PLAYBOOK]}; did you mean {nearest[0]!r}? "
+                f"{name!r} is not a variable of the playbook {variables[PLAYBOOK]}; did you mean {nearest[0]!r}? "
                 "Nothing was done. Correct the name, or choose another one for a variable of your own."
             )
 

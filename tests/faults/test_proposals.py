@@ -156,6 +156,37 @@ def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
     assert set(re.findall(r"^(\w+-\d) +\w+_key", run.output, re.MULTILINE)) == {"web-1", "web-2"}
 
 
+def test_what_counts_for_the_play_of_the_audit_only_is_named(fleet_of: Fleet) -> None:
+    add(fleet_of, "web-1")
+    site = fleet_of.directory / "site"
+    (site / "group_vars").mkdir(parents=True)
+    (site / "group_vars" / "all.yml").write_text("monitor_agent_config_template: api_key.j2\n", encoding="utf-8")
+    (site / "more.yml").write_text("monitor_agent_config_mode: '0640'\n", encoding="utf-8")
+    role = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
+    play = "- hosts: all\n  gather_facts: false\n  vars: {monitor_agent_service: ''}\n  vars_files: [more.yml]\n"
+    task = f"  tasks:\n    - ansible.builtin.import_role: {role}\n      vars: {{monitor_agent_timeout: 20}}\n"
+    (site / "audit.yml").write_text(f"{play}{task}", encoding="utf-8")
+    (site / "import.yml").write_text(
+        f"- ansible.builtin.import_playbook: {AUDIT}\n"
+        "  vars: {monitor_agent_timeout: 20, monitor_agent_audit_json: a}\n",
+        encoding="utf-8",
+    )
+    text = "The command is without these, which count for this play only: "
+    output = " ".join(fleet_of.run("site/audit.yml").output.split())
+    own = "monitor_agent_service, monitor_agent_timeout, more.yml, site/group_vars. Add them with -e."
+    assert text + own in output
+    output = " ".join(fleet_of.run("site/import.yml").output.split())
+    assert f"{text}monitor_agent_timeout. Add them with -e." in output
+    assert text not in " ".join(fleet_of.run(AUDIT).output.split())
+    # Beside the inventory they count for all commands.
+    (site / "audit.yml").write_text(
+        f"{play.partition('  vars:')[0]}{task.partition('      vars:')[0]}", encoding="utf-8"
+    )
+    given = ("-i", str(site / "hosts"))
+    (site / "hosts").write_text("web-2 ansible_connection=local monitor_agent_config_path=/nowhere/agent.conf\n")
+    assert text not in " ".join(fleet_of.run("site/audit.yml", *given).output.split())
+
+
 def test_names_that_moved_on_keep_their_clients(fleet_of: Fleet) -> None:
     add(fleet_of, "web-2", "web-3", "web-4")
     fleet_of.service.seed(labels=["web-1", "web-2", "web-3"])

@@ -18,7 +18,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOKS
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS
 
 # Options of the command line, by the name in core's parser.
 _OPTIONS = {
@@ -37,6 +37,8 @@ _LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_
 # Other variables are the user's own and can hold anything.
 _KNOWN_NAME = re.compile(rf"(monitor_agent|ansible)_|({'|'.join(itertools.chain(*PLAYBOOKS.values()))})\Z")
 _OF_JOINED = re.compile(r"(monitor_agent_)?audits(_variables|_max_age)?")
+# What a playbook of this collection sets, and reports.
+_OF_PLAYBOOK = re.compile(rf"{PLAYBOOK}\Z|monitor_agent_audit")
 _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
 # Queries hold signatures of addresses.
 _URL_WITH_SECRET = re.compile(r"://(\S*\?|[^/\s]*@)")
@@ -51,6 +53,7 @@ class Invocation:
     order in which they count; ``left_out`` names those, and options, that are left out because they may be secret.
     ``service`` are the modules' connection options. ``reports`` names the variables by which it writes reports.
     ``lists`` is the path of a report without its suffix, beside which lists of hosts can be written, or empty.
+    ``own`` names variables, files and directories that count for the play of the run, and for no command.
     ``partial`` is the reason why hosts are missing from the inventory, or empty.
     """
 
@@ -62,6 +65,7 @@ class Invocation:
     service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     lists: str = ""
     reports: Sequence[str] = ()
+    own: Sequence[str] = ()
     partial: str = ""
 
 
@@ -96,6 +100,27 @@ def _given(names: Iterable[str]) -> list[str]:
         for one in given if isinstance(given, (list, tuple)) else [given]:
             options += [_OPTIONS[name]] if one is True else [_OPTIONS[name], str(one)]
     return options
+
+
+def of_play(task: Task, directory: str, sources: Iterable[str]) -> list[str]:
+    """The role's variables that the play sets, its files of variables, and directories beside its playbook.
+
+    ``directory`` is that of the playbook. ``sources`` are those of the inventory: directories beside them always count.
+    """
+    names = _core.variables_of_play(task)
+    known = sorted(name for name in names if name.startswith("monitor_agent_") and not _OF_PLAYBOOK.match(name))
+    if PLAYBOOK in names:
+        # That of a playbook of this collection is for its tasks.
+        return known
+    files = [
+        name
+        for given in _core.play_of(task).vars_files or ()
+        for name in ([given] if isinstance(given, str) else given)
+    ]
+    counted = {os.path.realpath(one if os.path.isdir(one) else os.path.dirname(one)) for one in sources}
+    beside = [] if os.path.realpath(directory) in counted else ["group_vars", "host_vars"]
+    paths = [os.path.join(directory, name) for name in beside]
+    return [*known, *map(str, files), *(short_path(path) for path in paths if os.path.isdir(path))]
 
 
 def extra_vars(

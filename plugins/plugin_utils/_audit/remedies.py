@@ -193,8 +193,10 @@ def _variables(run: Invocation, audits: bool = False) -> list[str]:
 
 
 def _left_out(run: Invocation) -> str:
-    names = ", ".join(sorted(set(run.left_out)))
-    return f" Add these again; they are not shown, because they can be secret: {names}." if names else ""
+    text, names = "", ", ".join(sorted(set(run.left_out)))
+    if run.own:
+        text = f" The command is without these, which count for this play only: {', '.join(run.own)}. Add them with -e."
+    return f"{text} Add these again; they are not shown, because they can be secret: {names}." if names else text
 
 
 def _partial(run: Invocation) -> str:
