@@ -118,7 +118,10 @@ class ModuleAction(_core.PrivateAction):
         own = inventory(variables)
         of_batch = {host: own[host] for host in batch}
         check_account(variables, of_batch)
-        if step in ("delete", "prune"):
+        if step == "prune":
+            arguments["labels"] = list(labels(variables, list(own), own, windows=True).values())
+            return True
+        if step == "delete":
             return True
         check_batch(self, variables, of_batch)
         if step == "inspect":

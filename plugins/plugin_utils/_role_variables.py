@@ -126,7 +126,7 @@ def inventory(variables: Variables) -> dict[str, Variables]:
     followed to the variable that a template names.
     """
     # localhost may be a host of the play, and not of the inventory.
-    hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["hostvars"]])
+    hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["groups"]["all"]])
     return {host: _of_role(raw_variables(variables, host)) for host in hosts}
 
 
