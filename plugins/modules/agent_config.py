@@ -70,8 +70,8 @@ options:
     default: true
   backup:
     description:
-      - Whether to keep a file with other content that was there before, beside it, with the date in its name. The user
-        who writes owns it, and alone can read it.
+      - Whether to keep a file with other content that was there before, beside it, with a process number and the date
+        in its name. The user who writes owns it, and alone can read it.
       - Needs a file system with hard links. The target of a symbolic link is not kept; it stays unchanged.
     type: bool
     default: false

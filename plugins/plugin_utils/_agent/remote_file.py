@@ -328,7 +328,8 @@ elif [ -f "../$n" ]; then
     # A mounted file has no other link; its name stays where only root and this user can change the directory.
     ln "../$n" "$s" 2>/dev/null || { safe .. && s=../$n; } || q {no_backup}
     [ -L "$s" ] && q {changed}
-    b=$n.$(date +%Y-%m-%d@%H:%M:%S)~
+    # As core names backups: several of them may be made in a second.
+    b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
     v=$([ -f "$s" ] && exec dd if="$s" of="./$b" bs={enough} count=1 2>&1) || q {no_backup}
     # A whole record means that the file is too large.
     case $v in 0+*) :;; *) q {no_backup};; esac

@@ -274,6 +274,14 @@ def test_a_backup_keeps_the_content_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
+def test_backups_of_the_same_second_are_kept(tmp_path: Path) -> None:
+    path, tools = tmp_path / "root" / "agent.conf", stub_tools(tmp_path / "tools", date="echo 2026-10-25@02:30:00")
+    contents = [b"first", b"second", b"third"]
+    for content in contents:
+        assert was_written(*write_file(path, content, backup=True, tools=tools))
+    assert sorted(file.read_bytes() for file in path.parent.iterdir()) == contents
+
+
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
 @pytest.mark.parametrize(
     ("systemctl", "state"),
