@@ -17,6 +17,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import takes_input, unlogged
 
 _BEGUN = "monitor.cloud begun"
+_ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
 
 
@@ -55,7 +56,12 @@ class ActionModule(HostAction):
             # On a local connection the environment is the controller's, and the token in it is not for the installer.
             f'echo "{_BEGUN}"; unset MONITOR_API_TOKEN; '
             "IFS= read -r MONITOR_INSTALL_CODE || exit 1; export MONITOR_INSTALL_CODE; "
-            f'exec </dev/null; {variable("c", command)}; exec /bin/sh -c "$c"'
+            f"exec </dev/null; {variable('c', command)}; "
+            # yash reads no bytes that are invalid in its locale.
+            '[ -z "$YASH_VERSION" ] || exec /bin/sh -c "$c"; '
+            # An agent that the installer starts may keep the output open, so it is read up to this line only.
+            f'{{ /bin/sh -c "$c" 2>&1; printf "\\n%s\\n" "{_ENDED} $?"; }} | {{ r=1; while IFS= read -r l; do '
+            f'case $l in "{_ENDED} "*) r=${{l##* }}; break;; esac; printf "%s\\n" "$l"; done; exit "$r"; }}'
         )
         with unlogged(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())

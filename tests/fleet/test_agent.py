@@ -53,6 +53,18 @@ def test_installer_gets_the_code_once(controller: Controller) -> None:
     assert again.changed_hosts() == set()
 
 
+def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller) -> None:
+    host, started = one.hosts["web-1"], "sleep 10000 & echo $! > /opt/agent.pid; printf 'caf\\303\\251 a\\\\b'; exit "
+    try:
+        one.group_vars["monitor_agent_install_command"] = f"{started}7"
+        assert one.run().failures()["web-1"] == "The installer of 'web-1' failed: café a\\b (exit code 7)."
+        host.run("kill $(cat /opt/agent.pid)")
+        one.group_vars["monitor_agent_install_command"] = f"{started}0"
+        assert steps(one.run(), "installer") == {"web-1": True}
+    finally:
+        host.run("kill $(cat /opt/agent.pid)")
+
+
 def test_packages_of_one_host_only(controller: Controller) -> None:
     controller.host_vars["db-2"] = {"monitor_agent_packages": ["bash"]}
     for options in (["--check"], []):
