@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import traceback
 import typing as t
 
@@ -24,10 +25,13 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     registered_client,
     secrets_in,
 )
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import without_dollars
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import PrivateAction, forget_origins, looked_up, plain
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import warn_of_unknown
 
 _LONGEST_MESSAGE = 500
+# Flags of sudo for a login shell, for which it quotes all characters of a command but the dollar sign.
+_LOGIN_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*i|--login)(\s|$)")
 # Options that other users can see: on command lines of the host, and in its directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
@@ -138,6 +142,9 @@ class HostAction(PrivateAction):
 
     def shell(self, command: str, data: bytes | None = None) -> Completed:
         """Run a command on the host as the user to become, with ``data`` as its standard input."""
+        become = self._connection.become
+        if become and become.name == "sudo" and _LOGIN_SHELL.search(become.get_option("become_flags") or ""):
+            command = without_dollars(command)
         done = ActionBase._low_level_execute_command(self, command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
 

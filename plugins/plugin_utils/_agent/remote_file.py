@@ -64,6 +64,8 @@ _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
 # Characters that every shell here keeps unchanged within double quotes.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
+# Characters that end quotes, or are expanded within them.
+_EXPANDED = re.compile(r"[$!\"'`\\]")
 
 
 # no_parent: its directory is missing; no_access: its directory can't be entered.
@@ -107,6 +109,13 @@ def variable(name: str, text: str) -> str:
     )
     # A command substitution cuts newlines off the end.
     return f'{name}=$(printf %b "{data}x"); {name}=${{{name}%x}}'
+
+
+def without_dollars(command: str) -> str:
+    """The command for a login shell that expands its variables although they are quoted."""
+    # No other characters, because csh takes words of 8 KiB only.
+    data = _EXPANDED.sub(lambda match: f"\\0{ord(match[0]):03o}", command)
+    return f"eval \"`printf %b '{data}'`\""
 
 
 def _line(script: str) -> str:
