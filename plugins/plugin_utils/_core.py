@@ -263,6 +263,17 @@ def take_token(action: ActionBase) -> str | None:
     return given.get("MONITOR_API_TOKEN")
 
 
+def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
+    """Raise InputError if what uses the role of the task delegates it: other tasks of the role would have that host."""
+    host, around = variables["inventory_hostname"], action._task._get_parent_attribute("delegate_to", omit=True)
+    delegate = action._templar.template(around) if isinstance(around, str) else host
+    if delegate != host:
+        raise InputError(
+            f"The role can't be delegated: {delegate} would get the client of {host}. Nothing was done. Use the role "
+            f"in a play that has {delegate} among its hosts."
+        )
+
+
 def injects_invocation(variables: Mapping[str, t.Any]) -> bool:
     """Whether core adds its arguments to the result of a module: always before 2.21, which has a setting, off."""
     if not hasattr(constants, "INJECT_INVOCATION"):

@@ -114,6 +114,7 @@ class ModuleAction(_core.PrivateAction):
         if step == "prune":
             _core.check_whole_inventory()
             _check_prune(arguments)
+        _core.check_not_delegated(self, variables)
         batch = variables["ansible_play_batch"]
         own = inventory(variables)
         of_batch = {host: own[host] for host in batch}

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
-from ansible_collections.monitor.cloud.tests.support.steps import text_of
+from ansible_collections.monitor.cloud.tests.support.steps import refuse, text_of
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
 _ALONE = """
@@ -108,6 +108,31 @@ def test_delegation_is_refused(emulator: Emulator, tmp_path: Path, task: str) ->
     play = controller.play(_DELEGATED.format(task=CONFIGURE, options=options, to="web-1"))
     assert controller.run(play).statuses() == {"web-1": "changed"}
     assert written.exists()
+
+
+_ROLE_DELEGATED = {
+    "apply": """
+    - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent, apply: {delegate_to: "{{ item }}"}}
+      loop: [web-1]
+""",
+    "block": """
+    - delegate_to: web-1
+      block: [{ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}}]
+""",
+}
+
+
+@pytest.mark.parametrize("form", _ROLE_DELEGATED)
+def test_delegation_of_the_role_is_refused_before_a_client_is_created(
+    emulator: Emulator, tmp_path: Path, form: str
+) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
+    play = "- hosts: HOST\n  gather_facts: false\n  tasks:" + _ROLE_DELEGATED[form]
+    assert refuse(controller, controller.play(play.replace("HOST", "web-2"))) == [
+        "The role can't be delegated: web-1 would get the client of web-2. Nothing was done. Use the role in a play "
+        "that has web-1 among its hosts."
+    ]
+    assert controller.run(controller.play(play.replace("HOST", "web-1"))).changed_hosts() == {"web-1"}
 
 
 def _give_key_of_elsewhere(controller: Local) -> None:
