@@ -444,7 +444,11 @@ def _render(action: ActionBase, template: str | None, content: t.Any, variables:
     paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
     templar = action._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
     rendered = templar.template(text, escape_backslashes=False, **options)
-    return "" if rendered is None else str(plain(rendered))
+    rendered = "" if rendered is None else str(plain(rendered))
+    # 2.19 replaces bytes of a template file that are not UTF-8.
+    if any("\ud800" <= character <= "\udfff" for character in rendered):
+        raise InputError("it is not text in UTF-8. Convert it.")
+    return rendered
 
 
 def _file_text(loader: DataLoader, path: str) -> str:

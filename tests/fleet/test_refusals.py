@@ -135,6 +135,16 @@ def test_delegation_of_the_role_is_refused_before_a_client_is_created(
     assert controller.run(controller.play(play.replace("HOST", "web-1"))).changed_hosts() == {"web-1"}
 
 
+def test_a_template_in_another_encoding_is_named(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    path = tmp_path / "latin.j2"
+    path.write_bytes("# café\n{{ client.api_key }}\n".encode("latin-1"))
+    controller.group_vars["monitor_agent_config_template"] = str(path)
+    message = controller.run().failures()["web-1"]
+    assert message.startswith(f"Could not render the template {path}: "), message
+    assert controller.read("web-1") is None
+
+
 def _give_key_of_elsewhere(controller: Local) -> None:
     controller.service.seed(labels=["elsewhere"])
     for host in controller.host_vars:
