@@ -124,24 +124,25 @@ class ActionModule(HostAction):
         if decided.writes and not self._task.check_mode:
             markers = self._put(desired, created, backup=options["backup"] and "content" in decided.differences)
         elif decided.writes and not self._task.vars.get(_INSPECTS):
-            self._warn_of_owner(desired, found, variables)
+            self._warn_of_owner(desired, variables)
         if desired.service:
             result["restart_markers"] = list(markers)
         if decided.key.state == "other" and not client.masked:
             self._warn_of_clone(decided.key, desired.label, variables)
         return result
 
-    def _warn_of_owner(self, desired: decision.Desired, found: remote_file.HostFile, variables: Variables) -> None:
-        """Warn in check mode if the host does not have the owner or group: an earlier task of the run may make it."""
-        owner = desired.owner if desired.owner not in (found.user, found.uid) else None
-        group = desired.group if desired.group not in (found.group, found.gid) else None
-        done = self.shell(remote_file.owner_command(owner, group)) if owner or group else None
-        if done and done.returncode == 1:
+    def _warn_of_owner(self, desired: decision.Desired, variables: Variables) -> None:
+        """Warn in check mode if the host does not have the owner or group, or if this user can't give them files."""
+        if not (desired.owner or desired.group):
+            return
+        done = self.shell(remote_file.owner_command(desired.owner, desired.group))
+        if done.returncode == 1:
+            # An earlier task of the run may add them.
             text = f"adds the owner and group of {desired.path} on {variables['inventory_hostname']}: {done.message}"
             self._warn(
                 "owners",
                 f"The run would fail unless an earlier task of it {text}",
-                "More hosts do not have the owner or group.",
+                "More hosts do not have the owner or group, or can't give files to them.",
             )
 
     def _warn_of_clone(self, key: KeyOwner, label: str, variables: Variables) -> None:

@@ -114,6 +114,23 @@ def test_an_unknown_owner_is_refused(one: Controller) -> None:
     assert host(one).run("ls -A /etc/monitor") == "", "nothing half-done is left"
 
 
+@pytest.mark.parametrize(("kind", "name"), [("owner", "daemon"), ("group", "1")])
+@pytest.mark.parametrize("before", ["no file", "a file"])
+def test_check_mode_warns_a_user_who_is_not_root(one: Controller, kind: str, name: str, before: str) -> None:
+    host(one).run(f"mkdir -p /etc/monitor; chown {USER} /etc/monitor")
+    if before == "a file":
+        host(one).run(f"touch {CONFIG}; chown daemon:daemon {CONFIG}")
+    one.group_vars.update({"ansible_user": USER, f"monitor_agent_config_{kind}": name})
+    kinds = {"owner": "user", "group": "group"}
+    check = " ".join(one.run(role_play(one), "--check").output.split())
+    assert "The run would fail unless" in check
+    assert f" only root can give files to the {kinds[kind]} {name} (exit code 1)." in check
+    assert "could not be written" in one.run(role_play(one)).failures()["web-1"]
+    one.group_vars[f"monitor_agent_config_{kind}"] = USER if kind == "owner" else "4242"
+    assert "would fail" not in one.run(role_play(one), "--check").output
+    assert one.run(role_play(one)).code == 0
+
+
 def test_a_user_who_cannot_enter_the_working_directory_gets_no_warning(one: Controller) -> None:
     host(one).run(f"mkdir -p /etc/monitor; chown daemon /etc/monitor; chmod 700 /home/{USER}")
     one.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")

@@ -227,14 +227,22 @@ def text_in(output: str) -> str:
 
 
 def owner_command(owner: str | None, group: str | None) -> str:
-    """Fail with a message and the code 1 if the host has no such user or group; changes nothing."""
-    given = {"user": owner, "group": group}
-    tests = " -o ".join(f'-{kind} "${kind}"' for kind, name in given.items() if name)
-    names = "\n".join(variable(kind, name) for kind, name in given.items() if name)
+    """Fail with a message and the code 1 unless this user can give files to this user and group; changes nothing."""
+    own = {"user": "-u", "group": "-G"}
+    given = {kind: name for kind, name in (("user", owner), ("group", group)) if name}
+    tests = " -o ".join(f'-{kind} "${kind}"' for kind in given)
+    names = "\n".join(variable(kind, name) for kind, name in given.items())
+    refusals = "\n".join(
+        f"""case " $(id {own[kind]}) $(id {own[kind]}n 2>/dev/null) " in *" ${kind} "*) :;;
+        *) echo "only root can give files to the {kind} ${kind}" >&2; exit 1;; esac"""
+        for kind in given
+    )
     # GNU's find fails in a directory that this user can't enter, such as the home of the one who logged in.
     return _line(f"""{names}
         cd /
-        exec find . -prune {tests}""")
+        find . -prune {tests} >/dev/null || exit 1
+        [ "$(id -u)" -gt 0 ] || exit 0
+        {refusals}""")
 
 
 # Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is

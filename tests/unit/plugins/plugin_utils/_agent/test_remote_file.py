@@ -108,7 +108,8 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     assert facts_of(path, shell, tools) == HostFile("missing", True)
     assert os.listdir(path.parent) == [kept]
     assert was_written(in_shell(remove_command(str(path))).returncode, "monitor.cloud done")
-    for owner, group, code in (("root", "0", 0), ("0", None, 0), ("root", name, 1), (name, "root", 1)):
+    user, gid = pwd.getpwuid(me.st_uid).pw_name, str(me.st_gid)
+    for owner, group, code in ((user, gid, 0), (str(me.st_uid), None, 0), (user, name, 1), (name, gid, 1)):
         assert in_shell(owner_command(owner, group), shell=shell, path=tools).returncode == code
 
 
