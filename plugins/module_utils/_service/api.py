@@ -87,12 +87,13 @@ class Api:
 
     def why_refused(self) -> str:
         """Why the service will refuse each change, if the scopes that it reports show that; else empty."""
-        scopes, read, write = self.http.scopes, *(f"{self._brand}:{name}" for name in ("read_only", "read_write"))
-        if read not in scopes or write in scopes:
+        scopes = self.http.scopes.replace(",", " ").split()
+        needed = f"{self._brand}:read_write"
+        if f"{self._brand}:read_only" not in scopes or needed in scopes:
             return ""
         return (
-            f"The token has the scopes {scopes}, and a change needs the scope {write}: the service will refuse what "
-            "check mode predicts."
+            f"The token has the scopes {self.http.scopes}, and a change needs the scope {needed}: the service will "
+            "refuse what check mode predicts."
         )
 
     def list_clients(self) -> list[Object]:
