@@ -151,6 +151,10 @@ class ModuleAction(_core.PrivateAction):
             with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
+        if module_args := result.get("invocation", {}).get("module_args"):
+            # An option whose name is misspelled may hold the token.
+            known = self.MODULE.spec["argument_spec"]
+            result["invocation"] = {"module_args": {name: module_args[name] for name in known if name in module_args}}
         if result.get("failed") and (reason := self._why_missing(str(result.get("msg")), variables)):
             result["msg"] = f"{result['msg']} {reason}"
         return result

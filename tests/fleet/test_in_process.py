@@ -51,6 +51,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "environment": {"monitor_client_info": {}, "environment": {"MONITOR_API_TOKEN": "{{ no_token }}"}},
     "expanded path": {"monitor_client_info": {"ca_path": "$BASE/ca"}, "environment": {"BASE": "/nowhere"}},
 }
+TOKEN = "5d1f0c7a9b3e" * 4
 REGISTERED = """
 - hosts: all
   gather_facts: false
@@ -108,6 +109,16 @@ def results(controller: Controller, interpreter: str, *options: str) -> tuple[Ru
         event.task: (event.status, {name: value for name, value in event.result.items() if name not in ignored})
         for event in run.events
     }
+
+
+@pytest.mark.parametrize("interpreter", [sys.executable, ELSEWHERE], ids=["here", "elsewhere"])
+def test_a_token_in_an_unknown_option_is_not_shown(controller: Controller, interpreter: str) -> None:
+    task = {"monitor.cloud.monitor_client": {"label": "web-1", "token": "{{ token }}"}}
+    play = controller.play(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": [task]}]))
+    controller.host_vars["web-1"].update(ansible_python_interpreter=interpreter, token=TOKEN)
+    run = controller.run(play, "-vvv")
+    assert "Supported parameters include" in run.output
+    assert TOKEN not in run.output + str(run.events)
 
 
 def test_the_results_are_those_of_an_executed_module(controller: Controller) -> None:
