@@ -15,7 +15,7 @@ description:
   - The host has the name of the client's label; if that holds control characters, one that the filter
     P(monitor.cloud.client_label#filter) derives from it.
   - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have a meaning of their own as names of
-    hosts. Hosts of these labels are C(client-all) and so on.
+    hosts. Hosts of these labels are C(client-all) and so on, unless a source before this one has a host of the name.
   - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
     C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
   - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role
@@ -157,7 +157,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _add(self, inventory: InventoryData, client: Client) -> None:
         label = str(client["label"])
         # Core prints names of hosts as they are, control characters included.
-        name = f"client-{label}" if label in _RESERVED else label
+        name = f"client-{label}" if label in _RESERVED and label not in inventory.hosts else label
         host = inventory.add_host(inventory_data(name if name.isprintable() else client_label(name)))
         variables = {f"monitor_{name}": inventory_data(value) for name, value in client.items()}
         if client_label(host) != label:

@@ -45,15 +45,16 @@ class Inventory:
         *arguments: str,
         name: str = "account.monitor_clients.yml",
         program: str = "ansible-inventory",
+        sources: tuple[str, ...] = (),
         **options: Any,
     ) -> tuple[int, str]:
-        """Exit code and output."""
+        """Exit code and output. ``sources`` are those of the inventory before this one."""
         path = self.directory / name
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("ANSIBLE_", "MONITOR_"))}
         environment = {**inherited, "ANSIBLE_CONFIG": str(self.directory / "ansible.cfg")}
         done = subprocess.run(
-            [str(BIN / program), "-i", str(path), *arguments],
+            [str(BIN / program), *(f"--inventory={source}" for source in (*sources, path)), *arguments],
             cwd=self.directory,
             env={**environment, **self.emulator.environment(self.token)},
             stdin=subprocess.DEVNULL,
@@ -102,6 +103,18 @@ def test_localhost_stays_the_controller(inventory: Inventory) -> None:
     compose = {"ansible_host": "'192.0.2.1'", "ansible_timeout": "1"}
     code, output = inventory.run(str(play), program="ansible-playbook", compose=compose)
     assert code == 0, output
+
+
+def test_localhost_of_another_source_is_the_host_of_its_client(inventory: Inventory) -> None:
+    inventory.emulator.seed(labels=["localhost"])
+    (inventory.directory / "hosts").write_text("localhost ansible_connection=local\n", encoding="utf-8")
+    sources = (str(inventory.directory / "hosts"),)
+    code, output = inventory.run("--list", "--export", sources=sources)
+    assert code == 0, output
+    hosts = json.loads(output)["_meta"]["hostvars"]
+    assert set(hosts) == {"web-1", "web-2", "db-1", "localhost"}
+    assert hosts["localhost"]["ansible_connection"] == "local"
+    assert plain(hosts["localhost"]["monitor_label"]) == "localhost"
 
 
 def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> None:
