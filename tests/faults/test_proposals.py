@@ -187,6 +187,22 @@ def test_what_counts_for_the_play_of_the_audit_only_is_named(fleet_of: Fleet) ->
     assert text not in " ".join(fleet_of.run("site/audit.yml", *given).output.split())
 
 
+def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
+    add(fleet_of, "web-1", "web-2", "old-1", "old-2", "old-3")
+    fleet_of.service.seed(labels=["web-1", "old-1", "old-2"])
+    for name in ("web-1", "old-1"):
+        fleet_of.write(name, f"{fleet_of.expected(name)}# edited\n")
+    for name in ("old-1", "old-2", "old-3"):
+        fleet_of.host_vars[name]["monitor_agent_state"] = "{{ 'absent' }}" if name == "old-1" else "absent"
+    found = fleet_of.audit()
+    assert set(found) == {"Not registered", "Outdated configuration", "Monitoring to be removed"}
+    fleet_of.does(found["Not registered"], hosts=["web-2"], writes=["create_client web-2"])
+    fleet_of.does(found["Outdated configuration"], hosts=["web-1"])
+    writes = ["delete_client old-1", "delete_client old-2"]
+    fleet_of.does(found["Monitoring to be removed"], hosts=["old-1"], writes=writes)
+    assert fleet_of.audit("-e", "monitor_agent_audit_fail_on_drift=true") == {}
+
+
 def test_names_that_moved_on_keep_their_clients(fleet_of: Fleet) -> None:
     add(fleet_of, "web-2", "web-3", "web-4")
     fleet_of.service.seed(labels=["web-1", "web-2", "web-3"])

@@ -16,6 +16,7 @@ import os
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
@@ -67,6 +68,22 @@ def inspections(
         Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), result)
         for host, result in results.items()
     ]
+
+
+def absent_hosts(variables: Mapping[str, t.Any], hosts: Iterable[str]) -> set[str]:
+    """The hosts whose monitoring is to be removed, as the inventory, or an extra variable, sets it."""
+    return {host for host in hosts if _state(variables, host) == "absent"}
+
+
+def _state(variables: Mapping[str, t.Any], host: str) -> t.Any:
+    state = _core.raw_variables(variables, host).get("monitor_agent_state")
+    if not _core.has_template(state):
+        return state
+    try:
+        return variables["hostvars"][host].get("monitor_agent_state")
+    except AnsibleError:
+        # A rollout reports it.
+        return None
 
 
 def account_of(

@@ -60,13 +60,15 @@ _RUNNING = (None, "active", "reloading", "refreshing")
 class Inspection:
     """A host and what agent_config registered for it; ``result`` is None for a host without a result.
 
-    ``audited`` is False for a host of a joined report that none of its audits has.
+    ``audited`` is False for a host of a joined report that none of its audits has. ``absent``: its monitoring is to be
+    removed.
     """
 
     host: str
     label: str
     result: Mapping[str, t.Any] | None
     audited: bool = True
+    absent: bool = False
 
     @property
     def facts(self) -> Mapping[str, t.Any]:
@@ -258,7 +260,9 @@ class _Fleet:
     def finding(self, one: Inspection) -> Finding:
         shared = tuple(host for host in self._carriers.get(one.fingerprint, ()) if host != one.host)
         sentences = self._file_states(one)
-        if one.label not in self.account.labels:
+        if one.absent and one.label not in self.account.labels:
+            sentences.pop("not_configured", None)
+        elif one.label not in self.account.labels:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
         if shared:
             sentences["shared_key"] = f"The same key is on {listed(shared, _MOST_NAMES, str)}."

@@ -19,8 +19,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation im
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
-# whose key they carry; clones: hosts that share a key of unknown owner.
-Kind = State | t.Literal["not_audited", "renamed", "clones", "orphans", "plan"]
+# whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored.
+Kind = State | t.Literal["not_audited", "renamed", "clones", "absent", "orphans", "plan"]
 Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 
@@ -33,6 +33,7 @@ _TITLES = {
     "not_audited": "Not in any of the audits",
     "renamed": "Renamed hosts",
     "clones": "Same key on several hosts",
+    "absent": "Monitoring to be removed",
 }
 # Text, and playbook or task of each kind, the worst first.
 _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
@@ -83,6 +84,10 @@ _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
     ),
     "wrong_permissions": (
         "Owner, group or mode of the configuration is not as expected.",
+        "rollout",
+    ),
+    "absent": (
+        "Their monitor_agent_state is absent. The command removes the configuration, and the client with all its data.",
         "rollout",
     ),
 }
@@ -140,7 +145,11 @@ def _kind_of(finding: Finding) -> Kind:
     if finding.state == "not_registered" and finding.adoption == "unknown":
         # It may be a renamed host, whose client a rollout would replace.
         return "unverifiable"
-    return "renamed" if finding.renamed else finding.state
+    if finding.renamed:
+        return "renamed"
+    # A rollout removes them, and refuses hosts of both kinds.
+    to_remove = finding.inspection.absent and _REMEDIES.get(finding.state, ("", ""))[1] == "rollout"
+    return "absent" if to_remove else finding.state
 
 
 def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
