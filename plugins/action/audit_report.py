@@ -83,7 +83,12 @@ class ActionModule(base.FleetAction):
         if joined:
             report = dataclasses.replace(report, sources=joined.sources, notes=joined.notes)
         todo = remedies.steps(report, self._invocation(options, variables))
-        files = _write_all(report, todo, options, base.address_of(variables, options["account"]))
+        try:
+            files = _write_all(report, todo, options, base.address_of(variables, options["account"]))
+        except InputError:
+            # All hosts were inspected for it.
+            _core.show(self, table(report, todo))
+            raise
         if not complete:
             return {"changed": False, "files": files}
         _core.show(self, "\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
