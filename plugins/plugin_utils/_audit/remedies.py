@@ -93,6 +93,8 @@ _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
 }
 # A longer list of hosts goes to a file, if a report is written.
 _LONGEST_LIST = 80
+# Linux takes no argument of more than 131,072 bytes.
+_LONGEST_ARGUMENT = 120_000
 # monitor_clients refuses to delete more, unless prune_limit is set.
 _PRUNE_LIMIT = 10
 _PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
@@ -163,6 +165,11 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
     target, hosts_file = ",".join(patterns), None
     if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
         hosts_file = (f"{run.lists}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
+    elif len(target) > _LONGEST_ARGUMENT:
+        text += (
+            " They are too many for a command: audit again with monitor_agent_audit_json, which writes lists to files."
+        )
+        return Step(kind, _TITLES[kind], text, tuple(hosts), ())
     limit = ["--limit", f"@{hosts_file[0]}"] if hosts_file else []
     choice = limit or as_options({"target": target})
     if isinstance(remedy, tuple):
@@ -245,7 +252,11 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
     if report.unidentified:
         hosts = listed(report.unidentified, 5, str)
         text += f" First find out whose key is on {hosts}: a renamed host keeps its client by adopt."
-    command = [*_playbook("prune", run), "--check", "-e", json.dumps(variables)]
+    given = json.dumps(variables)
+    if len(given) > _LONGEST_ARGUMENT:
+        text = "They are too many for a command: prune them in parts, each with a prune_pattern of your own."
+        return [Step("orphans", _ORPHANS, text, tuple(labels), ())]
+    command = [*_playbook("prune", run), "--check", "-e", given]
     return [Step("orphans", _ORPHANS, text + _left_out(run), tuple(labels), tuple(command))]
 
 

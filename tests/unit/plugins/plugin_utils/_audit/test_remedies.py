@@ -93,6 +93,16 @@ def test_a_long_list_goes_to_a_file_beside_the_reports() -> None:
     assert (step.hosts_file, step.command[-1]) == (None, f"target={','.join(names)}")
 
 
+def test_what_no_command_line_takes_is_not_proposed() -> None:
+    names = [f"web-{number:04}.{'x' * 20}" for number in range(5000)]
+    orphans = [f"old-{number:027}" for number in range(4000)]
+    of = report([inspected(name, "no_file") for name in names], account([*names, *orphans]), [])
+    text, todo = made(of)
+    assert [(step.kind, step.command) for step in todo] == [("not_configured", ()), ("orphans", ())]
+    assert "ansible" not in text and "audit again with monitor_agent_audit_json" in " ".join(text.split())
+    assert made(of, lists="audit")[1][0].command[-1] == "@audit.not_configured.hosts"
+
+
 def test_labels_are_escaped_in_the_prune_pattern() -> None:
     of = report([], account(["a.b", "a b", "(x", "{{ x }}", "é\U0001f600\udc80"]))
     pattern = json.loads(made(of)[1][0].command[-1])["prune_pattern"]
