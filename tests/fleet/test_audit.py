@@ -288,6 +288,18 @@ def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(emulator: Emula
     assert states == {"web-1": ["unreachable"], "web-2": ["ok"]}
 
 
+def test_a_localhost_that_the_inventory_does_not_have(emulator: Emulator, tmp_path: Path) -> None:
+    local = Local(tmp_path, emulator, "web-1")
+    emulator.seed(labels=["web-1", "localhost"])
+    given = ("-e", "target=localhost", "-e", f"monitor_agent_config_path={tmp_path}/agent.conf")
+    (tmp_path / "agent.conf").write_text(text_of(local, "localhost"), encoding="utf-8")
+    (tmp_path / "agent.conf").chmod(0o600)
+    for name, variable in {"audit": "monitor_agent_audit_json=a.json", "report": "audits=a.json"}.items():
+        run = local.run(f"monitor.cloud.{name}", *given, "-e", variable)
+        assert run.code == 0, run.output
+        assert "Hosts: 1 (1 ok)." in run.output and "Clients without a host" not in run.output
+
+
 def test_adopt(broken: Controller) -> None:
     before = snapshots(broken)
     check = broken.run("monitor.cloud.adopt", "--check", "--diff")

@@ -54,7 +54,9 @@ class FleetAction(_core.FinalizingAction):
 def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:
     """Host → label, for the whole inventory and not only the hosts of the play."""
     hostvars = variables["hostvars"]
-    return {host: client_label(host, own_label(hostvars, host)) for host in variables["groups"]["all"]}
+    # localhost may be a host of the play, and not of the inventory.
+    hosts = dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]])
+    return {host: client_label(host, own_label(hostvars, host)) for host in hosts}
 
 
 def inspections(
