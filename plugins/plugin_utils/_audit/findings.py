@@ -52,6 +52,8 @@ _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIXES = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
 _MOST_NAMES = 5
+_PRICES = ("hourly", "monthly")
+_MOST_EXPENSIVE = 1e15
 # Of `systemctl is-active`. A service that ends again and again is mostly "activating".
 _RUNNING = (None, "active", "reloading", "refreshing")
 
@@ -359,7 +361,7 @@ def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
         "plan": plan.get("id"),
         "free": not plan if known else None,
         "clients_included": included,
-        "price": plan.get("price"),
+        "price": _price(plan),
         "next_tier": _next_tier(account.tiers, max(used + missing, (included or 0) + 1)) if known else None,
         "problem": account.plan_problem,
     }
@@ -367,7 +369,20 @@ def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
 
 def _next_tier(tiers: Sequence[dict[str, t.Any]], clients: int) -> dict[str, t.Any] | None:
     tier = smallest_tier(tiers, clients)
-    return tier and {name: tier.get(name) for name in ("id", "label", "clients_included", "price")}
+    return tier and {**{name: tier.get(name) for name in ("id", "label", "clients_included")}, "price": _price(tier)}
+
+
+def _price(tier: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    """The price of a tier with those of its numbers that can be one; other members are as the service states them."""
+    price = tier.get("price")
+    if not isinstance(price, dict):
+        return None
+    return {name: value for name, value in price.items() if name not in _PRICES or _is_amount(value)}
+
+
+def _is_amount(value: t.Any) -> bool:
+    # Not for what is not a number, infinity, or what no float can hold.
+    return isinstance(value, (int, float)) and abs(value) < _MOST_EXPENSIVE
 
 
 def natural(name: str) -> list[tuple[float, str]]:

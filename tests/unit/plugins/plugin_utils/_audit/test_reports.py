@@ -18,6 +18,7 @@ import jsonschema
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, Report, Source
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
     WIDTH,
@@ -148,6 +149,18 @@ def test_all_forms_name_the_audits_of_a_joined_report_and_what_is_wrong_with_the
         "hosts": 1,
         "stale": True,
     }
+
+
+@pytest.mark.parametrize(
+    "price",
+    ["10 EUR", [1], 7, {"monthly": "10"}, {"monthly": 10**400}, {"monthly": float("nan"), "hourly": float("inf")}],
+)
+def test_a_price_that_is_none_is_not_known(price: Any) -> None:
+    tier = {"id": "monitor-40", "label": "Monitor 40", "clients_included": 40, "price": price}
+    of = report([inspected("web")], account(["web"], plan={**tier, "clients_included": 10}, tiers=(tier,)))
+    assert json.loads(as_json(of), parse_constant=pytest.fail)["account"]["price"] in (None, {})
+    assert "plan_price" not in as_openmetrics(of)
+    assert " ".join(made(of)[0].split()).count("price not known") == 2 and "price not known" in as_html(of, [])
 
 
 def test_junit_counts_are_right() -> None:
