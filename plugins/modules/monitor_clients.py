@@ -115,8 +115,8 @@ EXAMPLES = r"""
 RETURN = r"""
 clients:
   description:
-    - The clients that O(labels) and O(renames) name and that are there, by label. After O(state=absent), only those that
-      could not be deleted; those that could not be pruned are there too.
+    - The clients that O(labels) and O(renames) name and that are there, by label. After O(state=absent), only those
+      that could not be deleted; those that could not be pruned are there too.
     - Each has the fields of RV(monitor.cloud.monitor_client#module:client).
     - In check mode those that would be there; id and key fingerprint are null for one to be created.
   returned: success
