@@ -13,7 +13,6 @@ import typing as t
 
 from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
@@ -278,10 +277,10 @@ class ActionModule(HostAction):
         try:
             with unlogged(self._connection):
                 source = self._transfer_data(self._connection._shell.join_path(directory, "content"), data)
-            ActionBase._fixup_perms2(self, (directory, source))
+            self._fixup_perms2((directory, source))
             return self.shell(write(source=source))
         finally:
-            ActionBase._remove_tmp_path(self, directory)
+            self._remove_tmp_path(directory)
 
     def _result(self, path: str, decided: decision.Decision) -> dict[str, t.Any]:
         change, key = decided.change, decided.key

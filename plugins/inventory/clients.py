@@ -86,8 +86,6 @@ cache_connection: ~/.cache/monitor-clients
 #   |  |--web-2
 """
 
-import typing as t
-
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
@@ -118,9 +116,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return bool(BaseInventoryPlugin.verify_file(self, path)) and path.endswith(_ENDINGS)
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
-        BaseInventoryPlugin.parse(self, inventory, loader, path, cache=cache)
-        BaseInventoryPlugin._read_config_data(self, path)
-        pattern = self._option("label_pattern")
+        super().parse(inventory, loader, path, cache=cache)
+        self._read_config_data(path)
+        pattern = self.get_option("label_pattern")
         try:
             if pattern is not None:
                 compiled(pattern, "label_pattern")
@@ -134,17 +132,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             if client["label"] in matched:
                 self._add(inventory, client)
 
-    def _option(self, name: str) -> t.Any:
-        return BaseInventoryPlugin.get_option(self, name)
-
     def _clients(self, path: str, *, refresh: bool) -> list[Client]:
         """The clients without their keys, from the cache if it is used and has them."""
-        params = {name: self._option(name) for name in CONNECTION_OPTIONS}
+        params = {name: self.get_option(name) for name in CONNECTION_OPTIONS}
         params["api_token"] = str(self.templar.template(params["api_token"] or ""))
-        use_cache = bool(self._option("cache"))
+        use_cache = bool(self.get_option("cache"))
         # Another account has another entry, wherever its address and token come from.
         account = fingerprint("\n".join(str(params[name]) for name in ("base_url", "brand", "api_token")))
-        key = f"{Cacheable.get_cache_key(self, path)}_{account}"
+        key = f"{self.get_cache_key(path)}_{account}"
         if use_cache and not refresh and key in self._cache:
             return list(self._cache[key])
         found = connect(params).list_clients()
@@ -165,7 +160,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             variables["monitor_agent_label"] = inventory_data(label)
         for name, value in variables.items():
             inventory.set_variable(host, name, value)
-        strict = self._option("strict")
-        Constructable._set_composite_vars(self, self._option("compose"), variables, host, strict=strict)
-        Constructable._add_host_to_composed_groups(self, self._option("groups"), variables, host, strict=strict)
-        Constructable._add_host_to_keyed_groups(self, self._option("keyed_groups"), variables, host, strict=strict)
+        strict = self.get_option("strict")
+        self._set_composite_vars(self.get_option("compose"), variables, host, strict=strict)
+        self._add_host_to_composed_groups(self.get_option("groups"), variables, host, strict=strict)
+        self._add_host_to_keyed_groups(self.get_option("keyed_groups"), variables, host, strict=strict)

@@ -437,7 +437,7 @@ def _render(action: ActionBase, template: str | None, content: t.Any, variables:
     search = list(variables.get("ansible_search_path", []))
     text = content
     if template is not None:
-        source = ActionBase._find_needle(action, "templates", template)
+        source = action._find_needle("templates", template)
         search += [action._loader.get_basedir(), os.path.dirname(source)]
         text = trusted(_file_text(action._loader, source))
         options["overrides"] = {"trim_blocks": True, "newline_sequence": "\n"}

@@ -14,7 +14,6 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
@@ -145,7 +144,7 @@ class HostAction(PrivateAction):
         become = self._connection.become
         if become and become.name == "sudo" and _LOGIN_SHELL.search(become.get_option("become_flags") or ""):
             command = without_dollars(command)
-        done = ActionBase._low_level_execute_command(self, command, in_data=data)
+        done = self._low_level_execute_command(command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
 
     def _secrets(
