@@ -97,7 +97,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     client_label,
     compiled,
     fingerprint,
-    matching,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
@@ -120,16 +119,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         self._read_config_data(path)
         pattern = self.get_option("label_pattern")
         try:
-            if pattern is not None:
-                compiled(pattern, "label_pattern")
-            # A client without a label belongs to no host.
-            clients = [client for client in self._clients(path, refresh=not cache) if client["label"] is not None]
-            labels = [client["label"] for client in clients]
-            matched = set(labels if pattern is None else matching(pattern, "label_pattern", labels))
+            expression = compiled(".*" if pattern is None else pattern, "label_pattern")
+            clients = self._clients(path, refresh=not cache)
         except MonitorError as error:
             raise AnsibleParserError(str(error)) from error
         for client in clients:
-            if client["label"] in matched:
+            # A client without a label belongs to no host.
+            if client["label"] is not None and expression.fullmatch(client["label"]):
                 self._add(inventory, client)
 
     def _clients(self, path: str, *, refresh: bool) -> list[Client]:

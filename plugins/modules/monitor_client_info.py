@@ -68,8 +68,7 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import by_label
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, compiled, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, compiled
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
@@ -83,19 +82,18 @@ OPTIONS = {
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the client of an id, or else all clients."""
-    pattern = params["label_pattern"]
-    if pattern is not None:
-        compiled(pattern, "label_pattern")
+    label, pattern = params["label"], params["label_pattern"]
+    # An invalid one is refused before anything is read.
+    expression = None if pattern is None else compiled(pattern, "label_pattern")
     if params["id"] is not None:
         client = api.get_client(params["id"])
         account = found = [client] if client else []
     else:
         account = found = api.list_clients()
-    if params["label"] is not None:
-        found = [client for client in account if client["label"] == params["label"]]
-    elif pattern is not None:
-        matched = set(matching(pattern, "label_pattern", list(by_label(account))))
-        found = [client for client in account if client["label"] in matched]
+    if label is not None:
+        found = [client for client in account if client["label"] == label]
+    elif expression is not None:
+        found = [client for client in account if client["label"] is not None and expression.fullmatch(client["label"])]
     views = Views(account, include_keys=params["include_keys"])
     return {"changed": False, "clients": [views.show(client) for client in found]}
 
