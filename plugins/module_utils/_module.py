@@ -60,12 +60,14 @@ INCLUDE_KEYS: dict[str, t.Any] = {"type": "bool", "default": False, "no_log": Fa
 def connect(params: Params) -> Api:
     """The Api that the connection options describe; InputError if they are invalid. Sends nothing."""
     timeout, retry_timeout = params["timeout"], params["retry_timeout"]
+    # An option of one module.
+    concurrency = params.get("concurrency", Settings.concurrency)
     # Every comparison with NaN is false, so NaN is refused too.
     if not (0 < timeout <= _LONGEST and 0 <= retry_timeout <= _LONGEST):
         raise InputError(
             f"timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than {_LONGEST}."
         )
-    if not 1 <= params.get("concurrency", 1) <= _MAX_CONCURRENCY:
+    if not 1 <= concurrency <= _MAX_CONCURRENCY:
         raise InputError(f"concurrency must be at least 1, and not more than {_MAX_CONCURRENCY}.")
     token = params["api_token"]
     if token and not _TOKEN.fullmatch(token):
@@ -76,7 +78,7 @@ def connect(params: Params) -> Api:
     settings = Settings(
         base_url=check_base_url(params["base_url"], allow_http=params["allow_http"]),
         token=token,
-        concurrency=params.get("concurrency", 8),
+        concurrency=concurrency,
         user_agent=f"monitor.cloud/{VERSION} ansible-core/{ansible_version}",
         **{name: params[name] for name in ("validate_certs", "ca_path", "allow_http", "timeout", "retry_timeout")},
     )

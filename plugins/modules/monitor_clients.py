@@ -235,13 +235,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     changes = reconcile_fleet(current, fleet)
     planned = set(params["planned_labels"]) - {*by_label(current), *fleet.labels}
     warnings = apply.ensure_capacity(api, changes, len(current) + len(planned)) if params["check_capacity"] else []
-    done = apply.carry_out(
-        api,
-        changes,
-        check_mode=check_mode,
-        concurrency=params["concurrency"],
-        retry_timeout=params["retry_timeout"],
-    )
+    done = apply.carry_out(api, changes, check_mode=check_mode)
     result = {**_summary(done), "warnings": [*warnings, *apply.not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
         raise TaskFailure(_failure_message(result), result)

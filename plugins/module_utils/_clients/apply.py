@@ -65,18 +65,10 @@ def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[
     return []
 
 
-def carry_out(
-    api: Api,
-    changes: Sequence[Change],
-    *,
-    check_mode: bool,
-    concurrency: int = 1,
-    retry_timeout: float,
-    reread: bool = True,
-) -> list[ChangeResult]:
+def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: bool = True) -> list[ChangeResult]:
     """Make the changes, or only predict their results in check mode. Results have the order of the changes.
 
-    Renames come first, then deletes, which make room in the plan, then creates; each kind ``concurrency`` at a time.
+    Renames come first, then deletes, which make room in the plan, then creates; each kind several at a time.
     ``api.done`` of ``api.total`` is the progress. With ``reread`` each client is read again right before it is deleted.
 
     An error of one label does not stop the others. After an error that every label would get, the rest is not tried.
@@ -85,12 +77,13 @@ def carry_out(
     if check_mode:
         return done
     api.total = sum(change.changed for change in changes)
+    concurrency = api.http.settings.concurrency
     with concurrent.futures.ThreadPoolExecutor(max_workers=concurrency) as pool:
         worker = _Worker(api, pool, max(concurrency, _LEAST_IN_A_ROW), reread)
         for action in ("rename", "delete", "create"):
             numbers = [number for number, change in enumerate(changes) if change.action == action]
             todo = [changes[number] for number in numbers]
-            results = _create_all(worker, todo, retry_timeout) if action == "create" else worker.start(todo)
+            results = _create_all(worker, todo) if action == "create" else worker.start(todo)
             for number, result in zip(numbers, results):
                 done[number] = result
     return done
@@ -179,7 +172,7 @@ def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
     ]
 
 
-def _create_all(worker: _Worker, changes: Sequence[Change], retry_timeout: float) -> list[ChangeResult]:
+def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult]:
     """Create clients. If it is not known whether one was created, or its label is taken, the list is read.
 
     No label gets two clients: a create of unknown outcome is retried only after the list was read without its label.
@@ -190,6 +183,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change], retry_timeout: float
     done: dict[str, ChangeResult] = {}
     todo = list(changes)
     unknown: set[str] = set()
+    retry_timeout = worker.api.http.settings.retry_timeout
     deadline = time.monotonic() + retry_timeout
     for pause in backoffs():
         results = list(worker.start(todo))
