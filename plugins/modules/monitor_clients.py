@@ -230,7 +230,6 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         prune_pattern=params["prune_pattern"] if params["prune"] else None,
         prune_limit=params["prune_limit"],
     )
-    fleet.check()
     current = api.list_clients()
     changes = reconcile_fleet(current, fleet)
     planned = set(params["planned_labels"]) - {*by_label(current), *fleet.labels}

@@ -114,7 +114,10 @@ def renamed_client(client: Client, label: str, current: Sequence[Client]) -> Cha
 
 @dataclasses.dataclass(frozen=True)
 class Fleet:
-    """The desired clients of the account. ``prune_pattern``, a regular expression, turns pruning on."""
+    """The desired clients of the account. ``prune_pattern``, a regular expression, turns pruning on.
+
+    InputError for options that contradict each other.
+    """
 
     labels: Sequence[str]
     present: bool = True
@@ -122,8 +125,7 @@ class Fleet:
     prune_pattern: str | None = None
     prune_limit: int = 10
 
-    def check(self) -> None:
-        """Raise InputError for options that contradict each other; the account is not needed."""
+    def __post_init__(self) -> None:
         check_labels(self.labels)
         for label in self.renames.values():
             check_label(label)
@@ -150,7 +152,6 @@ def reconcile_fleet(current: Sequence[Client], fleet: Fleet) -> list[Change]:
 
     InputError, before anything is changed, if renames do not match the clients or more is pruned than the limit.
     """
-    fleet.check()
     existing = by_label(current)
     desired = set(fleet.labels)
     found = [_fleet_rename(existing, old, new, new in desired) for old, new in fleet.renames.items()]

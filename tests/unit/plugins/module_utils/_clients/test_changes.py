@@ -59,8 +59,8 @@ def test_laws_of_a_fleet(
     there: list[str], desired: list[str], renames: dict[str, str], present: bool, pattern: str | None
 ) -> None:
     current = _clients(there)
-    fleet = Fleet(desired, present, renames, pattern, prune_limit=100)
     try:
+        fleet = Fleet(desired, present, renames, pattern, prune_limit=100)
         changes = reconcile_fleet(current, fleet)
     except InputError:
         return
