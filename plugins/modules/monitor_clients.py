@@ -244,9 +244,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     return {
         **result,
         "clients": {
-            entry.client["label"]: views.show(entry.client)
-            for entry in done
-            if entry.client and (entry.change.changed or entry.change.after)
+            entry.client["label"]: views.show(entry.client) for entry in done if entry.client and not entry.was_kept
         },
         "key_owners": views.key_owners(),
         "account_labels": _labels(remaining, done),

@@ -37,14 +37,18 @@ _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.I
 class ChangeResult:
     """A change and its result: the client that exists now (``{}`` for none), or the error that stopped the change.
 
-    ``change`` differs from the requested one if another controller made it first. If a client got another label before
-    it could be deleted, ``change`` is :func:`absent`, and ``client`` is that client.
+    ``change`` differs from the requested one if another controller made it first.
     """
 
     change: Change
     client: Client
     error: MonitorError | None = None
     tried: bool = True
+
+    @property
+    def was_kept(self) -> bool:
+        """Whether the client got another label before it could be deleted: ``change`` is :func:`absent` then."""
+        return bool(self.client) and not self.change.changed and not self.change.after
 
 
 def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[str]:
@@ -168,7 +172,7 @@ def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
         f"Client {entry.client['id']} was not deleted: its label was {entry.change.label!r} when the list was read, "
         f"and is {entry.client['label']!r} now."
         for entry in done
-        if entry.client and not entry.change.changed and not entry.change.after
+        if entry.was_kept
     ]
 
 
