@@ -35,7 +35,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import 
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
-_HOST_FIELDS = ("host", "label", "state", "states", "shared_with", "detail")
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The least width in a bar of 1,000 units, so that a single host among thousands is visible.
@@ -47,26 +46,28 @@ _HERE = pathlib.Path(__file__).parent
 
 def document(report: Report) -> dict[str, t.Any]:
     """The report as plain data."""
+    sources = [dataclasses.asdict(source) for source in report.sources]
+    joined = {"audits": sources, "notes": list(report.notes)} if sources else {}
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": report.generated_at,
         "hosts": [_host(finding) for finding in report.hosts],
         "orphans": list(report.orphans),
         "account": report.account,
-        **(
-            {"audits": list(map(dataclasses.asdict, report.sources)), "notes": list(report.notes)}
-            if report.sources
-            else {}
-        ),
+        **joined,
     }
 
 
 def _host(finding: Finding) -> dict[str, t.Any]:
-    return {**{name: _plain(getattr(finding, name)) for name in _HOST_FIELDS}, **facts(finding.inspection)}
-
-
-def _plain(value: t.Any) -> t.Any:
-    return list(value) if isinstance(value, tuple) else value
+    return {
+        "host": finding.host,
+        "label": finding.label,
+        "state": finding.state,
+        "states": list(finding.states),
+        "shared_with": list(finding.shared_with),
+        "detail": finding.detail,
+        **facts(finding.inspection),
+    }
 
 
 def as_json(report: Report) -> str:

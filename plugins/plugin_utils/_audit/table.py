@@ -35,8 +35,8 @@ def table(report: Report, steps: Sequence[Step]) -> str:
         labels = listed(sorted(report.orphans, key=natural), form=str)
         lines += _wrapped(f"Clients without a host: {len(report.orphans)} ({labels}).")
     lines += _wrapped(account_sentence(report.account))
-    for sentence in joined_sentences(report):
-        lines += _wrapped(sentence)
+    for text in joined_sentences(report):
+        lines += _wrapped(text)
     if steps:
         lines += ["", "What to do:"]
     for step in steps:
@@ -67,11 +67,11 @@ def rows(header: Sequence[str], entries: Sequence[Sequence[str]]) -> list[str]:
 
 def _hosts(report: Report) -> list[str]:
     drift = [finding for finding in report.hosts if finding.state != "ok"]
-    shown = report.hosts if len(report.hosts) <= _ALL_SHOWN else drift[:_MOST_FINDINGS]
-    if not shown:
+    findings = report.hosts if len(report.hosts) <= _ALL_SHOWN else drift[:_MOST_FINDINGS]
+    if not findings:
         return []
-    lines = rows(("HOST", "STATE", "FINDING"), [(one.host, one.state, sentence(one)) for one in shown])
-    more = len(drift) - len(shown)
+    lines = rows(("HOST", "STATE", "FINDING"), [(one.host, one.state, sentence(one)) for one in findings])
+    more = len(drift) - len(findings)
     return [*lines, f"... and {more} more findings."] if more > 0 else lines
 
 
