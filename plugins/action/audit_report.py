@@ -130,7 +130,7 @@ class ActionModule(base.FleetAction):
     def _invocation(self, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> invocation.Invocation:
         """How this run was started, for the commands that the report proposes."""
         # A variable of the role; other users of this plugin may not have it.
-        service = dict(self._templar.template(variables.get("monitor_agent_connection")) or {})
+        service = dict(self._templar.template(variables.get("monitor_agent_reading_connection")) or {})
         clients = map(unseal, variables[options["account"]]["clients"].values())
         secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
         secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
@@ -143,7 +143,7 @@ class ActionModule(base.FleetAction):
             vaults=invocation.vault_options(),
             extra_vars=kept,
             left_out=left_out,
-            service={name: value for name, value in service.items() if name not in ("check_capacity", "concurrency")},
+            service=service,
             reports=[f"monitor_agent_audit_{kind}" for kind in (*_FORMS, "artifact") if options[kind]],
             lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
             own=invocation.of_play(self._task, variables["playbook_dir"], sources),
