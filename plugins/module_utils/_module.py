@@ -139,7 +139,7 @@ class Module:
             result.pop("diff", None)
         if not result.get("warnings"):
             result.pop("warnings", None)
-        return result if api is None else {**result, "api_usage": api.usage}
+        return result if api is None else {**result, "api_usage": api.http.usage}
 
     def main(self) -> None:
         """Run the module as a program. Ends the process."""

@@ -46,7 +46,7 @@ def go(
     values = parameters(emulator, module, token, **options)
     api = connect(values)
     result = module.run(values, api, check_mode)
-    return {**result, "api_usage": api.usage}
+    return {**result, "api_usage": api.http.usage}
 
 
 def as_module(module: Any, arguments: dict[str, Any]) -> tuple[Result, str]:

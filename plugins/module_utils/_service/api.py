@@ -77,7 +77,6 @@ class Api:
         if page_size is not None and page_size < 1:
             raise InputError(f"page_size must be at least 1, not {page_size}.")
         self.http = http
-        self.usage = http.usage
         self._brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._rename = RENAME_CLIENT
