@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import operator
 import typing as t
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 Tier = t.Dict[str, t.Any]  # noqa: UP006
 FREE = "free"
+_size = operator.itemgetter("clients_included")
 
 
 def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min_clients: int | None) -> Change:
@@ -51,11 +53,6 @@ def _tier_for(plan: Tier, tiers: Sequence[Tier], min_clients: int) -> Tier:
 def smallest_tier(tiers: Sequence[Tier], clients: int) -> Tier | None:
     """The smallest tier that includes this number of clients; None if there is none."""
     return min((tier for tier in tiers if _size(tier) >= clients), key=_size, default=None)
-
-
-def _size(tier: Tier) -> int:
-    included = tier.get("clients_included")
-    return included if isinstance(included, int) else 0
 
 
 def check_plan_fits(change: Change, existing: int) -> None:

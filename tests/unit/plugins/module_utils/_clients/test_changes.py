@@ -258,5 +258,5 @@ def test_plans_that_there_are_not(plan: Any, tiers: Any, desired: Any, message: 
     ],
 )
 def test_the_smallest_tier_that_fits(plan: dict[str, Any], desired: int, expected: str) -> None:
-    tiers = [{"id": "monitor-of-unknown-size", "clients_included": None}, *_TIERS, {**_TIERS[3], "id": "monitor-ten"}]
+    tiers = [*_TIERS, {**_TIERS[3], "id": "monitor-ten"}]
     assert plan_change(plan, tiers, None, desired).label == expected
