@@ -26,9 +26,9 @@ SECRET_FIELDS = ("api_key", "install_code")
 # can hold, can't be written to a file.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
-MIN_LENGTH = 3
-MAX_LENGTH = 32
-_DIGITS = 8
+_SHORTEST_LABEL = 3
+_LONGEST_LABEL = 32
+_HASH_DIGITS = 8
 # docs/openapi.yaml limits the length only; some services accept no other characters than these.
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
 # Core splits a text at its commas, and prune would delete the clients that such a text lists.
@@ -40,11 +40,16 @@ def check_label(label: str) -> None:
     """Raise InputError unless the label has 3 to 32 characters; the service checks all other rules."""
     if not isinstance(label, str):
         raise InputError(f"The label {label!r} is not text. Put it in quotes.")
-    if not MIN_LENGTH <= len(label) <= MAX_LENGTH:
+    if not has_valid_length(label):
         raise InputError(
-            f"The label {label!r} has {len(label)} characters; a label has {MIN_LENGTH} to {MAX_LENGTH}. "
+            f"The label {label!r} has {len(label)} characters; a label has {_SHORTEST_LABEL} to {_LONGEST_LABEL}. "
             "Choose another one; the filter monitor.cloud.client_label derives a valid one from any host name."
         )
+
+
+def has_valid_length(label: str) -> bool:
+    """Whether a label has 3 to 32 characters."""
+    return _SHORTEST_LABEL <= len(label) <= _LONGEST_LABEL
 
 
 def check_labels(labels: t.Sequence[str]) -> None:
@@ -71,8 +76,8 @@ def client_label(host: str, own: t.Any = None) -> str:
         return str(own)
     if _PORTABLE.fullmatch(host):
         return host
-    head = _NOT_PORTABLE.sub("-", host)[: MAX_LENGTH - _DIGITS - 1].strip("-") or "host"
-    return f"{head}-{fingerprint(host)[:_DIGITS]}"
+    head = _NOT_PORTABLE.sub("-", host)[: _LONGEST_LABEL - _HASH_DIGITS - 1].strip("-") or "host"
+    return f"{head}-{fingerprint(host)[:_HASH_DIGITS]}"
 
 
 def labels_of_hosts(

@@ -19,8 +19,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    MAX_LENGTH,
-    MIN_LENGTH,
+    has_valid_length,
     listed,
     matching,
 )
@@ -51,7 +50,8 @@ Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIXES = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
-_MOST_NAMES = 5
+# Names in a sentence of a report.
+MOST_NAMES = 5
 _PRICES = ("hourly", "monthly")
 _MOST_EXPENSIVE = 1e15
 # Of `systemctl is-active`. A service that ends again and again is mostly "activating".
@@ -255,7 +255,7 @@ class _Fleet:
             while following := carriers.pop(chain[-1].label, None):
                 chain.append(following)
             last = chain[-1].label
-            if last not in self.account.labels and MIN_LENGTH <= len(last) <= MAX_LENGTH:
+            if last not in self.account.labels and has_valid_length(last):
                 found.update({one.host: "later" for one in chain}, **{chain[-1].host: "adopt"})
         return found
 
@@ -267,7 +267,7 @@ class _Fleet:
         elif one.label not in self.account.labels:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
         if shared:
-            sentences["shared_key"] = f"The same key is on {listed(shared, _MOST_NAMES, str)}."
+            sentences["shared_key"] = f"The same key is on {listed(shared, MOST_NAMES, str)}."
         states = tuple(state for state in STATES if state in sentences)
         detail = " ".join(sentences[state] for state in states)
         return Finding(one, states or ("ok",), shared, detail, *self._adoption(one, shared))
@@ -292,7 +292,7 @@ class _Fleet:
     def _adoption_conflict(self, one: Inspection, shared: Sequence[str]) -> str:
         """Why a host cannot keep the client whose key it carries."""
         if shared:
-            return f"Carries the key of client {one.owner!r}, and so does {listed(shared, _MOST_NAMES, str)}."
+            return f"Carries the key of client {one.owner!r}, and so does {listed(shared, MOST_NAMES, str)}."
         if one.owner in self.host_of:
             return f"Carries the key of client {one.owner!r}, which is that of host {self.host_of[one.owner]}."
         if one.label in self.account.labels:

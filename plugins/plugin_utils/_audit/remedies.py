@@ -14,7 +14,7 @@ import typing as t
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report, State
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import MOST_NAMES, Finding, Report, State
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, as_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
@@ -22,7 +22,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import
 # whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored.
 Kind = State | t.Literal["not_audited", "renamed", "clones", "absent", "orphans", "plan"]
 Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
-
 
 _NEW_AUDIT = "not_audited.json"
 _ORPHANS = "Clients without a host"
@@ -250,7 +249,7 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
         "deleted, with all data of these clients. Run it without --check to delete them."
     )
     if report.unidentified:
-        hosts = listed(report.unidentified, 5, str)
+        hosts = listed(report.unidentified, MOST_NAMES, str)
         text += f" First find out whose key is on {hosts}: a renamed host keeps its client by adopt."
     given = json.dumps(variables)
     if len(given) > _LONGEST_ARGUMENT:

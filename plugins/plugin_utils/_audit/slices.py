@@ -20,6 +20,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyState
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    MOST_NAMES,
     SCHEMA_VERSION,
     Account,
     Inspection,
@@ -30,8 +31,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
 # What an audit's document holds about a host.
 Entry = t.Mapping[str, t.Any]
 
-_MOST_NAMES = 5
-_OWNER_KNOWN = ("own", "other", "unknown")
+# The states of a file that holds a key, so that its owner can be determined again.
+_WITH_KEY = ("own", "other", "unknown")
 
 
 def _is_text_or_null(value: t.Any) -> bool:
@@ -198,7 +199,7 @@ def _note_of_stale(source: Source, max_age: float) -> str:
 def _owner_now(entry: Entry, account: Account, label: str) -> tuple[t.Any, t.Any]:
     """Whose key a host carries, and the owner's label, by the clients that there are now."""
     state, owner = entry["key_owner"], entry["owner_label"]
-    if state not in _OWNER_KNOWN:
+    if state not in _WITH_KEY:
         return state, owner
     found = account.key_owners.get(entry["key_fingerprint"])
     if found is None and owner in account.masked_labels:
@@ -221,4 +222,4 @@ def _result(entry: Entry, key_owner: t.Any, owner_label: t.Any) -> dict[str, t.A
 def _hosts(names: Iterable[str]) -> str:
     ordered = sorted(names, key=natural)
     number = "1 host" if len(ordered) == 1 else f"{len(ordered)} hosts"
-    return f"{number} ({listed(ordered, _MOST_NAMES, str)})"
+    return f"{number} ({listed(ordered, MOST_NAMES, str)})"
