@@ -145,7 +145,7 @@ class ActionModule(base.FleetAction):
             left_out=left_out,
             service=service,
             reports=[f"monitor_agent_audit_{kind}" for kind in (*_FORMS, "artifact") if options[kind]],
-            lists=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
+            report_stem=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
             own=invocation.of_play(self._task, variables["playbook_dir"], sources),
             partial=_core.partial_inventory(),
         )

@@ -59,7 +59,7 @@ def write(path: Path, size: int, drift: int) -> None:
     """The page of a fleet in which each host whose number is a multiple of ``drift`` has a finding."""
     hosts = [_host(number, number % drift == 0) for number in range(size)]
     made = report(hosts, account(one.host for one in hosts))
-    path.write_text(as_html(made, steps(made, Invocation(["-i", "inventory"], lists="audit"))), encoding="utf-8")
+    path.write_text(as_html(made, steps(made, Invocation(["-i", "inventory"], report_stem="audit"))), encoding="utf-8")
 
 
 def _host(number: int, finding: bool) -> Inspection:

@@ -52,7 +52,7 @@ class Invocation:
     ``vaults`` are those of the options that open vaults. ``extra_vars`` are files, as ``@file``, and variables, in the
     order in which they count; ``left_out`` names those, and options, that are left out because they may be secret.
     ``service`` are the modules' connection options. ``reports`` names the variables by which it writes reports.
-    ``lists`` is the path of a report without its suffix, beside which lists of hosts can be written, or empty.
+    ``report_stem`` is the path of a report without its suffix: lists of hosts are written beside it. Empty for none.
     ``own`` names variables, files and directories that count for the play of the run, and for no command.
     ``partial`` is the reason why hosts are missing from the inventory, or empty.
     """
@@ -63,7 +63,7 @@ class Invocation:
     extra_vars: Sequence[str | Mapping[str, t.Any]] = ()
     left_out: Sequence[str] = ()
     service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
-    lists: str = ""
+    report_stem: str = ""
     reports: Sequence[str] = ()
     own: Sequence[str] = ()
     partial: str = ""

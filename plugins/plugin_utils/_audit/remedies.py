@@ -162,8 +162,8 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step
     if any(finding.adoption == "later" for finding in findings):
         text += _LATER
     target, hosts_file = ",".join(patterns), None
-    if len(target) > _LONGEST_LIST and run.lists and _PLAIN_PATH.fullmatch(run.lists):
-        hosts_file = (f"{run.lists}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
+    if len(target) > _LONGEST_LIST and run.report_stem and _PLAIN_PATH.fullmatch(run.report_stem):
+        hosts_file = (f"{run.report_stem}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
     elif len(target) > _LONGEST_ARGUMENT:
         text += (
             " They are too many for a command: audit again with monitor_agent_audit_json, which writes lists to files."

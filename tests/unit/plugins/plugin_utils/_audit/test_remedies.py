@@ -85,11 +85,11 @@ def test_a_long_list_is_exact_and_printed_in_full() -> None:
 def test_a_long_list_goes_to_a_file_beside_the_reports() -> None:
     names = [f"web-{number:04}" for number in range(500)]
     of = report([inspected(name, "no_file") for name in names], account(names))
-    step = made(of, lists="reports/audit")[1][0]
+    step = made(of, report_stem="reports/audit")[1][0]
     assert step.shell.endswith("monitor.cloud.rollout --limit @reports/audit.not_configured.hosts")
     assert step.hosts_file == ("reports/audit.not_configured.hosts", "".join(f"{name}\n" for name in names))
     # If such a path would be read as several.
-    step = made(of, lists="a, b/audit")[1][0]
+    step = made(of, report_stem="a, b/audit")[1][0]
     assert (step.hosts_file, step.command[-1]) == (None, f"target={','.join(names)}")
 
 
