@@ -166,23 +166,22 @@ if [ "${z:-{limit}1}" -le {limit} ]; then
 fi
 """
 
-
-_STATE = """
+_SERVICE_STATE = """
 [ -d /run/systemd/system ] && echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)"
 """
 
 
 def facts_command(path: str, service: str | None = None) -> str:
     """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
-    kind = _KIND.replace("{leftovers}", _for_leftovers('[ -k "$f" ] && l="|left"')).replace("{markers}", _LIST_MARKERS)
-    details = _DETAILS.replace("{limit}", str(LARGEST_FILE)).replace("{read}", _READ)
+    leftovers = _for_leftovers('[ -k "$f" ] && l="|left"')
+    values = {"leftovers": leftovers, "markers": _LIST_MARKERS, "limit": LARGEST_FILE, "read": _READ}
     return _line(f"""{_start(path)}
         l=""; u=""; w=n
-        {kind}
+        {_filled(_KIND, values)}
         echo "{_FACTS}|$k|$w$l$u"
-        {variable("v", service) + _STATE if service else ""}
+        {variable("v", service) + _SERVICE_STATE if service else ""}
         if [ $k = file ]; then
-        {details}
+        {_filled(_DETAILS, values)}
         fi
         :""")
 
@@ -391,12 +390,13 @@ def write_command(
     # In this order: a change of the owner takes setuid away.
     give = ('chown -h "$o" "$1" && ' if spec else "") + f'chmod {mode:04o} "$1"'
     values = {
-        "keep": _KEEP.replace("{enough}", str(LARGEST_FILE + 1)) if backup else "",
+        "keep": _KEEP if backup else "",
+        "enough": LARGEST_FILE + 1,
         "missing": _MAKE,
         "mark": _MARK if restart else "",
         "random": secrets.token_hex(4),
         "input": 'if="$m" ' if source else "",
-        "size": str(size),
+        "size": size,
     }
     return _line(f"""
         echo "{BEGUN}"
@@ -464,7 +464,8 @@ def _markers(line: re.Match[str]) -> tuple[str, ...]:
     return tuple(line["markers"].split("|")[1:])
 
 
-def _filled(script: str, values: Mapping[str, str]) -> str:
+def _filled(script: str, values: Mapping[str, object]) -> str:
+    """The script with values for its placeholders; a value may hold placeholders of the values after it."""
     for name, text in {"enter": _ENTER, "clean": _CLEAN, **values, **_CODES}.items():
         script = script.replace(f"{{{name}}}", str(text))
     return script
