@@ -176,7 +176,10 @@ class ModuleAction(_core.PrivateAction):
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
         """Whether the module would run on the controller, as this user, with this Python or a discovered one."""
         # On macOS the look-up of proxies crashes in a process that was forked and not executed.
-        if self._task.async_val or not _core.is_local(self) or sys.platform == "darwin" or load_requests():
+        if self._task.async_val or not _core.is_local(self) or sys.platform == "darwin":
+            return False
+        if load_requests() is not None:
+            # The module may run with another Python, which has it; else it reports that it is missing.
             return False
         if self._task.delegate_to:
             # An interpreter that the inventory sets for all hosts is meant for the others.
