@@ -79,7 +79,7 @@ class ActionModule(HostAction):
         if options["restarted"] is not None:
             return self._remove_markers(options["path"], options["restarted"])
         given = [name for name in ("template", "content") if options[name] is not None]
-        if len(given) > 1 or not given and options["state"] == "present":
+        if len(given) > 1 or (not given and options["state"] == "present"):
             raise InputError("Give either template or content: it defines the text of the file.")
         if options["state"] == "absent":
             return self._remove(options["path"], options, variables)
@@ -106,7 +106,7 @@ class ActionModule(HostAction):
     ) -> dict[str, t.Any]:
         # The host of a client that this run created has no file yet, most likely.
         created = self._create(desired) if client.new and not options["inspect_service"] else None
-        found = self._inspect(desired.path, desired.service if options["inspect_service"] else None, created)
+        found = self._inspect(desired.path, desired.service if options["inspect_service"] else "", created)
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)
@@ -203,7 +203,7 @@ class ActionModule(HostAction):
         command = remote_file.create_command(desired.path, write(), create_directory=desired.create_directory)
         return self.shell(command, data=_content(desired))
 
-    def _inspect(self, path: str, service: str | None = None, created: Completed | None = None) -> remote_file.HostFile:
+    def _inspect(self, path: str, service: str = "", created: Completed | None = None) -> remote_file.HostFile:
         """The facts of a path. A host that runs no command with standard input gives none when a file is created."""
         found = remote_file.parse_facts(created.stdout) if created else None
         if found is None:
@@ -223,7 +223,8 @@ class ActionModule(HostAction):
 
     def _pattern(self, text: str | None, options: Options, client: Registered | None, variables: Variables) -> str:
         """The file rendered with placeholders, if that is needed to find a key in the text; empty if it fails."""
-        if text is None or client is None or options["template"] is options["content"] is None:
+        has_template = options["template"] is not None or options["content"] is not None
+        if text is None or client is None or not has_template:
             return ""
         return self._attempt(options, with_sentinels(client.client), client.label, variables)[0] or ""
 

@@ -37,14 +37,14 @@ class Desired:
     group: str | None
     mode: int
     create_directory: bool = True
-    service: str | None = None
+    service: str = ""
 
     def has_content(self, found: HostFile, text: str | None = None) -> bool:
         """Whether a file has this content, by its digest, or by its text if the host gives no digest.
 
         A missing or additional final newline is not a difference: agents write such files themselves.
         """
-        if self.content is None or found.size is not None and found.size > LARGEST_FILE:
+        if self.content is None or (found.size is not None and found.size > LARGEST_FILE):
             return False
         same = [self.content.removesuffix("\n"), self.content.removesuffix("\n") + "\n"]
         return text in same if found.digest is None else found.digest in map(_digest, same)

@@ -171,7 +171,7 @@ _SERVICE_STATE = """
 """
 
 
-def facts_command(path: str, service: str | None = None) -> str:
+def facts_command(path: str, service: str = "") -> str:
     """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
     leftovers = _for_leftovers('[ -k "$f" ] && l="|left"')
     values = {"leftovers": leftovers, "markers": _LIST_MARKERS, "limit": LARGEST_FILE, "read": _READ}

@@ -63,9 +63,10 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
         by_itself = bool(registration.get("skipped"))
         if by_itself:
             check_host(action, variables)
+            # InputError if another host has the label too.
             labels(variables, [variables["inventory_hostname"]], inventory(variables), windows=True)
             check_label_of_play(action, variables)
-        elif state == "absent" != in_role:
+        elif state == "absent" and in_role == "present":
             raise InputError(STATES_DIFFER)
         elif registration.get("failed"):
             # The errors of the role are ignored.
