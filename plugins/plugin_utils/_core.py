@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Uses of ansible-core beyond its documented API: what, why, and the versions of core that they were tested on."""
+"""Uses of ansible-core beyond its documented API: what, and why. All of them are tested on 2.16 to 2.21."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
-# ---- templates: tested on 2.16 to 2.21 ----
+# ---- templates ----
 
 # Before 2.19 each string is a template unless it is marked as unsafe; since then, only one that is marked as trusted.
 _TRUSTS_ALL = not hasattr(template, "trust_as_template")
@@ -71,7 +71,7 @@ def failed_to_render(rendered: t.Any) -> bool:
     return _TRUSTS_ALL and has_template(rendered) and not getattr(rendered, "__UNSAFE__", False)
 
 
-# ---- modules: tested on 2.16 to 2.21 ----
+# ---- modules ----
 
 # A worker redirects its standard error to /dev/null, and what it displays after Ctrl-C is not read any more. So the
 # strategy's process duplicates its own when it loads the plugin, which is before the fork; None if it has none.
@@ -304,14 +304,13 @@ def show_diff(action: ActionBase, diff: Mapping[str, t.Any]) -> None:
     show(action, CallbackBase()._get_diff(diff).rstrip())
 
 
-# ---- hosts: tested on 2.16 to 2.21 ----
+# ---- hosts ----
 
 # The methods of core's display that show something.
 _SHOWING = ("banner", "deprecated", "_deprecated_with_plugin_info", "display", "error", "system_warning", "warning")
 # A call of such a method: its name and arguments.
 DisplayCall = tuple[str, tuple[t.Any, ...], dict[str, t.Any]]
-
-
+# A template that is only the name of a variable.
 _VARIABLE = re.compile(r"\{\{\s*([a-z_][a-z0-9_]*)\s*\}\}")
 
 
@@ -510,7 +509,7 @@ def run_action(
         plugin.cleanup()
 
 
-# ---- audit: tested on 2.16 to 2.21 ----
+# ---- audit ----
 
 # Keywords of a task with their command-line option, and the setting that holds without the option.
 _KEYWORDS = {
@@ -518,8 +517,6 @@ _KEYWORDS = {
     "become_user": ("--become-user", None),
     "remote_user": ("--user", constants.DEFAULT_REMOTE_USER),  # type: ignore[attr-defined]
 }
-
-
 # Of variables that are templates of other ones only.
 _LONGEST_CHAIN = 10
 
@@ -550,7 +547,7 @@ def unrendered(value: t.Any, templar: t.Any) -> t.Any:
     """The value of the variable that a template names, or None; it may be data that no template is to be read from."""
     value = followed(value, templar.available_variables)
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
-        raise InputError(f"{value!r} names a variable that names itself. Set it to a list.")
+        raise InputError(f"{value!r} names a variable that names itself. Set that variable to a value.")
     return value
 
 
