@@ -71,7 +71,7 @@ LABEL_IN_PLAY = (
     "Set it in the inventory."
 )
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
-_FILE = "monitor_agent_config_template"
+_TEMPLATE = "monitor_agent_config_template"
 # One task reads and changes the account for all hosts of a batch.
 _ACCOUNT = tuple(f"{_PREFIX}{name}" for name in ("base_url", "api_token", "brand"))
 _CONNECTION = ("ansible_connection", "ansible_shell_type")
@@ -286,8 +286,8 @@ def _reasons(
     """Each host of the batch for which a variable is invalid, with the reason."""
     first = variables["inventory_hostname"]
     reason, given = _reason(name, _effective(action, variables, name)), own[first].get(name)
-    if name == _FILE:
-        reason = reason or _reason_of_file(action, variables)
+    if name == _TEMPLATE:
+        reason = reason or _reason_of_template(action, variables)
     for host, raw in own.items():
         if reason and raw.get(name) == given:
             yield host, reason
@@ -355,13 +355,13 @@ def _reason_of(name: str, value: t.Any) -> str:
 _cached_reason = functools.lru_cache(maxsize=None, typed=True)(_reason_of)
 
 
-def _reason_of_file(action: ActionBase, variables: Variables) -> str:
+def _reason_of_template(action: ActionBase, variables: Variables) -> str:
     """Why the template of the task's host is refused; empty if the file exists, or if its name fails."""
     # The playbook report imports tasks of the role, and renders no template.
     if not action._task._role or _effective(action, variables, _STATE) == "absent":
         return ""
     try:
-        name = str(action._templar.template(variables.get(_FILE)) or "")
+        name = str(action._templar.template(variables.get(_TEMPLATE)) or "")
     except Exception:
         return ""
     try:
