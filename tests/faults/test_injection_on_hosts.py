@@ -30,11 +30,6 @@ def _assert_nothing_on(controller: Controller) -> None:
         assert host.run(f"ls -d {CANARY}* 2>/dev/null", check=False) == ""
 
 
-_KEYED = """
-install_code={{ client.install_code }}
-api_key={{ client.api_key }}
-label={{ label }}
-"""
 _INSTALL = 'printf %s "$MONITOR_INSTALL_CODE" > {path}'
 
 

@@ -2,16 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures: controllers for hosts that are reached over SSH."""
+"""Fixtures: controllers for hosts that are reached over SSH, and for directories."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import Controller
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local
 
 
 @pytest.fixture
@@ -30,3 +32,9 @@ def controller(controllers: Callable[..., Controller], running: list[Host]) -> C
 def one(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
     """A controller for a single host, web-1."""
     return controllers(running[0])
+
+
+@pytest.fixture
+def three(emulator: Emulator, tmp_path: Path) -> Local:
+    """A controller for three hosts that are directories."""
+    return Local(tmp_path, emulator, "web-1", "web-2", "web-3")

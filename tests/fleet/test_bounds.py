@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run
-from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots
+from ansible_collections.monitor.cloud.tests.support.steps import converge, host, role_play, snapshots
 
 ABSENT = ("-e", "monitor_agent_state=absent")
 DIRECTORY = "mkdir -p /etc/monitor; cd /etc/monitor"
@@ -35,10 +35,6 @@ print("ready", flush=True)
 while True:
     libc.renameat2(-100, b"agent.conf", -100, b"other", 2)
 """
-
-
-def host(controller: Controller) -> Host:
-    return controller.hosts["web-1"]
 
 
 def all_kinds_of_runs(controller: Controller) -> dict[str, Run]:

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
-from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots
+from ansible_collections.monitor.cloud.tests.support.steps import converge, host, role_play, snapshots
 
 RIGHT = "regular file 600 root root"
-
-
-def host(controller: Controller) -> Host:
-    return controller.hosts["web-1"]
 
 
 def key(controller: Controller) -> str:

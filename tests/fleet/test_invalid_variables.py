@@ -15,7 +15,6 @@ import pytest
 import yaml
 from ansible.parsing.vault import VaultLib, VaultSecret
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
@@ -56,11 +55,6 @@ PLAYBOOKS = {
     "audit": ("monitor.cloud.audit", set()),
     "adopt": ("monitor.cloud.adopt", set()),
 }
-
-
-@pytest.fixture
-def three(emulator: Emulator, tmp_path: Path) -> Local:
-    return Local(tmp_path, emulator, "web-1", "web-2", "web-3")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
-from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import converge, host, role_play
 
 # The directory that sshd and sudo put first into PATH.
 TOOL_DIRECTORY = "/usr/local/sbin"
@@ -24,17 +24,9 @@ echo "$kind $(pwd -P) $name" >> {LOG}; done
 """
 
 
-def host(controller: Controller) -> Host:
-    return controller.hosts["web-1"]
-
-
 def put(machine: Host, name: str, text: str) -> None:
     """Put a program before the original one of its name."""
     machine.write(text, f"{TOOL_DIRECTORY}/{name}", mode="755")
-
-
-def entries(machine: Host) -> list[str]:
-    return machine.run("ls -A /etc/monitor").split()
 
 
 def test_a_directory_for_appending_only_is_refused(one: Controller) -> None:
@@ -47,7 +39,7 @@ def test_a_directory_for_appending_only_is_refused(one: Controller) -> None:
         put(machine, "lsattr", "#!/bin/sh\necho '-----a---------------- .'\n")
     run = one.run(role_play(one))
     assert "append" in run.failures()["web-1"], run.output
-    assert entries(machine) == [], "what is made there can't be removed"
+    assert machine.run("ls -A /etc/monitor") == "", "what is made there can't be removed"
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
@@ -20,155 +19,150 @@ from ansible_collections.monitor.cloud.tests.support.tasks import labels
 NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 
 
-@pytest.fixture
-def trio(emulator: Emulator, tmp_path: Path) -> Local:
-    return Local(tmp_path, emulator, "web-1", "web-2", "web-3")
-
-
-def test_the_keys_of_another_host_are_redacted_in_an_installers_output(trio: Local) -> None:
-    trio.run()
-    trio.host_vars["web-1"]["monitor_agent_install_command"] = f"cat {trio.path('web-2')}; exit 1"
-    run = trio.run()
+def test_the_keys_of_another_host_are_redacted_in_an_installers_output(three: Local) -> None:
+    three.run()
+    three.host_vars["web-1"]["monitor_agent_install_command"] = f"cat {three.path('web-2')}; exit 1"
+    run = three.run()
     assert "<api_key of web-2>" in run.failures()["web-1"]
-    assert found_in(run.output, secrets_of(trio.service)) == []
+    assert found_in(run.output, secrets_of(three.service)) == []
 
 
-def test_the_token_is_not_for_the_installer(trio: Local) -> None:
-    trio.host_vars["web-1"]["monitor_agent_install_command"] = 'echo "token:${MONITOR_API_TOKEN-none}"; exit 1'
-    assert "token:none" in trio.run().failures()["web-1"]
+def test_the_token_is_not_for_the_installer(three: Local) -> None:
+    three.host_vars["web-1"]["monitor_agent_install_command"] = 'echo "token:${MONITOR_API_TOKEN-none}"; exit 1'
+    assert "token:none" in three.run().failures()["web-1"]
 
 
-def test_an_executed_module_whose_output_breaks_shows_no_key(trio: Local, tmp_path: Path) -> None:
-    trio.run()
+def test_an_executed_module_whose_output_breaks_shows_no_key(three: Local, tmp_path: Path) -> None:
+    three.run()
     broken = tmp_path / "python"
     broken.write_text('#!/bin/sh\npython3 "$@" | head -c 900\n')
     broken.chmod(0o755)
     task = "{monitor.cloud.monitor_clients: {labels: [web-1, web-2, web-3], include_keys: true}, run_once: true}"
-    play = trio.play(f"- hosts: all\n  gather_facts: false\n  tasks:\n    - {task}\n")
-    run = trio.run(play, "-vvv", "-e", f"ansible_python_interpreter={broken}")
+    play = three.play(f"- hosts: all\n  gather_facts: false\n  tasks:\n    - {task}\n")
+    run = three.run(play, "-vvv", "-e", f"ansible_python_interpreter={broken}")
     assert run.failures()
-    assert found_in(run.output, secrets_of(trio.service)) == []
+    assert found_in(run.output, secrets_of(three.service)) == []
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_a_host_without_the_first_gets_no_client_of_another(trio: Local, state: str) -> None:
+def test_a_host_without_the_first_gets_no_client_of_another(three: Local, state: str) -> None:
     """Its label is that of another host, or all hosts have the one of the play."""
     if state == "absent":
-        trio.run()
-        trio.group_vars["monitor_agent_state"] = "absent"
-    before = labels(trio.service), trio.files()
-    run = trio.run(role_play(trio, play="vars: {monitor_agent_label: shared}", role=NOT_THE_FIRST))
+        three.run()
+        three.group_vars["monitor_agent_state"] = "absent"
+    before = labels(three.service), three.files()
+    run = three.run(role_play(three, play="vars: {monitor_agent_label: shared}", role=NOT_THE_FIRST))
     assert set(run.failures()) == {"web-2", "web-3"}
     assert all("Set it in the inventory" in reason for reason in run.failures().values())
-    trio.host_vars["web-2"]["monitor_agent_label"] = "web-3"
-    run = trio.run(role_play(trio, role=NOT_THE_FIRST))
+    three.host_vars["web-2"]["monitor_agent_label"] = "web-3"
+    run = three.run(role_play(three, role=NOT_THE_FIRST))
     assert "same label" in run.failures()["web-2"]
-    assert (labels(trio.service), trio.files()) == before or state == "present" and trio.read("web-2") is None
+    assert (labels(three.service), three.files()) == before or state == "present" and three.read("web-2") is None
 
 
-def test_a_label_of_the_play_removes_no_client_of_another_host(trio: Local) -> None:
-    trio.run()
-    before = labels(trio.service), trio.files()
-    play = role_play(trio, play="vars: {monitor_agent_label: web-3, monitor_agent_state: absent}")
-    assert trio.run(play, "--limit", "web-1").failures() == {"web-1": LABEL_IN_PLAY}
-    assert (labels(trio.service), trio.files()) == before
+def test_a_label_of_the_play_removes_no_client_of_another_host(three: Local) -> None:
+    three.run()
+    before = labels(three.service), three.files()
+    play = role_play(three, play="vars: {monitor_agent_label: web-3, monitor_agent_state: absent}")
+    assert three.run(play, "--limit", "web-1").failures() == {"web-1": LABEL_IN_PLAY}
+    assert (labels(three.service), three.files()) == before
 
 
-def test_a_host_that_a_condition_on_an_include_leaves_out_keeps_its_client(trio: Local) -> None:
+def test_a_host_that_a_condition_on_an_include_leaves_out_keeps_its_client(three: Local) -> None:
     tasks = """
     - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
     - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
       vars: {monitor_agent_state: absent}
       when: inventory_hostname == 'web-2'
 """
-    run = trio.run(trio.play(f"- hosts: all\n  gather_facts: false\n  tasks:{tasks}"))
+    run = three.run(three.play(f"- hosts: all\n  gather_facts: false\n  tasks:{tasks}"))
     assert run.code == 0, run.output
-    assert labels(trio.service) == ["web-1", "web-3"]
+    assert labels(three.service) == ["web-1", "web-3"]
 
 
-def test_prune_of_module_defaults_is_not_for_the_role(trio: Local) -> None:
+def test_prune_of_module_defaults_is_not_for_the_role(three: Local) -> None:
     defaults = "{monitor.cloud.monitor_clients: {prune: true, prune_pattern: '.*'}}"
-    run = trio.run(role_play(trio, play=f"serial: 1\n  module_defaults: {defaults}"))
+    run = three.run(role_play(three, play=f"serial: 1\n  module_defaults: {defaults}"))
     assert run.code == 0, run.output
-    assert labels(trio.service) == ["web-1", "web-2", "web-3"]
+    assert labels(three.service) == ["web-1", "web-2", "web-3"]
 
 
-def test_a_removal_that_starts_at_a_later_task_is_checked(trio: Local) -> None:
-    trio.run()
-    trio.host_vars["web-2"]["monitor_agent_label"] = "web-3"
-    play = role_play(trio, role="vars: {monitor_agent_state: absent}")
-    run = trio.run(play, "--limit", "web-1,web-2", "--start-at-task", f"*{CONFIGURE}")
+def test_a_removal_that_starts_at_a_later_task_is_checked(three: Local) -> None:
+    three.run()
+    three.host_vars["web-2"]["monitor_agent_label"] = "web-3"
+    play = role_play(three, role="vars: {monitor_agent_state: absent}")
+    run = three.run(play, "--limit", "web-1,web-2", "--start-at-task", f"*{CONFIGURE}")
     assert "same label" in run.failures()["web-2"]
-    assert labels(trio.service) == ["web-1", "web-2", "web-3"]
+    assert labels(three.service) == ["web-1", "web-2", "web-3"]
 
 
-def test_a_removal_whose_check_fails_removes_nothing_if_errors_are_ignored(trio: Local) -> None:
-    trio.run()
-    before = labels(trio.service), trio.files()
-    trio.host_vars["web-1"]["monitor_agent_label"] = "web-3"
+def test_a_removal_whose_check_fails_removes_nothing_if_errors_are_ignored(three: Local) -> None:
+    three.run()
+    before = labels(three.service), three.files()
+    three.host_vars["web-1"]["monitor_agent_label"] = "web-3"
     role = "ignore_errors: true\n      vars: {monitor_agent_state: absent}"
-    run = trio.run(role_play(trio, role=role), "--limit", "web-1")
+    run = three.run(role_play(three, role=role), "--limit", "web-1")
     assert run.of(CONFIGURE)["web-1"].status == "ignored"
-    assert (labels(trio.service), trio.files()) == before
+    assert (labels(three.service), three.files()) == before
 
 
-def test_states_that_differ_by_a_template_are_refused(trio: Local) -> None:
-    trio.run()
-    before = labels(trio.service), trio.files()
+def test_states_that_differ_by_a_template_are_refused(three: Local) -> None:
+    three.run()
+    before = labels(three.service), three.files()
     by_host = "\"{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}\""
-    run = trio.run(role_play(trio, play=f"vars: {{monitor_agent_state: {by_host}}}"))
+    run = three.run(role_play(three, play=f"vars: {{monitor_agent_state: {by_host}}}"))
     assert list(run.failures().values()) == [STATES_DIFFER]
     by_variable = "\"{{ 'present' if monitored | default(false) else 'absent' }}\""
-    trio.group_vars["monitored"] = True
-    run = trio.run(role_play(trio, play=f"vars: {{monitor_agent_state: {by_variable}}}"))
+    three.group_vars["monitored"] = True
+    run = three.run(role_play(three, play=f"vars: {{monitor_agent_state: {by_variable}}}"))
     assert all("Set it in the inventory" in reason for reason in run.failures().values())
-    assert (labels(trio.service), trio.files()) == before
+    assert (labels(three.service), three.files()) == before
 
 
 @pytest.mark.parametrize("different", ["web-1", "web-2"])
 @pytest.mark.parametrize("state", ["absent", "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}"])
-def test_a_state_that_some_hosts_have_is_refused_in_any_order(trio: Local, different: str, state: str) -> None:
-    trio.host_vars[different]["monitor_agent_state"] = state
-    run = trio.run()
+def test_a_state_that_some_hosts_have_is_refused_in_any_order(three: Local, different: str, state: str) -> None:
+    three.host_vars[different]["monitor_agent_state"] = state
+    run = three.run()
     assert list(run.failures().values()) == [STATES_DIFFER]
-    assert run.requests == [] and not any(trio.files().values())
+    assert run.requests == [] and not any(three.files().values())
 
 
-def test_a_failed_installation_reports_what_was_written(trio: Local) -> None:
-    trio.host_vars["web-1"].update(monitor_agent_install_command="exit 3", monitor_agent_service="agent")
-    run = trio.run("monitor.cloud.rollout", "--limit", "web-1")
+def test_a_failed_installation_reports_what_was_written(three: Local) -> None:
+    three.host_vars["web-1"].update(monitor_agent_install_command="exit 3", monitor_agent_service="agent")
+    run = three.run("monitor.cloud.rollout", "--limit", "web-1")
     result = run.of(CONFIGURE)["web-1"].result
     assert "exit code 3" in result["msg"] and "the next run restarts it" in result["msg"]
-    assert (result["changed"], result["path"]) == (True, str(trio.path("web-1")))
-    run = trio.run("monitor.cloud.rollout", "--limit", "web-1")
+    assert (result["changed"], result["path"]) == (True, str(three.path("web-1")))
+    run = three.run("monitor.cloud.rollout", "--limit", "web-1")
     result = run.of(CONFIGURE)["web-1"].result
     assert "the next run restarts it" in result["msg"] and result["differs"] == ["restart"]
 
 
-def test_a_file_of_the_users_own_is_written_without_the_roles_steps(trio: Local, tmp_path: Path) -> None:
+def test_a_file_of_the_users_own_is_written_without_the_roles_steps(three: Local, tmp_path: Path) -> None:
     log, own = tmp_path / "installed", tmp_path / "own.conf"
-    trio.group_vars["monitor_agent_install_command"] = f"echo once >> {log}"
+    three.group_vars["monitor_agent_install_command"] = f"echo once >> {log}"
     task = (
         f"{{monitor.cloud.agent_config: {{path: {own}, content: '{{{{ client.api_key }}}}', state: present, "
         "registration: monitor_agent_registration}, delegate_to: '{{ inventory_hostname }}'}"
     )
     role = "{ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}}"
     text = f"- hosts: web-1\n  gather_facts: false\n  tasks:\n    - {role}\n    - {task}\n"
-    run = trio.run(trio.play(text))
+    run = three.run(three.play(text))
     assert run.code == 0, run.output
     assert log.read_text() == "once\n"
-    (client,) = trio.service.clients()
+    (client,) = three.service.clients()
     assert own.read_text() == client["api_key"]
 
 
-def test_a_sealed_client_can_be_given_to_a_task(trio: Local, tmp_path: Path) -> None:
+def test_a_sealed_client_can_be_given_to_a_task(three: Local, tmp_path: Path) -> None:
     own = tmp_path / "own.conf"
     task = (
         f"{{monitor.cloud.agent_config: {{path: {own}, content: '{{{{ client.api_key }}}}', "
         "client: '{{ monitor_agent_registration.clients[inventory_hostname] }}'}}"
     )
     role = "{ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}}"
-    run = trio.run(trio.play(f"- hosts: web-1\n  gather_facts: false\n  tasks:\n    - {role}\n    - {task}\n"))
+    run = three.run(three.play(f"- hosts: web-1\n  gather_facts: false\n  tasks:\n    - {role}\n    - {task}\n"))
     assert run.code == 0, run.output
-    (client,) = trio.service.clients()
+    (client,) = three.service.clients()
     assert own.read_text() == client["api_key"]

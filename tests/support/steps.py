@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Collection
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
-from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Controller, Run, texts
 
 # All that a run could change: names, kinds, permissions, owners and times of change.
@@ -84,6 +84,11 @@ def configured(controller: Controller) -> set[str]:
         and f"api_key={keys[client_label(name)]}" in (host.read() or "")
         and host.facts() == "regular file 600 root root"
     }
+
+
+def host(controller: Controller) -> Host:
+    """The host of a controller for web-1 alone."""
+    return controller.hosts["web-1"]
 
 
 def text_of(controller: Controller, host: str) -> str:
