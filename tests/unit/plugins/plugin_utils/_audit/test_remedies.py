@@ -100,7 +100,7 @@ def test_what_no_command_line_takes_is_not_proposed() -> None:
     text, todo = made(of)
     assert [(step.kind, step.command) for step in todo] == [("not_configured", ()), ("orphans", ())]
     assert "ansible" not in text and "audit again with monitor_agent_audit_json" in " ".join(text.split())
-    assert made(of, lists="audit")[1][0].command[-1] == "@audit.not_configured.hosts"
+    assert made(of, report_stem="audit")[1][0].command[-1] == "@audit.not_configured.hosts"
 
 
 def test_labels_are_escaped_in_the_prune_pattern() -> None:
