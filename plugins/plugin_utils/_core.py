@@ -441,7 +441,11 @@ def _render(action: ActionBase, template: str | None, content: t.Any, variables:
         text = trusted(_file_text(action._loader, source))
         options["overrides"] = {"trim_blocks": True, "newline_sequence": "\n"}
     paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
-    templar = action._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
+    templar: t.Any = action._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
+    if _TRUSTS_ALL:
+        # The copy has those of the original, which see its variables.
+        lookups = {"lookup": templar._lookup, **dict.fromkeys(("query", "q"), templar._query_lookup)}
+        templar.environment.globals = {**templar.environment.globals, **lookups}
     rendered = templar.template(text, escape_backslashes=False, **options)
     rendered = "" if rendered is None else str(plain(rendered))
     # 2.19 replaces bytes of a template file that are not UTF-8.

@@ -174,12 +174,17 @@ def test_backup_and_content(one: Controller, prepare: str, play: str) -> None:
 def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     templates = one.directory / "templates"
     templates.mkdir()
-    (templates / "own.j2").write_text("[{{ label }}]\nkey = '{{ client.api_key | lower }}'\n{% include 'part.j2' %}\n")
+    (templates / "own.j2").write_text(
+        "[{{ label }}]\nkey = '{{ client.api_key | lower }}'\n"
+        "{{ lookup('ansible.builtin.template', 'other.j2') }}{% include 'part.j2' %}\n"
+    )
+    (templates / "other.j2").write_text("code = {{ client.install_code }}\n")
     (templates / "part.j2").write_text("host = {{ inventory_hostname }}")
     book = role_play(one)
     one.group_vars["monitor_agent_config_template"] = "own.j2"
     converge(one, book, changes={"web-1"})
-    assert host(one).read() == f"[web-1]\nkey = '{key(one).lower()}'\nhost = web-1\n"
+    code = one.service.clients()[0]["install_code"]
+    assert host(one).read() == f"[web-1]\nkey = '{key(one).lower()}'\ncode = {code}\nhost = web-1\n"
     one.group_vars["monitor_agent_config_template"] = "api_key.j2"
     steps = converge(one, book, changes={"web-1"})
     assert host(one).read() == f"{key(one)}\n"
