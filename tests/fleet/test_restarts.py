@@ -277,14 +277,17 @@ def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(
     assert (again.code, again.changed_hosts(), again.of(HANDLER)) == (0, set(), {}), again.output
 
 
-CONDITIONS = """
+_FIRST_USE = """
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+      when: retired is not defined
+"""
+CONDITIONS = f"""
 - hosts: all
   gather_facts: false
   tasks:
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-      when: retired is not defined
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-      vars: {monitor_agent_state: absent}
+    {_FIRST_USE}
+    - ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}
+      vars: {{monitor_agent_state: absent}}
       when: retired is defined
 """
 
@@ -334,6 +337,21 @@ def test_a_restart_that_fails_in_a_role_without_check_mode_stays_pending_with_ch
     run = agent.run(role_play(agent, role="check_mode: false"), "--check")
     assert "the next run restarts it" in run.failures()["web-1"], run.output
     assert is_pending(agent)
+
+
+@pytest.mark.parametrize("play", ["monitor.cloud.retire", CONDITIONS], ids=["handler", "at once"])
+def test_a_removal_succeeds_although_the_agent_does_not_start_without_its_configuration(
+    agent: Controller, play: str
+) -> None:
+    assert agent.run().code == 0
+    host = agent.hosts["web-1"]
+    host.run("rm /opt/agent-works")
+    if play == CONDITIONS:
+        # The first use of the role is left out, and so is the handler of another one after the removal.
+        play = agent.play(play + _FIRST_USE)
+    run = agent.run(play, "-e", "target=all", "-e", "retired=true")
+    assert run.code == 0, run.output
+    assert (host.read(), agent.service.clients()) == (None, [])
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
