@@ -127,15 +127,29 @@ def inventory(variables: Variables) -> dict[str, Variables]:
     """
     # localhost may be a host of the play, and not of the inventory.
     hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["groups"]["all"]])
-    return {host: _of_role(raw_variables(variables, host)) for host in hosts}
+    return {host: _of_role(host, raw_variables(variables, host)) for host in hosts}
 
 
-def _of_role(raw: Variables) -> Variables:
+def _of_role(host: str, raw: Variables) -> Variables:
+    check_facts(host, raw)
     return {
         name: followed(value, raw) if name in _ACCOUNT else value
         for name, value in raw.items()
         if name.startswith(_PREFIX) or name in _CONNECTION
     }
+
+
+def check_facts(host: str, raw: Variables) -> None:
+    """InputError if a host has variables of the role among its facts, which take precedence over the inventory.
+
+    Root on the host writes them: to get the client of another host, files of the controller, or the token.
+    """
+    found = sorted(name for name in raw.get("ansible_facts") or () if name.startswith(_PREFIX))
+    if found:
+        raise InputError(
+            f"{listed(found)} of host {host} is among its facts, which the host reports itself. Nothing was done. Find "
+            "out why it does. Set variables of the role in the inventory or the play, or by set_fact without cacheable."
+        )
 
 
 def labels(
@@ -178,6 +192,9 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
         raise InputError(f"{_LABEL} of host {host}: {error}") from None
     if failed_to_render(label):
         raise InputError(f"{_LABEL} of host {host}: the template {label!r} fails. Check the variables in it.")
+    if label is not None:
+        # A dictionary of the user's has no raw values.
+        check_facts(host, hostvars.raw_get(host) if hasattr(hostvars, "raw_get") else hostvars[host])
     if isinstance(label, (dict, list)):
         raise InputError(f"{_LABEL} of host {host}: {label!r} is not text. Put it in quotes.")
     return label

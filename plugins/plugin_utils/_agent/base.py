@@ -26,7 +26,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import without_dollars
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import PrivateAction, forget_origins, looked_up, plain
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import warn_of_unknown
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_facts, warn_of_unknown
 
 _LONGEST_MESSAGE = 500
 # Flags of sudo for a login shell, for which it quotes all characters of a command but the dollar sign.
@@ -129,6 +129,7 @@ class HostAction(PrivateAction):
     def host_label(self, options: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> str:
         """The label of the host's client: the option, the host's monitor_agent_label, or the one of its host name."""
         if self._label is None:
+            check_facts(str(variables["inventory_hostname"]), variables)
             label = options["label"] or self._templar.template(variables.get("monitor_agent_label"))
             self._label = client_label(str(variables["inventory_hostname"]), label)
         return self._label

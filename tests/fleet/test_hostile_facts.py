@@ -1,0 +1,126 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A host whose root adds variables of the role to its facts, which take precedence over the inventory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import Local
+
+INTERPRETER = """#!{python}
+import json, subprocess, sys
+done = subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+result = json.loads(done.stdout)
+if "ansible_facts" in result:
+    result["ansible_facts"].update({facts})
+print(json.dumps(result))
+"""
+GATHER = "- {hosts: all, gather_facts: true, gather_subset: ['!all', '!min']}\n"
+ROLE = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+      vars: {monitor_agent_state: STATE}
+      when: inventory_hostname not in left_out | default([])
+"""
+SET_FACT = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.set_fact: {monitor_agent_label: "my-{{ inventory_hostname }}"}
+"""
+OWN_TASKS = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - monitor.cloud.monitor_clients:
+        labels: "{{ LABELS }}"
+        include_keys: true
+      register: registered
+      run_once: true
+    - monitor.cloud.agent_config:
+        path: "{{ monitor_agent_config_path }}"
+        content: "{{ client.api_key }}"
+        registration: registered
+"""
+
+
+def hostile(controller: Local, **facts: str) -> Local:
+    """The controller, with a host that reports these facts."""
+    path = controller.directory / "python"
+    path.write_text(INTERPRETER.format(python=sys.executable, facts=facts), encoding="utf-8")
+    path.chmod(0o755)
+    controller.group_vars["ansible_python_interpreter"] = sys.executable
+    controller.host_vars["web-2"]["ansible_python_interpreter"] = str(path)
+    controller.service.seed(labels=["of-another"])
+    return controller
+
+
+def refused(controller: Local, playbook: str, name: str, *options: str, **environment: str) -> None:
+    """Check mode and run fail with the reason, before any call of the service."""
+    before = controller.files(), controller.service.clients()
+    for more in (["--check"], []):
+        run = controller.run(playbook, *more, *options, **environment)
+        assert run.code == 2, run.output
+        assert f"{name!r} of host web-2" in str(run.failures()), run.output
+        assert run.calls() == []
+    assert (controller.files(), controller.service.clients()) == before
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+@pytest.mark.parametrize("left_out", [[], ["web-1"]], ids=["all", "by itself"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("label", "of-another"),
+        ("config_template", "/etc/hostname"),
+        ("base_url", "https://192.0.2.1/v4"),
+        ("api_token", "0" * 64),
+    ],
+)
+def test_a_host_does_not_choose_its_client_nor_files_nor_the_account(
+    emulator: Emulator, tmp_path: Path, name: str, value: str, left_out: list[str], state: str
+) -> None:
+    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), **{f"monitor_agent_{name}": value})
+    controller.group_vars["left_out"] = left_out
+    play = controller.play(GATHER + ROLE.replace("STATE", state))
+    refused(controller, play, f"monitor_agent_{name}")
+    # One host alone differs from no other one.
+    refused(controller, play, f"monitor_agent_{name}", "--limit", "web-2")
+
+
+def test_cached_facts_choose_no_file_on_the_controller(emulator: Emulator, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_audit_html=str(page))
+    cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path / "cache")}
+    assert controller.run(controller.play(GATHER), **cache).code == 0
+    for playbook in ("rollout", "audit", "adopt"):
+        refused(controller, f"monitor.cloud.{playbook}", "monitor_agent_audit_html", "--limit", "web-2", **cache)
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    "labels", ["['web-1', 'of-another']", "(['web-2'] | monitor.cloud.client_labels(hostvars)).values() | list"]
+)
+def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
+    emulator: Emulator, tmp_path: Path, labels: str
+) -> None:
+    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_label="of-another")
+    run = controller.run(controller.play(GATHER + OWN_TASKS.replace("LABELS", labels)))
+    assert "'monitor_agent_label' of host web-2" in str(run.failures()), run.output
+    assert controller.read("web-2") is None
+
+
+def test_set_fact_is_no_fact_of_the_host(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1", "web-2")
+    run = controller.run(controller.play(SET_FACT + ROLE.replace("STATE", "present")))
+    assert run.code == 0, run.output
+    assert {client["label"] for client in emulator.clients()} == {"my-web-1", "my-web-2"}
