@@ -144,7 +144,8 @@ def check_facts(host: str, raw: Variables) -> None:
 
     Root on the host writes them: to get the client of another host, files of the controller, or the token.
     """
-    found = sorted(name for name in raw.get("ansible_facts") or () if name.startswith(_PREFIX))
+    # Those of the playbook prune, which play and role do not set, too.
+    found = sorted(name for name in raw.get("ansible_facts") or () if name.startswith((_PREFIX, "prune_")))
     if found:
         raise InputError(
             f"{listed(found)} of host {host} is among its facts, which the host reports itself. Nothing was done. Find "

@@ -107,6 +107,14 @@ def test_cached_facts_choose_no_file_on_the_controller(emulator: Emulator, tmp_p
     assert not page.exists()
 
 
+def test_cached_facts_do_not_raise_the_limit_of_prune(emulator: Emulator, tmp_path: Path) -> None:
+    controller = hostile(Local(tmp_path, emulator, "web-2"), prune_limit="1000")
+    emulator.seed(20)
+    cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path / "cache")}
+    assert controller.run(controller.play(GATHER), **cache).code == 0
+    refused(controller, "monitor.cloud.prune", "prune_limit", "-e", "prune_pattern=.*", **cache)
+
+
 @pytest.mark.parametrize(
     "labels", ["['web-1', 'of-another']", "(['web-2'] | monitor.cloud.client_labels(hostvars)).values() | list"]
 )
