@@ -120,6 +120,12 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     # Each host has its own, and none is that of the report, which needs none.
     assert "--connection" not in "".join(found.values())
     of.does(found["Unreachable"], code=4)
+    gone = dict(of.host_vars["gone-1"])
+    of.host_vars["gone-1"].update({"ansible_connection": "local", "ansible_python_interpreter": "/nowhere/python"})
+    of.inventory()
+    of.does(found["Unreachable"])
+    of.host_vars["gone-1"] = gone
+    of.inventory()
     of.does(found["Not verifiable"])
     of.does(found["Key of another client"], hosts=["clone-1"])
     of.does(found["Renamed hosts"], writes=["update_client new-1"])

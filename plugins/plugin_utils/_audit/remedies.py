@@ -38,7 +38,8 @@ _TITLES = {
 _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
     "unreachable": (
         "Find out why Ansible can't reach them, then audit again.",
-        ("-m", "ansible.builtin.ping"),
+        # Not ping, which needs Python.
+        ("-m", "ansible.builtin.raw", "-a", "true"),
     ),
     "not_audited": (
         f"None of the audits that were joined has them. Audit them, and join {_NEW_AUDIT} too.",

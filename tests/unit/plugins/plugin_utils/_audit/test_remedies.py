@@ -32,7 +32,7 @@ def test_each_finding_has_a_step_and_its_command() -> None:
     expected = {
         # Rollouts may fail before it is done.
         "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=14",
-        "unreachable": "ansible -i 'my inventory.yml' gone -m ansible.builtin.ping",
+        "unreachable": "ansible -i 'my inventory.yml' gone -m ansible.builtin.raw -a true",
         "foreign_key": f"{start}.rollout -e target=clone",
         "renamed": f"{start}.adopt -e target=renamed",
         "unknown_key": f"{start}.rollout -e target=stranger",
@@ -131,7 +131,7 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     start = "ansible-playbook -i inventory --become monitor.cloud"
     extra = '-e @vars.yml -e x=1 -e \'{"y": "a b"}\''
     assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
-    assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.ping {extra}"
+    assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.raw -a true {extra}"
     assert "monitor_agent_audit_" not in todo["unverifiable"].shell
     assert json.loads(todo["plan"].command[-1]) == {"min_clients": 14, "base_url": "https://monitor.example.com/v4"}
     assert "MONITOR_API_TOKEN" in todo["plan"].text
@@ -176,5 +176,5 @@ def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
         "-e monitor_agent_config_path=/etc/a -e monitor_agent_audit_json=not_audited.json "
         "-e monitor_agent_audit_html= -e target=db,web"
     )
-    ping = "ansible -i inventory gone -m ansible.builtin.ping -e monitor_agent_config_path=/etc/a"
-    assert commands["unreachable"] == ping
+    reach = "ansible -i inventory gone -m ansible.builtin.raw -a true -e monitor_agent_config_path=/etc/a"
+    assert commands["unreachable"] == reach
