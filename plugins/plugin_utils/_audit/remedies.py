@@ -26,6 +26,10 @@ Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 _NEW_AUDIT = "not_audited.json"
 _ORPHANS = "Clients without a host"
 _LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
+_MOVED = (
+    " First check {}: no other host carries the key, so it may be a renamed machine that a rollout registered again. "
+    "To keep its history, delete the client that has its label now (monitor_client), then adopt."
+)
 _SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
 _TITLES = {
     **TITLES,
@@ -135,7 +139,7 @@ def steps(report: Report, run: Invocation) -> list[Step]:
     groups: dict[Kind, list[Finding]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding), []).append(finding)
-    found = [_host_step(kind, groups[kind], run) for kind in _REMEDIES if kind in groups]
+    found = [_host_step(kind, groups[kind], run, report.orphans) for kind in _REMEDIES if kind in groups]
     return [*_plan_step(report, run), *found, *_orphan_step(report, run)]
 
 
@@ -154,8 +158,13 @@ def _kind_of(finding: Finding) -> Kind:
     return "absent" if to_remove else finding.state
 
 
-def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation) -> Step:
+def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation, orphans: Sequence[str]) -> Step:
     text, remedy = _REMEDIES[kind]
+    moved = [
+        one.host for one in findings if kind == "foreign_key" and not one.shared_with and one.owner_label in orphans
+    ]
+    if moved:
+        text += _MOVED.format(listed(moved, 5, str))
     hosts = [finding.host for finding in findings]
     if kind == "renamed" and run.partial:
         return Step(kind, _TITLES[kind], _partial(run), tuple(hosts), ())

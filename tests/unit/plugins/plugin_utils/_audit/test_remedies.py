@@ -61,6 +61,16 @@ def test_a_host_without_a_client_that_carries_anothers_key_is_not_renamed() -> N
     assert [step.kind for step in made(of)[1]] == ["foreign_key"]
 
 
+def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
+    seen = [inspected(host, "other", owner_label=owner) for host, owner in {"new": "old", "db": "web"}.items()]
+    clones = [inspected(host, "other", owner_label="older") for host in ("app-1", "app-2")]
+    known = account(["new", "db", "old", "web", "older", "app-1", "app-2"])
+    [step] = [step for step in made(report([*seen, *clones], known, ["web"]))[1] if step.kind == "foreign_key"]
+    assert "First check new: no other host carries the key" in step.text
+    [step] = made(report([seen[1]], known, ["new", "web", "old", "older", "app-1", "app-2"]))[1]
+    assert "First check" not in step.text
+
+
 def _arguments(text: str, title: str) -> list[str]:
     """The command under a title of the table, as a shell reads it."""
     command = text[text.index(title) :]
