@@ -36,40 +36,6 @@ def test_invalid_expressions_are_refused(emulator: Emulator, counts: Tally, patt
     assert emulator.requests() == []
 
 
-_PIECES = (
-    "a",
-    "b",
-    "-",
-    ".",
-    "a*",
-    "b+",
-    "(a|b)",
-    "(ab)?",
-    "(a+)*",
-    "[a-c]",
-    "(?:b{1,2})+",
-    "|",
-    "(?i:A)",
-    r"\w",
-    "^",
-    "$",
-)
-
-
-@examples(150, 20000)
-@given(
-    pieces=st.lists(st.sampled_from(_PIECES), max_size=6),
-    desired=st.lists(st.text("ab-A\n\ud800é", max_size=8), max_size=8),
-)
-def test_labels_are_those_of_a_full_match(pieces: list[str], desired: list[str]) -> None:
-    pattern = "".join(pieces)
-    try:
-        expression = re.compile(pattern, re.DOTALL)
-    except re.error:
-        assume(False)
-    assert matching(pattern, "x", desired) == [label for label in desired if expression.fullmatch(label)]
-
-
 @pytest.mark.filterwarnings("ignore:Possible nested set")
 @examples(100, 20000)
 @given(pattern=st.text("ab.*+?{}()[]|\\^$1,2-é\0", max_size=14))
