@@ -120,10 +120,10 @@ class Fleet:
     """
 
     labels: Sequence[str]
-    present: bool = True
-    renames: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    prune_pattern: str | None = None
-    prune_limit: int = 10
+    present: bool
+    renames: Mapping[str, str]
+    prune_pattern: str | None
+    prune_limit: int
 
     def __post_init__(self) -> None:
         check_labels(self.labels)
