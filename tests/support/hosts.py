@@ -160,9 +160,7 @@ def make_keys(directory: Path) -> Path:
     return keys
 
 
-def start(
-    names: Sequence[str], directory: Path, keys: Path, *, first_address: int = 1, prepare: str = ""
-) -> list[Host]:
+def start(names: Sequence[str], directory: Path, keys: Path, *, first_address: int, prepare: str = "") -> list[Host]:
     """Start hosts, several at a time, and wait until they take connections. Addresses count on from 127.0.77.N."""
     hosts = [
         _start(name, f"127.0.77.{first_address + number}", directory, keys, prepare)
@@ -183,11 +181,9 @@ def workshop() -> Iterator[tuple[Path, Path]]:
 
 
 @contextlib.contextmanager
-def running(
-    names: Sequence[str], directory: Path, keys: Path, *, first_address: int = 1, prepare: str = ""
-) -> Iterator[list[Host]]:
+def running(names: Sequence[str], directory: Path, keys: Path, *, first_address: int) -> Iterator[list[Host]]:
     """Hosts as :func:`start` starts them, until the end of a ``with`` statement."""
-    hosts = start(names, directory, keys, first_address=first_address, prepare=prepare)
+    hosts = start(names, directory, keys, first_address=first_address)
     try:
         yield hosts
     finally:

@@ -22,9 +22,9 @@ def _labels(emulator: Emulator) -> list[str]:
     return [client["label"] for client in emulator.clients()]
 
 
-def _is_reset(emulator: Emulator, label: str) -> bool:
+def _is_reset(emulator: Emulator) -> bool:
     try:
-        create(emulator, label)
+        create(emulator, "web")
     except ConnectionResetError:
         return True
     return False
@@ -32,7 +32,7 @@ def _is_reset(emulator: Emulator, label: str) -> bool:
 
 def test_drop_does_nothing_and_resets_the_connection(emulator: Emulator) -> None:
     emulator.fault(kind="drop")
-    assert _is_reset(emulator, "web")
+    assert _is_reset(emulator)
     assert _labels(emulator) == []
     (entry,) = emulator.requests()
     assert (entry["status"], entry["fault"], entry["label"]) == (None, "drop", "web")
@@ -42,7 +42,7 @@ def test_drop_does_nothing_and_resets_the_connection(emulator: Emulator) -> None
 def test_drop_can_be_late(emulator: Emulator) -> None:
     emulator.fault(kind="drop", seconds=0.3)
     started = time.monotonic()
-    assert _is_reset(emulator, "web")
+    assert _is_reset(emulator)
     assert time.monotonic() - started >= 0.3
     assert _labels(emulator) == []
 
@@ -71,7 +71,7 @@ def test_a_late_call_does_nothing_after_a_reset(emulator: Emulator) -> None:
 
 def test_lost_responses_of_a_create_that_was_done(emulator: Emulator) -> None:
     emulator.fault(kind="lost_response", operation="create_client")
-    assert _is_reset(emulator, "web")
+    assert _is_reset(emulator)
     assert _labels(emulator) == ["web"]
     assert create(emulator, "web").status == 400
 

@@ -176,8 +176,8 @@ def test_a_host_that_no_audit_has_is_unreachable_and_says_why() -> None:
 HERE = {"web": "web", "db": "db"}
 
 
-def one_host(at: str, key_owner: str = "own", host: str = "web", **facts: Any) -> Any:
-    return written(made([inspected(host, key_owner, **facts)], account(HERE), HERE, at))
+def one_host(at: str, host: str = "web", **facts: Any) -> Any:
+    return written(made([inspected(host, **facts)], account(HERE), HERE, at))
 
 
 @pytest.mark.parametrize("order", [1, -1])
