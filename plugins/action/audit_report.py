@@ -32,8 +32,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics impor
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
-_FORMS = ("json", "junit", "html", "metrics")
-
 
 class ActionModule(base.FleetAction):
     VALIDATOR = ArgumentSpecValidator(
@@ -144,7 +142,7 @@ class ActionModule(base.FleetAction):
             extra_vars=kept,
             left_out=left_out,
             service=service,
-            reports=[f"monitor_agent_audit_{kind}" for kind in (*_FORMS, "artifact") if options[kind]],
+            reports=[f"monitor_agent_audit_{kind}" for kind in invocation.REPORTS if options[kind]],
             report_stem=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
             own=invocation.of_play(self._task, variables["playbook_dir"], sources),
             partial=_core.partial_inventory(),

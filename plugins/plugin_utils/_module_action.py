@@ -81,7 +81,7 @@ class ModuleAction(_core.PrivateAction):
             arguments["include_keys"] = True
         result = {**begin_result, **self._execute(arguments, variables, with_keys)}
         if self._task.vars.get(_CHECK_BEFORE) == "inspect":
-            # An audit may have a token that only reads: nobody wants what check mode predicts.
+            # An audit may have a token that only reads: what check mode predicts is not to be done.
             result.pop("warnings", None)
         if not with_keys:
             return result

@@ -20,6 +20,8 @@ from ansible.playbook.task import Task
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS
 
+# The options of audit_report that choose reports; those of the role have the prefix monitor_agent_audit_.
+REPORTS = ("json", "junit", "html", "metrics", "artifact")
 # Options of the command line, by the name in core's parser.
 _OPTIONS = {
     "become_ask_pass": "--ask-become-pass",

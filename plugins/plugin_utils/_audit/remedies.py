@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import MOST_NAMES, Finding, Report, State
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, as_options
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import REPORTS, Invocation, as_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
@@ -107,7 +107,7 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]")
 # The hosts and labels of a run: each command has its own.
 _CHOICE = {"target", "labels", "prune_pattern", "prune_limit"}
 # Of the variables of an audit, those that write reports.
-_REPORTS = {f"monitor_agent_audit_{name}" for name in ("json", "junit", "html", "metrics", "metrics_hosts", "artifact")}
+_REPORTS = {f"monitor_agent_audit_{name}" for name in (*REPORTS, "metrics_hosts")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,16 +194,11 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation, orphans
 
 
 def _playbook(name: Playbook, run: Invocation) -> list[str]:
-    return [
-        "ansible-playbook",
-        *run.inventory,
-        *run.options,
-        f"monitor.cloud.{name}",
-        *_variables(run, name == "audit"),
-    ]
+    variables = _variables(run, audits=name == "audit")
+    return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *variables]
 
 
-def _variables(run: Invocation, audits: bool = False) -> list[str]:
+def _variables(run: Invocation, *, audits: bool = False) -> list[str]:
     """The extra variables of the run, those of an audit included or not; without its reports."""
     options = []
     for given in run.extra_vars:
