@@ -207,7 +207,11 @@ class ModuleAction(_core.PrivateAction):
             except Exception as error:
                 # Without its message, which may hold a secret.
                 kind, frames = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
-                result = {"failed": True, "msg": f"{self._task.action} failed: {kind}.", "exception": frames + kind}
+                message = (
+                    f"{self._task.action} failed: {kind}. This is a defect of the collection: report it with the "
+                    "traceback, which holds no values (-vvv; since 2.19 ANSIBLE_DISPLAY_TRACEBACK=always)."
+                )
+                result = {"failed": True, "msg": message, "exception": frames + kind}
         if with_invocation:
             result["invocation"] = {"module_args": params}
         token = params.get("api_token")
