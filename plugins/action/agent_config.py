@@ -89,7 +89,7 @@ class ActionModule(HostAction):
         unknown = client.pending or client.masked
         # Rendered in any case: check mode has to find a template that fails.
         text = self._render(options, client, variables, sentinels=unknown)
-        desired = decision.desired_file(options, client, None if unknown else text)
+        desired = decision.desired_file(options, None if unknown else text)
         return self._converge(options, desired, client, variables)
 
     def act_on_windows(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
@@ -127,7 +127,7 @@ class ActionModule(HostAction):
         if desired.service:
             result["restart_markers"] = list(markers)
         if decided.key.state == "other" and not client.masked:
-            self._warn_of_clone(decided.key, desired.label, variables)
+            self._warn_of_clone(decided.key, client.label, variables)
         return result
 
     def _warn_of_owner(self, desired: decision.Desired, variables: Variables) -> None:

@@ -30,8 +30,6 @@ class Desired:
     """The desired file. ``content`` is None if it is not known: the client is new in check mode, or masked."""
 
     path: str
-    label: str
-    key_fingerprint: str | None
     content: str | None
     owner: str | None
     group: str | None
@@ -67,12 +65,10 @@ class Decision:
         return self.change.changed and self.differences != [_RESTART]
 
 
-def desired_file(options: Mapping[str, t.Any], client: Registered, content: str | None) -> Desired:
+def desired_file(options: Mapping[str, t.Any], content: str | None) -> Desired:
     """The file that options ask for; InputError if they are invalid."""
     desired = Desired(
         path=options["path"],
-        label=client.label,
-        key_fingerprint=client.key_fingerprint,
         content=content,
         owner=file_owner("owner", options["owner"]),
         group=file_owner("group", options["group"]),
@@ -99,30 +95,30 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
         found = dataclasses.replace(found, markers=())
     same = desired.has_content(found, text)
     if same and text is None:
-        key = KeyOwner("own", desired.label, desired.key_fingerprint)
+        key = KeyOwner("own", client.label, client.key_fingerprint)
     else:
         key = _key_owner(found, text, pattern, client)
     if client.masked:
         return Decision(
-            Change("none", desired.label, {}, {}), _unverifiable(key, text), _differences(found, desired, same=True)
+            Change("none", client.label, {}, {}), _unverifiable(key, text), _differences(found, desired, same=True)
         )
     before = _facts(found, key)
     differs = _differences(found, desired, same=same)
     if not differs:
-        return Decision(Change("none", desired.label, before, before), key)
+        return Decision(Change("none", client.label, before, before), key)
     if differs == [_RESTART]:
         after = {name: value for name, value in before.items() if name != _PENDING}
-        return Decision(Change("write", desired.label, before, after), key, differs)
+        return Decision(Change("write", client.label, before, after), key, differs)
     after = {
         "kind": "file",
         "owner": desired.owner if desired.owner is not None else before.get("owner"),
         "group": desired.group if desired.group is not None else before.get("group"),
         "mode": f"{desired.mode:04o}",
-        "key_of": desired.label,
-        "key_fingerprint": desired.key_fingerprint,
+        "key_of": client.label,
+        "key_fingerprint": client.key_fingerprint,
         "sha256": None if desired.content is None else _digest(desired.content),
     }
-    return Decision(Change("write", desired.label, before, after, _problem(found, desired.path)), key, differs)
+    return Decision(Change("write", client.label, before, after, _problem(found, desired.path)), key, differs)
 
 
 def decide_removal(

@@ -40,7 +40,7 @@ _MASKED = Registered("web1", {"id": 1, "label": "web1"}, {fingerprint(_OTHER): "
 
 def _desired(**fields: Any) -> Desired:
     values: dict[str, Any] = {"content": _TEXT, "owner": None, "group": None, "mode": 0o600, **fields}
-    return Desired("/etc/agent", "web1", fingerprint(_OWN), **values)
+    return Desired("/etc/agent", **values)
 
 
 def _decide(found: HostFile = _FILE, text: str | None = None, client: Registered = _CLIENT, **fields: Any) -> Decision:
@@ -138,9 +138,9 @@ def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
         "create_directory": True,
         "service": "",
     }
-    assert desired_file(options, _CLIENT, content).content == content
+    assert desired_file(options, content).content == content
     with pytest.raises(InputError, match="larger than 64 KiB"):
-        desired_file(options, _CLIENT, content + "x")
+        desired_file(options, content + "x")
 
 
 def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
@@ -248,8 +248,8 @@ def test_owner_group_and_service(option: str) -> None:
         "create_directory": True,
         "service": None,
     }
-    assert desired_file(options, _CLIENT, None).service == ""
-    assert desired_file({**options, "service": "agent"}, _CLIENT, None).service == "agent"
-    assert getattr(desired_file({**options, option: "agent"}, _CLIENT, None), option) == "agent"
+    assert desired_file(options, None).service == ""
+    assert desired_file({**options, "service": "agent"}, None).service == "agent"
+    assert getattr(desired_file({**options, option: "agent"}, None), option) == "agent"
     with pytest.raises(InputError, match=f"^{option} 'a b' must be a name or a number"):
-        desired_file({**options, option: "a b"}, _CLIENT, None)
+        desired_file({**options, option: "a b"}, None)
