@@ -45,14 +45,14 @@ _RESTART = " The agent was not restarted since its configuration was changed: th
 _CONNECTION = [{"group/monitor.cloud.monitor_agent": trusted("{{ monitor_agent_connection }}")}]
 
 
-def configure(action: HostAction, act: t.Callable[[Variables], Result], variables: Variables) -> Result:
-    """Run ``act``, which configures the host, with the steps before and after it that the role's variables ask for.
+def configure(action: HostAction, own_step: t.Callable[[Variables], Result], variables: Variables) -> Result:
+    """Run the task's own step, with the steps before and after it that the role's variables ask for.
 
     A step that fails raises TaskFailure with the result of the steps before it.
     """
     in_role = action._task.vars.get(_IN_ROLE)
     if not in_role:
-        return act(variables)
+        return own_step(variables)
     steps: dict[str, Result] = {}
     result: Result = {"changed": False}
     pending = _pending_restarts(variables)
@@ -75,7 +75,7 @@ def configure(action: HostAction, act: t.Callable[[Variables], Result], variable
             absolute(action.arguments["path"])
             steps["registration"] = _call_service(action, variables, state)
             variables[_REGISTRATION] = as_data(steps["registration"])
-        result = act(variables)
+        result = own_step(variables)
         if state == "present":
             _install(action, variables, steps)
         if by_itself and state == "absent":
