@@ -43,8 +43,8 @@ def check_label(label: str) -> None:
     if not has_valid_length(label):
         raise InputError(
             f"The label {label!r} has {len(label)} character{'s' * (len(label) != 1)}; a label has "
-            f"{_SHORTEST_LABEL} to {_LONGEST_LABEL}. Choose another one; the filter monitor.cloud.client_label derives a valid one from any "
-            "host name."
+            f"{_SHORTEST_LABEL} to {_LONGEST_LABEL}. Choose another one; the filter monitor.cloud.client_label derives "
+            "a valid one from any host name."
         )
 
 
