@@ -201,9 +201,12 @@ KINDS = {
         for shell in LOGIN_SHELLS
     },
     "sudo with password": Kind(_USERS, (_become("password", ansible_become_password=_PASSWORD),)),
-    "sudo with a login shell, `-i`": Kind(
+    "sudo with a shell, `-i` or `-s`": Kind(
         _USERS,
-        tuple(_become(ansible_become_user=f"root-in-{shell}", ansible_become_flags="-HSni") for shell in LOGIN_SHELLS),
+        (
+            *(_become(ansible_become_user=f"root-in-{shell}", ansible_become_flags="-HiSn") for shell in LOGIN_SHELLS),
+            _become(ansible_become_flags="-H -S -n -s"),
+        ),
     ),
     "sudo with `requiretty`": Kind(
         _USERS, tuple({**_TERMINAL, "ansible_pipelining": pipelining} for pipelining in (True, False))

@@ -29,8 +29,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._core import Private
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_facts, warn_of_unknown
 
 _LONGEST_MESSAGE = 500
-# Flags of sudo for a login shell, for which it quotes all characters of a command but the dollar sign.
-_LOGIN_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*i|--login)(\s|$)")
+# Flags of sudo for a shell of its own, -i or -s, for which it quotes all characters of a command but the dollar sign.
+_SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 # Options that other users can see: on command lines of the host, and in its directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
@@ -143,7 +143,7 @@ class HostAction(PrivateAction):
     def shell(self, command: str, data: bytes | None = None) -> Completed:
         """Run a command on the host as the user to become, with ``data`` as its standard input."""
         become = self._connection.become
-        if become and become.name == "sudo" and _LOGIN_SHELL.search(become.get_option("become_flags") or ""):
+        if become and become.name == "sudo" and _SUDO_SHELL.search(become.get_option("become_flags") or ""):
             command = without_dollars(command)
         done = self._low_level_execute_command(command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))

@@ -112,7 +112,7 @@ def variable(name: str, text: str) -> str:
 
 
 def without_dollars(command: str) -> str:
-    """The command for a login shell that expands its variables although they are quoted."""
+    """The command for a shell around it that expands its variables although they are quoted."""
     # No other characters, because csh takes words of 8 KiB only.
     data = _EXPANDED.sub(lambda match: f"\\0{ord(match[0]):03o}", command)
     return f"eval \"`printf %b '{data}'`\""
