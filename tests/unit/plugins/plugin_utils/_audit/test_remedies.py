@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shlex
@@ -69,6 +70,21 @@ def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
     assert "First check new: no other host carries the key" in step.text
     [step] = made(report([seen[1]], known, ["new", "web", "old", "older", "app-1", "app-2"]))[1]
     assert "First check" not in step.text
+
+
+def test_from_a_part_of_the_inventory_neither_adopt_nor_prune_is_proposed() -> None:
+    todo = made(every_state(), partial="The inventory is a list of hosts")[1]
+    assert {step.kind for step in todo if not step.command} == {"renamed", "orphans"}
+
+
+def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
+    seen = [inspected("open", differs=["mode"]), inspected("old", differs=["mode"]), unreachable("gone")]
+    seen += [inspected("empty", "no_file"), inspected("new", "no_file")]
+    absent = [dataclasses.replace(one, absent=one.host not in ("open", "new")) for one in seen]
+    todo = made(report(absent, account(["open", "old", "gone"])))[1]
+    assert {step.kind: step.names for step in todo} == {
+        "unreachable": ("gone",), "not_registered": ("new",), "wrong_permissions": ("open",), "absent": ("old",)
+    }  # fmt: skip
 
 
 def _arguments(text: str, title: str) -> list[str]:
