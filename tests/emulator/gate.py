@@ -139,14 +139,17 @@ def _faulty(fault: Fault) -> Response | None:
     return Response(0, [], b"") if fault.kind == "drop" else None
 
 
+def _no_operation(call: Call) -> ServiceError:
+    if allowed := allowed_methods(call.variant, call.scope["path"]):
+        return ServiceError(405, "Method Not Allowed", headers={"Allow": ", ".join(allowed)})
+    return ServiceError(404, "Not found")
+
+
 def _admit(state: State, call: Call) -> None:
     """Raise what the contract, sections 4.2 and 5 of `api.md` and the rate limits have against the call."""
     settings, operation, token = state.settings, call.operation, call.token
     if operation is None:
-        allowed = allowed_methods(call.variant, call.scope["path"])
-        if allowed:
-            raise ServiceError(405, "Method Not Allowed", headers={"Allow": ", ".join(allowed)})
-        raise ServiceError(404, "Not found")
+        raise _no_operation(call)
     if operation.scope is None:
         if call.entry["authorization"] and settings.refuse_token_on_public:
             raise ServiceError(400, "This call needs no token, and one was sent.", "Authorization")

@@ -56,21 +56,9 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
     steps: dict[str, Result] = {}
     result: Result = {"changed": False}
     pending = _pending_restarts(variables)
+    state = action.arguments.get("state")
     try:
-        # A condition on the role that leaves out the first host of a batch leaves out the registration of all, and so
-        # does --start-at-task.
-        registration, state = variables.get(_REGISTRATION, {"skipped": True}), action.arguments.get("state")
-        by_itself = bool(registration.get("skipped"))
-        if by_itself:
-            check_host(action, variables)
-            # InputError if another host has the label too.
-            labels(variables, [variables["inventory_hostname"]], inventory(variables), windows=True)
-            check_label_of_play(action, variables)
-        elif state == "absent" and in_role == "present":
-            raise InputError(STATES_DIFFER)
-        elif registration.get("failed"):
-            # The errors of the role are ignored.
-            raise InputError(str(registration.get("msg")))
+        by_itself = _is_by_itself(action, in_role, state, variables)
         if by_itself and state == "present" and not action.on_windows:
             absolute(action.arguments["path"])
             steps["registration"] = _call_service(action, variables, state)
@@ -98,6 +86,27 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
         notify_no_handler(action)
         _restart(action, joined, variables)
     return joined
+
+
+def _is_by_itself(action: HostAction, in_role: str, state: t.Any, variables: Variables) -> bool:
+    """Whether this host registers, or removes its client, by itself; InputError if its variables do not allow it.
+
+    A condition on the role that leaves out the first host of a batch leaves out the task for all, and so does
+    ``--start-at-task``.
+    """
+    registration = variables.get(_REGISTRATION, {"skipped": True})
+    if registration.get("skipped"):
+        check_host(action, variables)
+        # InputError if another host has the label too.
+        labels(variables, [variables["inventory_hostname"]], inventory(variables), windows=True)
+        check_label_of_play(action, variables)
+        return True
+    if state == "absent" and in_role == "present":
+        raise InputError(STATES_DIFFER)
+    if registration.get("failed"):
+        # The errors of the role are ignored.
+        raise InputError(str(registration.get("msg")))
+    return False
 
 
 def _restart(action: HostAction, result: Result, variables: Variables) -> None:
