@@ -125,9 +125,12 @@ def inventory(variables: Variables) -> dict[str, Variables]:
     Not all of its variables: for ten thousand hosts they would take a hundred megabytes. What chooses the account is
     followed to the variable that a template names.
     """
-    # localhost may be a host of the play, and not of the inventory.
-    hosts = dict.fromkeys([*variables["ansible_play_hosts_all"], *variables["groups"]["all"]])
-    return {host: _of_role(host, raw_variables(variables, host)) for host in hosts}
+    return {host: _of_role(host, raw_variables(variables, host)) for host in known_hosts(variables)}
+
+
+def known_hosts(variables: Variables) -> list[str]:
+    """The hosts of the inventory, and localhost if only the play has it."""
+    return list(dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]))
 
 
 def _of_role(host: str, raw: Variables) -> Variables:

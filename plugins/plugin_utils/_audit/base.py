@@ -24,7 +24,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import own_label
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import known_hosts, own_label
 
 
 class FleetAction(_core.FinalizingAction):
@@ -54,9 +54,7 @@ class FleetAction(_core.FinalizingAction):
 def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:
     """Host → label, for the whole inventory and not only the hosts of the play."""
     hostvars = variables["hostvars"]
-    # localhost may be a host of the play, and not of the inventory.
-    hosts = dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]])
-    return {host: client_label(host, own_label(hostvars, host)) for host in hosts}
+    return {host: client_label(host, own_label(hostvars, host)) for host in known_hosts(variables)}
 
 
 def inspections(
