@@ -13,10 +13,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import CLIENT_OPTIONS, ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import variable
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import BEGUN, variable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import takes_input, unlogged
 
-_BEGUN = "monitor.cloud begun"
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
 
@@ -54,7 +53,7 @@ class ActionModule(HostAction):
             )
         script = (
             # On a local connection the environment is the controller's, and the token in it is not for the installer.
-            f'echo "{_BEGUN}"; unset MONITOR_API_TOKEN; '
+            f'echo "{BEGUN}"; unset MONITOR_API_TOKEN; '
             "IFS= read -r MONITOR_INSTALL_CODE || exit 1; export MONITOR_INSTALL_CODE; "
             f"exec </dev/null; {variable('c', command)}; "
             # yash reads no bytes that are invalid in its locale.
@@ -65,6 +64,6 @@ class ActionModule(HostAction):
         )
         with unlogged(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())
-        if done.returncode != 0 or _BEGUN not in done.stdout:
-            reason = " ".join(done.redacted(client.secrets).message.replace(_BEGUN, "").split())
+        if done.returncode != 0 or BEGUN not in done.stdout:
+            reason = " ".join(done.redacted(client.secrets).message.replace(BEGUN, "").split())
             raise InputError(f"The installer of {client.label!r} failed: {reason}")

@@ -72,7 +72,7 @@ class ActionModule(base.FleetAction):
         inspected = joined.inspections if joined else base.inspections(variables, hosts, options["config"], labels)
         absent = base.absent_hosts(variables, hosts)
         report = findings.audit(
-            [dataclasses.replace(one, absent=one.host in absent) for one in inspected] if absent else inspected,
+            [dataclasses.replace(one, absent=one.host in absent) for one in inspected],
             account,
             labels,
             generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),

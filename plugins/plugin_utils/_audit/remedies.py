@@ -164,7 +164,7 @@ def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation, orphans
         one.host for one in findings if kind == "foreign_key" and not one.shared_with and one.owner_label in orphans
     ]
     if moved:
-        text += _MOVED.format(listed(moved, 5, str))
+        text += _MOVED.format(listed(moved, MOST_NAMES, str))
     hosts = [finding.host for finding in findings]
     if kind == "renamed" and run.partial:
         return Step(kind, _TITLES[kind], _partial(run), tuple(hosts), ())
