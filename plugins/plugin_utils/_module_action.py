@@ -254,7 +254,7 @@ def _check_prune(arguments: Mapping[str, t.Any]) -> None:
             "Clients without a host are determined from the whole inventory, so nothing was done. Run it without "
             "--limit."
         )
-    if not arguments.get("prune_pattern", True):
+    if not arguments.get("prune_pattern"):
         raise InputError(
             "Set a regular expression that matches the whole label of each client that may be removed: "
             "-e prune_pattern=..."
