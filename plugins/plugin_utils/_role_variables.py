@@ -39,10 +39,13 @@ Variables = Mapping[str, t.Any]
 _ROLE = pathlib.Path(__file__).parents[2] / "roles" / "monitor_agent"
 _SPECS = (_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
 _PREFIX = "monitor_agent_"
+# Each playbook sets this variable to its name.
+PLAYBOOK = "monitor_agent_playbook"
 # Compared without the prefix, which all names have.
 _SHORT = tuple(re.findall(rf"^ +{_PREFIX}(\w+):$", _SPECS, re.MULTILINE))
 # The other names in the role's files are variables that it computes or registers. Read once, before the forks.
 _KNOWN = {
+    PLAYBOOK,
     *(f"{_PREFIX}{name}" for name in _SHORT),
     *(
         name
@@ -52,8 +55,7 @@ _KNOWN = {
     ),
 }
 
-# The extra variables of each playbook. It sets this variable to its name.
-PLAYBOOK = "monitor_agent_playbook"
+# The extra variables of each playbook.
 PLAYBOOKS = {
     "adopt": ("target",),
     "audit": ("target",),

@@ -58,9 +58,9 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
 
 def held_in_part(text: str, secrets: t.Mapping[str, str]) -> dict[str, str]:
     """The secrets that :func:`redact` would find in a text, whole or in part: faster with thousands of secrets."""
-    seen = _parts((_rest(text), text.translate(_LOWER)), _PART)
+    seen = _parts((_rest(text), text.translate(_LOWER)))
     forms = {name: (secret.translate(_LOWER), *_forms(secret)) for name, secret in secrets.items()} if seen else {}
-    return {name: secrets[name] for name, given in forms.items() if not seen.isdisjoint(_parts(given, _PART))}
+    return {name: secrets[name] for name, given in forms.items() if not seen.isdisjoint(_parts(given))}
 
 
 def holds(text: str, secrets: t.Mapping[str, str]) -> str | None:
@@ -74,14 +74,15 @@ def holds(text: str, secrets: t.Mapping[str, str]) -> str | None:
 
 def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple[str, ...]) -> str:
     """The text with the placeholder for each run of parts of the forms, and for the skipped characters in it."""
-    rest = _rest(text, skipped)
-    probes, parts = _kept_parts(forms, _PROBE), _kept_parts(forms, _PART)
+    # A space is in no form without signs, so that no part spans two of them.
+    rest, known = _rest(text, skipped), " ".join(forms)
+    last = len(rest) - _PART
     found = [
         start
-        for probe in range(0, len(rest), _STEP)
-        if rest[probe : probe + _PROBE] in probes
-        for start in range(max(0, probe - _STEP + 1), probe + 1)
-        if rest[start : start + _PART] in parts
+        for probe in range(0, len(rest) - _PROBE + 1, _STEP)
+        if rest[probe : probe + _PROBE] in known
+        for start in range(max(0, probe - _STEP + 1), min(probe, last) + 1)
+        if rest[start : start + _PART] in known
     ]
     if not found:
         return text
@@ -95,11 +96,8 @@ def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple
     return "".join([*shown, text[end:]])
 
 
-def _parts(forms: tuple[str, ...], length: int) -> frozenset[str]:
-    return frozenset(form[start : start + length] for form in forms for start in range(len(form) - length + 1))
-
-
-_kept_parts = functools.lru_cache(maxsize=32)(_parts)
+def _parts(forms: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(form[start : start + _PART] for form in forms for start in range(len(form) - _PART + 1))
 
 
 @functools.lru_cache(maxsize=8)
