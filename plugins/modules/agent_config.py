@@ -228,7 +228,7 @@ registration:
   type: dict
   sample: {changed: true}
 removal:
-  description: Whether the host's client was deleted, if only the inventory sets the state.
+  description: Whether the host's client was deleted, if no task removes the clients of all hosts.
   returned: in the role, with O(state=absent)
   type: dict
   sample: {changed: true}
