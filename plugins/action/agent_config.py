@@ -136,11 +136,11 @@ class ActionModule(HostAction):
             return
         done = self.shell(remote_file.owner_command(desired.owner, desired.group))
         if done.returncode == 1:
-            # An earlier task of the run may add them.
-            text = f"adds the owner and group of {desired.path} on {variables['inventory_hostname']}: {done.message}"
+            host = variables["inventory_hostname"]
             self._warn(
                 "owners",
-                f"The run would fail unless an earlier task of it {text}",
+                f"{desired.path} on {host} can't get its owner and group: {done.message} The run would fail, unless an "
+                "earlier task of it adds them.",
                 "More hosts do not have the owner or group, or can't give files to them.",
             )
 

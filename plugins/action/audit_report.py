@@ -166,10 +166,13 @@ def _check(options: Mapping[str, t.Any]) -> None:
 
 
 def _drift(report: findings.Report) -> str:
-    orphans = f"{len(report.orphans)} clients without a host" if report.orphans else ""
-    number = sum(source.stale for source in report.sources)
-    stale = f"{number} stale audit{'' if number == 1 else 's'}" if number else ""
-    return f"Drift: {', '.join(filter(None, (report.summary('ok'), orphans, stale)))}."
+    orphans, stale = len(report.orphans), sum(source.stale for source in report.sources)
+    found = [
+        report.summary("ok"),
+        f"{orphans} client{'s' * (orphans > 1)} without a host" if orphans else "",
+        f"{stale} stale audit{'s' * (stale > 1)}" if stale else "",
+    ]
+    return f"Drift: {', '.join(filter(None, found))}."
 
 
 def _write_all(

@@ -18,6 +18,7 @@ description:
   - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory, or
     another client has the label of the host.
   - If names moved on from host to host, only the last client can be renamed at once. Run the tasks again for others.
+  - Fails if a source of the inventory could not be read, or if the inventory is a list of hosts.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]

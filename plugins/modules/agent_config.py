@@ -15,9 +15,9 @@ description:
   - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
   - Inspects the host with a single command, without Python there, and writes with one more only if something
     differs. The host of a client that the registration has just created gets both as one command. A new file is
-    complete, and readable by its owner alone, from the first instant.
-  - A connection that passes no standard input on transfers the content to a private temporary file first, as core does
-    with modules.
+    complete, with its owner and mode, from the first instant.
+  - Over a connection that passes no standard input, the content is transferred to a private temporary file first, as
+    core does with modules.
   - The file is written in a private directory beside the path, C(.<name>.writing-<process>-<random>), and moved out.
     If a run was killed while it wrote, the next one does what is left to do, and removes that directory. One whose
     writer still runs is not touched. A host with such a directory counts as changed.

@@ -569,8 +569,8 @@ def check_whole_inventory() -> None:
     """InputError if hosts are missing from the inventory: clients without a host are determined from it."""
     if reason := partial_inventory():
         raise InputError(
-            f"{reason}, so clients of other hosts would be taken for clients without a host. Nothing was done. Run it "
-            "with the whole inventory, without a warning about its sources."
+            f"{reason}, so clients of the missing hosts would be taken for clients without a host. Nothing was done. "
+            "Run it with the whole inventory, and correct the sources of which Ansible warns."
         )
 
 

@@ -100,7 +100,10 @@ class ModuleAction(_core.PrivateAction):
         if self._task.run_once:
             _core.check_linear(self._task)
         if with_keys and self._task.async_val:
-            raise InputError("include_keys cannot be used with async: the job's file and status would show the keys.")
+            raise InputError(
+                "include_keys cannot be used with async, because the job's file and status would show the keys. Remove "
+                "async from the task."
+            )
 
     def _check_role(self, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
         """Check the variables of the role, if this is a task of it, and add the labels of its hosts to the arguments.
@@ -168,7 +171,7 @@ class ModuleAction(_core.PrivateAction):
         try:
             value = self._templar.template(variables[name])
         except Exception as error:
-            return f"{name} is set, but its value is not: {error}."
+            return f"{name} is set, but its template fails: {error}."
         if not value:
             return ""
         return f'{name} is set, but only the role and its playbooks read it: write {option}: "{{{{ {name} }}}}".'
@@ -256,8 +259,8 @@ def _check_prune(arguments: Mapping[str, t.Any]) -> None:
         )
     if not arguments.get("prune_pattern"):
         raise InputError(
-            "Set a regular expression that matches the whole label of each client that may be removed: "
-            "-e prune_pattern=..."
+            "prune_pattern is required: a regular expression that matches the whole label of each client that may be "
+            "removed. Set it with -e prune_pattern=..."
         )
 
 

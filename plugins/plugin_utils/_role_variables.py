@@ -153,8 +153,8 @@ def check_facts(host: str, raw: Variables) -> None:
     found = sorted(name for name in raw.get("ansible_facts") or () if name.startswith((_PREFIX, "prune_")))
     if found:
         raise InputError(
-            f"{listed(found)} of host {host} is among its facts, which the host reports itself. Nothing was done. Find "
-            "out why it does. Set variables of the role in the inventory or the play, or by set_fact without cacheable."
+            f"The facts of host {host} set {listed(found)}. The host itself reports its facts, so nothing was done. "
+            "Find out why. Set variables of the role in the inventory or the play, or by set_fact without cacheable."
         )
 
 
@@ -202,7 +202,7 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
         # A dictionary of the user's has no raw values.
         check_facts(host, hostvars.raw_get(host) if hasattr(hostvars, "raw_get") else hostvars[host])
     if isinstance(label, (dict, list)):
-        raise InputError(f"{_LABEL} of host {host}: {label!r} is not text. Put it in quotes.")
+        raise InputError(f"{_LABEL} of host {host}: {label!r} is not text. Write one label as text.")
     return label
 
 

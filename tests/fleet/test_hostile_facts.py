@@ -70,7 +70,7 @@ def refused(controller: Local, playbook: str, name: str, *options: str, **enviro
     for more in (["--check"], []):
         run = controller.run(playbook, *more, *options, **environment)
         assert run.code == 2, run.output
-        assert f"{name!r} of host web-2" in str(run.failures()), run.output
+        assert f"The facts of host web-2 set {name!r}" in str(run.failures()), run.output
         assert run.calls() == []
     assert (controller.files(), controller.service.clients()) == before
 
@@ -123,7 +123,7 @@ def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
 ) -> None:
     controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_label="of-another")
     run = controller.run(controller.play(GATHER + OWN_TASKS.replace("LABELS", labels)))
-    assert "'monitor_agent_label' of host web-2" in str(run.failures()), run.output
+    assert "The facts of host web-2 set 'monitor_agent_label'" in str(run.failures()), run.output
     assert controller.read("web-2") is None
 
 

@@ -28,7 +28,7 @@ INVALID: list[tuple[str, Any, str]] = [
     (
         "config_mode",
         640,
-        "mode 640 is an integer, which stands for 0o1200. Write octal digits in quotes: mode: '0640'.",
+        "mode 640 is an integer, which means 1200. Write octal digits in quotes: mode: '0640'.",
     ),
     ("config_mode", "rw-------", f"mode 'rw-------' {_DIGITS}"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file."),
@@ -166,7 +166,8 @@ def test_an_undefined_variable_in_the_value_of_a_connection_variable_is_named(th
     [message] = run.failures().values()
     assert message.startswith("api_token is required"), message
     assert (
-        "monitor_agent_api_token is set, but its value is not" in message and "'monitor_tokne' is undefined" in message
+        "monitor_agent_api_token is set, but its template fails" in message
+        and "'monitor_tokne' is undefined" in message
     )
     assert run.calls() == []
 

@@ -98,7 +98,7 @@ def test_a_template_of_a_label_that_gives_a_list_is_refused(emulator: Emulator, 
     local = Local(tmp_path, emulator, "web-1")
     local.host_vars["web-1"]["monitor_agent_label"] = "{{ ['web-1'] }}"
     (message,) = refuse(local)
-    assert message == "monitor_agent_label of host web-1: ['web-1'] is not text. Put it in quotes."
+    assert message == "monitor_agent_label of host web-1: ['web-1'] is not text. Write one label as text."
 
 
 INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"

@@ -35,7 +35,7 @@ def test_serial_with_too_small_a_plan_is_refused_before_the_first_batch(emulator
     runs = [controller.run(playbook, *options) for options in (["--check"], [])]
     for run in runs:
         assert (run.code, run.writes(), run.calls()) == (2, [], ["list_clients", "get_plan"]), run.output
-        assert "is too small: needs 4, includes 3 clients" in run.output
+        assert "is too small: it includes 3 clients, and 4 are needed" in run.output
     # Hosts that the inventory sets to be absent need no room, whatever their batch.
     controller.host_vars["db-1"]["monitor_agent_state"] = controller.host_vars["db-2"]["monitor_agent_state"] = "absent"
     converge(controller, playbook, changes={"web-1", "web-2"})

@@ -201,7 +201,7 @@ def check_capacity(changes: Sequence[Change], existing: int, plan: Mapping[str, 
     included = plan.get("clients_included")
     if isinstance(included, int) and needed > included:
         raise InputError(
-            f"The plan {plan.get('id')!r} is too small: needs {needed}, includes {included} clients. Nothing was "
-            "changed. Switch to a larger plan (monitor_plan with min_clients), or remove clients that are not needed. "
-            "Hosts that were renamed keep theirs: monitor.cloud.adopt."
+            f"The plan {plan.get('id')!r} is too small: it includes {included} clients, and {needed} are needed. "
+            "Nothing was changed. Switch to a larger plan (monitor_plan with min_clients), or remove clients that are "
+            "not needed. Hosts that were renamed keep their clients if you run monitor.cloud.adopt."
         )

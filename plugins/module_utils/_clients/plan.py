@@ -27,7 +27,7 @@ def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min
         by_id = {FREE: {}, **{str(tier["id"]): tier for tier in tiers}}
         if subscription not in by_id:
             known = listed([str(tier["id"]) for tier in sorted(tiers, key=_size)])
-            raise InputError(f"There is no subscription {subscription!r}. There are {known}, and 'free'.")
+            raise InputError(f"There is no subscription {subscription!r}. Choose one of {known}, or 'free'.")
         expected = by_id[subscription]
     label = str(expected.get("id", FREE))
     if expected.get("id") == plan.get("id"):

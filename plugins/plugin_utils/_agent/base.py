@@ -97,8 +97,8 @@ class HostAction(PrivateAction):
         host = variables["inventory_hostname"]
         if self._task.delegate_to not in (None, host):
             raise InputError(
-                f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. "
-                "Run it on the host itself, in a play that includes it, with the option label for another client."
+                f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
+                f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
         # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
         checked = self.VALIDATOR.validate(plain(self.arguments))

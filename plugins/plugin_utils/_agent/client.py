@@ -30,7 +30,7 @@ _MASKED = (
     "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
     "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them)."
 )
-_LEFT_OUT = "without its keys: the task that registers needs include_keys: true."
+_LEFT_OUT = "without keys: the task that registers needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 
@@ -61,7 +61,7 @@ class Registered:
     @property
     def predicted_problem(self) -> str:
         """Why a run would not write, if the secrets can't be read; the same text for all clients."""
-        return f"Clients are registered {_LEFT_OUT}" if self._left_out else _MASKED
+        return f"The clients are registered {_LEFT_OUT}" if self._left_out else _MASKED
 
     @property
     def key_fingerprint(self) -> str | None:

@@ -30,7 +30,7 @@ def file_mode(mode: object) -> int:
         if _is_plausible(mode):
             return mode
         raise InputError(
-            f"mode {mode} is an integer, which stands for {mode:#o}. Write octal digits in quotes: mode: '0640'."
+            f"mode {mode} is an integer, which means {mode:04o}. Write octal digits in quotes: mode: '0640'."
         )
     raise InputError(f"mode {str(mode)!r} must be octal digits such as '0600'.")
 

@@ -220,10 +220,7 @@ def _left_out(run: Invocation) -> str:
 
 
 def _partial(run: Invocation) -> str:
-    return (
-        f"{run.partial}, so the clients can be those of hosts that are missing from it. Audit again with the whole "
-        "inventory."
-    )
+    return f"{run.partial}, so the clients can be those of missing hosts. Audit again with the whole inventory."
 
 
 def _pattern(host: str) -> str:
@@ -255,7 +252,7 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
     )
     if report.unidentified:
         hosts = listed(report.unidentified, MOST_NAMES, str)
-        text += f" First find out whose key is on {hosts}: a renamed host keeps its client by adopt."
+        text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
     given = json.dumps(variables)
     if len(given) > _LONGEST_ARGUMENT:
         text = "They are too many for a command: prune them in parts, each with a prune_pattern of your own."

@@ -127,7 +127,7 @@ def test_planned_labels_need_room_only_if_they_have_no_client(emulator: Emulator
     emulator.set_plan("monitor-3")
     emulator.seed(labels=["web1"])
     options: dict[str, Any] = {"labels": ["web1", "web2"], "check_mode": check_mode}
-    with pytest.raises(InputError, match="is too small: needs 4, includes 3 clients"):
+    with pytest.raises(InputError, match="is too small: it includes 3 clients, and 4 are needed"):
         go(emulator, monitor_clients, planned_labels=["web3", "web4"], **options)
     assert writes(emulator) == []
     result = go(emulator, monitor_clients, planned_labels=["web1", "web2", "web3"], **options)
@@ -157,8 +157,9 @@ def test_a_prune_that_makes_too_little_room_is_refused_before_it_deletes(emulato
     emulator.set_plan("monitor-3")
     emulator.seed(labels=["old1", "web1", "web2"])
     options: dict[str, Any] = {"labels": ["web1", "web2", "web3", "web4"], "prune": True, "prune_pattern": "old.*"}
-    with pytest.raises(
-        InputError, match=r"is too small: needs 4, includes 3 clients\..* renamed keep theirs: monitor\.cloud\.adopt"
-    ):
+    reason = (
+        r"is too small: it includes 3 clients, and 4 are needed\..* keep their clients if you run monitor\.cloud\.adopt"
+    )
+    with pytest.raises(InputError, match=reason):
         go(emulator, monitor_clients, check_mode=check_mode, **options)
     assert writes(emulator) == []

@@ -84,7 +84,7 @@ def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"subscription": "monitor-7"}, "There is no subscription 'monitor-7'. There are 'monitor-3', "),
+        ({"subscription": "monitor-7"}, "There is no subscription 'monitor-7'. Choose one of 'monitor-3', "),
         ({"min_clients": 101}, "No subscription includes 101 clients; the largest, 'monitor-100'"),
         ({"min_clients": 0}, "min_clients must be at least 1, not 0"),
     ],

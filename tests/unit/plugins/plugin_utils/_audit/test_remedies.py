@@ -177,7 +177,7 @@ def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
     todo = made(report(seen, account(["old"], masked=["old"])))[1]
     names = {step.kind: step.names for step in todo}
     assert names == {"not_registered": ("fresh",), "unverifiable": ("new", "new-2"), "orphans": ("old",)}
-    assert "First find out whose key is on new, new-2: a renamed host keeps its client" in todo[-1].text
+    assert "First find out whose key is on new, new-2: adopt lets a renamed host keep its client." in todo[-1].text
 
 
 def test_orphans_may_be_clients_of_hosts_that_were_not_inspected() -> None:
