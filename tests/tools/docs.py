@@ -59,7 +59,7 @@ def for_the_menu(page: str) -> str:
     # The role has no entry point main, whose description the index would show, and no other collections are here.
     page = re.sub(r" --[ ]*$|^\.\. seealso::\n\n +List of .*\n", "", page, flags=re.MULTILINE)
     page = re.sub(r"^\.\. contents::.*\n(?:   .*\n)*", "", page, flags=re.MULTILINE)
-    return re.sub(rf"^{re.escape(NAME)}\.(\w+ \w+) -- .*$", r"\1", page, count=1, flags=re.MULTILINE)
+    return re.sub(rf"^{re.escape(NAME)}\.(\w+ \w+)(?: -- .*)?$", r"\1", page, count=1, flags=re.MULTILINE)
 
 
 def _render(root: Path) -> int:
