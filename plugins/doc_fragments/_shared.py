@@ -54,7 +54,7 @@ options:
     type: path
   allow_http:
     description:
-      - Whether O(base_url) may be C(http) to a host other than the loopback interface. The token then travels in clear.
+      - Whether O(base_url) may be C(http) to a host other than the loopback interface, with the token unencrypted.
       - If not set, the environment variable E(MONITOR_ALLOW_HTTP) is used.
     type: bool
     default: false

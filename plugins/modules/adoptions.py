@@ -20,7 +20,7 @@ description:
   - If names moved on from host to host, only the last client can be renamed at once. Run the tasks again for others.
   - Fails if a source of the inventory could not be read, or if the inventory is a list of hosts.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
-  - The entry point C(adopt) of the role P(monitor.cloud.monitor_agent#role) has all the tasks it takes.
+  - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(adopt).
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
   config:

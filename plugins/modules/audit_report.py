@@ -18,7 +18,7 @@ description:
   - With O(audits) it evaluates audits of other runs instead of hosts that were inspected in this run. The report is
     then about the hosts as these audits inspected them, and about the account and the inventory as they are now.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
-  - The entry points C(audit) and C(report) of the role P(monitor.cloud.monitor_agent#role) have all the tasks it takes.
+  - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(audit) and C(report).
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
   config:
