@@ -304,7 +304,7 @@ mkdir "./$t" || exit 1
 cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && chmod 1700 . || q {changed}
 # The default ACL of another user's directory would apply to the file.
 safe .. || case $(setfacl -bk . 2>/dev/null; exec ls -ld .) in ??????????+*) q {changed};; esac
-for f in "./$n"*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
+for f in "./$n"* "./.$n."*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
 j=y
 f=./$n
 # Byte by byte, so that the number of records is the number of bytes with any dd.

@@ -229,6 +229,25 @@ def test_a_directory_with_a_default_acl(owned: Path, tmp_path: Path) -> None:
     assert (read("agent.conf"), read("agent.conf.*~")) == (b"new", b"")
 
 
+@pytest.mark.parametrize("planted", ["agent.conf", "agent.conf-", ".agent.conf.restart-${d##*-}"])
+def test_a_default_acl_lets_nobody_plant_a_link_in_the_private_directory(
+    owned: Path, tmp_path: Path, planted: str
+) -> None:
+    """Until the directory is made private, such an ACL lets others in."""
+    skip_without("setfacl")
+    acl = ["setfacl", "-d", "-m", "o::rwx", str(owned)]
+    if subprocess.run(acl, check=False, capture_output=True).returncode != 0:
+        pytest.skip("the file system has no ACLs")
+    (victim := tmp_path / "victim").write_text("root's")
+    user = f"setpriv --reuid={_OTHER} --regid={_OTHER} --clear-groups"
+    attack = f'[ "$1" = 1700 ] && for d in "{owned}"/.*.writing-*; do {user} ln -s "{victim}" "$d/{planted}"; done'
+    tools = stub_tools(tmp_path / "tools", chmod=f'{attack}; exec /bin/chmod "$@"')
+    command = write_command(f"{owned}/agent.conf", 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
+    done = in_shell(command, b"new", path=tools)
+    assert victim.read_text() == "root's"
+    assert "may have prepared it" in (problem(done.returncode) or ""), done
+
+
 def test_an_append_only_directory_is_refused_before_the_first_write(tmp_path: Path) -> None:
     path = tmp_path / "root" / "agent.conf"
     path.parent.mkdir()
