@@ -307,9 +307,10 @@ safe .. || case $(setfacl -bk . 2>/dev/null; exec ls -ld .) in ??????????+*) q {
 for f in "./$n"* "./.$n."*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
 j=y
 f=./$n
-# Byte by byte, so that the number of records is the number of bytes with any dd.
+# Byte by byte, so that the number of records is the number of bytes with any dd. A message of the dynamic linker may
+# precede it.
 v=$(exec dd {input}of="$f" bs=1 2>&1) || { echo "$v" >&2; q 1; }
-case $v in {size}+0" "*) :;; *) q {no_input};; esac
+case " $(echo $v)" in *" {size}+0 "*) :;; *) q {no_input};; esac
 give "$f" || q 1
 x=
 if [ -e /sys/fs/selinux/enforce ]; then
@@ -348,7 +349,7 @@ elif [ -f "../$n" ]; then
     b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
     v=$([ -f "$s" ] && exec dd if="$s" of="./$b" bs={enough} count=1 2>&1) || q {no_backup}
     # A whole record means that the file is too large.
-    case $v in 0+*) :;; *) q {no_backup};; esac
+    case " $(echo $v)" in *" 0+"*) :;; *) q {no_backup};; esac
     # The umask does not count in a directory with a default ACL.
     chmod go= "./$b" || q 1
     rm -f "$f-"

@@ -21,6 +21,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     BEGUN,
+    LARGEST_FILE,
     HostFile,
     create_command,
     facts_command,
@@ -281,6 +282,20 @@ def test_backups_of_the_same_second_are_kept(tmp_path: Path) -> None:
     for content in contents:
         assert was_written(*write_file(path, content, backup=True, tools=tools))
     assert sorted(file.read_bytes() for file in path.parent.iterdir()) == contents
+
+
+def test_a_message_of_the_dynamic_linker_is_no_count_of_dd(tmp_path: Path) -> None:
+    """It precedes the output of each program while a library of /etc/ld.so.preload is missing."""
+    path, message = tmp_path / "root" / "agent.conf", "ERROR: ld.so: object '/lib/1.so' cannot be preloaded: ignored."
+    tools = stub_tools(tmp_path / "tools", dd=f'echo "{message}" >&2; exec /bin/dd "$@"')
+    for content in (b"old", b"new"):
+        assert was_written(*write_file(path, content, backup=True, tools=tools))
+    assert sorted(file.read_bytes() for file in path.parent.iterdir()) == [b"new", b"old"]
+    for given in (b"n", b"newest, at 13"):
+        returncode, _output = write_file(path, given, size=3, tools=tools)
+        assert "did not arrive completely" in (problem(returncode) or "")
+    path.write_text("x" * (LARGEST_FILE + 1))
+    assert "larger than 64 KiB" in (problem(write_file(path, b"new", backup=True, tools=tools)[0]) or "")
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
