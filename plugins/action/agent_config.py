@@ -123,6 +123,7 @@ class ActionModule(HostAction):
         if decided.writes and not self._task.check_mode:
             markers = self._put(desired, created, backup=options["backup"] and "content" in decided.differences)
         elif decided.writes and not self._task.vars.get(_INSPECTS):
+            _check_done(self.shell(remote_file.enter_command(desired.path)), f"{desired.path} could not be written")
             self._warn_of_owner(desired, variables)
         if desired.service:
             result["restart_markers"] = list(markers)
@@ -184,8 +185,9 @@ class ActionModule(HostAction):
         decided = decision.decide_removal(found, text, pattern, path, self.host_label(options, variables), client)
         if decided.change.problem:
             raise decided.change.problem
-        if decided.change.changed and not self._task.check_mode:
-            _check_done(self.shell(remote_file.remove_command(path)), f"{path} could not be removed")
+        if decided.change.changed:
+            command = remote_file.enter_command if self._task.check_mode else remote_file.remove_command
+            _check_done(self.shell(command(path)), f"{path} could not be removed")
         return self._result(path, decided)
 
     def _remove_markers(self, path: str, markers: t.Sequence[str]) -> dict[str, t.Any]:

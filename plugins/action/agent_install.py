@@ -31,6 +31,7 @@ class ActionModule(HostAction):
         client = self.client(options, variables)
         if options["creates"] and self._exists(options["creates"]):
             return {"changed": False, "label": client.label}
+        self._check_input()
         if not self._task.check_mode:
             client.check_readable()
             self._install(options["command"], client)
@@ -42,7 +43,8 @@ class ActionModule(HostAction):
             raise InputError(f"Could not inspect {path}: {done.message}")
         return _EXISTS in done.stdout
 
-    def _install(self, command: str, client: Registered) -> None:
+    def _check_input(self) -> None:
+        """Raise InputError if the connection passes no standard input, by which the installer gets its code."""
         if not takes_input(self._connection):
             become = self._connection.has_pipelining and self._connection.become
             kind, example = ("become method", "sudo") if become else ("connection", "ssh")
@@ -51,6 +53,8 @@ class ActionModule(HostAction):
                 f"The {kind} {name!r} passes no standard input, and other users can read the install code on a command "
                 f"line. Use a {kind} that passes it, such as {example}."
             )
+
+    def _install(self, command: str, client: Registered) -> None:
         script = (
             # On a local connection the environment is the controller's, and the token in it is not for the installer.
             f'echo "{BEGUN}"; unset MONITOR_API_TOKEN; '

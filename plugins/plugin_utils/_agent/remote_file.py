@@ -225,6 +225,16 @@ def text_in(output: str) -> str:
     return output.replace("\r\n", "\n").partition(f"{BEGUN}\n")[2]
 
 
+def enter_command(path: str) -> str:
+    """Fail as the commands that write and remove do if they can't work in the directory; changes nothing.
+
+    Check with :func:`was_written`.
+    """
+    return _line(f"""{_start(path)}
+        {_filled("{enter}", {"missing": _NO_DIRECTORY})}
+        echo "{_DONE}" """)
+
+
 def owner_command(owner: str | None, group: str | None) -> str:
     """Fail with a message and the code 1 unless this user can give files to this user and group; changes nothing."""
     own = {"user": "-u", "group": "-G"}
@@ -276,18 +286,21 @@ while [ -n "$r" ]; do
     case $c in ..) e=${e%/*};; *) e=$e/$c;; esac
     [ -z "$s" ] || safe . || s=n
 done
+# Nothing can be removed from an append-only directory.
+[ -n "$k" ] || v=$(exec lsattr -d . 2>/dev/null)
+[ -n "$k" ] || case ${v%% *} in *a*) exit {append_only};; esac
 """
 
 # Only in a directory that is verified: in another one it would stay.
 _MAKE = """{ at "$(printf %s "${e:-/}")" || exit {changed}; (umask 022; mkdir "./$c") && k=y; } ||
     [ -d "./$c" ] || exit 1"""
 
+# There is nothing to remove in a directory that is missing.
+_NO_DIRECTORY = f'{{ echo "{_DONE}"; exit 0; }}'
+
 # The content goes into a private directory, after a check that others have not replaced that directory.
 _WRITE = """
 {enter}
-# Nothing can be removed from an append-only directory.
-[ -n "$k" ] || v=$(exec lsattr -d . 2>/dev/null)
-[ -n "$k" ] || case ${v%% *} in *a*) exit {append_only};; esac
 {clean}
 t=.$n.writing-$$-{random}
 d=; j=
@@ -436,7 +449,7 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
         if _MARKER.fullmatch(marker) is None:
             raise InputError(f"restarted holds {marker!r}. Give the restart_markers of the task that wrote the file.")
     values = {
-        "missing": f'{{ echo "{_DONE}"; exit 0; }}',
+        "missing": _NO_DIRECTORY,
         "names": '"./$n"' if markers is None else " ".join(f'"./.$n.restart-{marker}"' for marker in markers),
         "markers": _for_markers('rm -f "./$f" || exit 1') if markers is None else "",
     }
