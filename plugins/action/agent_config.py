@@ -12,6 +12,7 @@ import os
 import typing as t
 
 from ansible import constants
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
@@ -280,7 +281,16 @@ class ActionModule(HostAction):
         try:
             with unlogged(self._connection):
                 source = self._transfer_data(self._connection._shell.join_path(directory, "content"), data)
-            self._fixup_perms2((directory, source))
+            # With this setting of core, all users of the host could read the file.
+            self._connection._shell.set_option("world_readable_temp", False)
+            try:
+                self._fixup_perms2((directory, source))
+            except AnsibleError as error:
+                raise InputError(
+                    f"The content can't be passed on privately: {error}. allow_world_readable_tmpfiles has no effect, "
+                    "because the content holds keys. Install setfacl on the host, or use a become method that passes "
+                    "standard input, such as sudo without requiretty."
+                ) from None
             return self.shell(write(source=source))
         finally:
             self._remove_tmp_path(directory)

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import certifi
@@ -165,6 +166,21 @@ def test_writing_in_place_and_without_input(controller: Controller, no_log: str)
     assert host.facts().startswith("regular file 600")
     assert_silent(controller, run)
     assert watch.problems == set()
+
+
+def test_a_setting_for_readable_temporary_files_does_not_count(
+    controllers: Callable[..., Controller], machines: Callable[..., list[Host]]
+) -> None:
+    """Core uses it where a file is transferred for another user than root, and the host has no setfacl."""
+    terminal = f"echo 'Defaults:{USER} requiretty' >> etc/sudoers.d/{USER}; rm -f usr/bin/setfacl"
+    (host,) = machines("terminal", prepare=terminal)
+    controller = controllers(host)
+    host.run("mkdir /etc/monitor; chown daemon /etc/monitor")
+    controller.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")
+    run = controller.run(ANSIBLE_SHELL_ALLOW_WORLD_READABLE_TEMP="true", ANSIBLE_PIPELINING="false")
+    assert "can't be passed on privately: Failed to set permissions" in run.failures()["terminal"], run.output
+    assert "Using world-readable permissions" not in run.output
+    assert host.run("ls -A /etc/monitor; find /tmp /var/tmp -name 'ansible-tmp-*'") == ""
 
 
 MODULES = """
