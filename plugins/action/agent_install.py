@@ -14,7 +14,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import CLIENT_OPTIONS, ONE_CLIENT, Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import BEGUN, variable
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import takes_input, unlogged
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import given_environment, takes_input, unlogged
 
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
@@ -55,9 +55,13 @@ class ActionModule(HostAction):
             )
 
     def _install(self, command: str, client: Registered) -> None:
+        # Other users can read command lines, and the token is not for the installer.
+        given = {name: value for name, value in given_environment(self).items() if name != "MONITOR_API_TOKEN"}
+        environment = "".join(f"{variable(name, value)}; export {name}; " for name, value in given.items())
         script = (
-            # On a local connection the environment is the controller's, and the token in it is not for the installer.
-            f'echo "{BEGUN}"; unset MONITOR_API_TOKEN; '
+            # On a local connection the environment is the controller's, with the token.
+            # With TMOUT, bash and ksh93 give up reading the output of an installer that is silent for so long.
+            f'echo "{BEGUN}"; {environment}unset MONITOR_API_TOKEN TMOUT; '
             "IFS= read -r MONITOR_INSTALL_CODE || exit 1; export MONITOR_INSTALL_CODE; "
             f"exec </dev/null; {variable('c', command)}; "
             # yash reads no bytes that are invalid in its locale.

@@ -14,6 +14,7 @@ version_added: 1.0.0
 description:
   - Runs a command on a host with the client's install code in the environment variable E(MONITOR_INSTALL_CODE). The
     code is passed on standard input, so that it is on no command line, in no file and in no log.
+  - The keyword C(environment) counts as for any command; the token of the service in it is left out.
   - Needs no Python on the host. Cannot be delegated.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.client]
 attributes:

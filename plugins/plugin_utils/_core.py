@@ -238,13 +238,18 @@ def host_variables(action: ActionBase, variables: Mapping[str, t.Any]) -> dict[s
     return t.cast("dict[str, t.Any]", variables["ansible_delegated_vars"][host] if host else variables)
 
 
+def given_environment(action: ActionBase) -> dict[str, str]:
+    """What the task's keyword ``environment`` asks for. Core sets it for modules, not for an action's own commands."""
+    given: dict[str, t.Any] = {}
+    action._compute_environment_string(given)
+    return {name: str(value) for name, value in given.items()}
+
+
 @contextlib.contextmanager
 def task_environment(action: ActionBase) -> Iterator[None]:
-    """Set what the task's keyword ``environment`` asks for, which core does for commands only."""
-    added: dict[str, t.Any] = {}
-    action._compute_environment_string(added)
+    """Set what the task's keyword ``environment`` asks for, in this process."""
     before = dict(os.environ)
-    os.environ.update({name: str(value) for name, value in added.items()})
+    os.environ.update(given_environment(action))
     try:
         yield
     finally:
@@ -257,10 +262,9 @@ def take_token(action: ActionBase) -> str | None:
 
     Core puts the environment on command lines, where others could read the token.
     """
-    given: dict[str, t.Any] = {}
-    action._compute_environment_string(given)
+    token = given_environment(action).get("MONITOR_API_TOKEN")
     action._task.environment = _without_token(action._task.environment)
-    return given.get("MONITOR_API_TOKEN")
+    return token
 
 
 def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> None:

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Run
-from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 GONE = "Remove the clients of hosts that are gone"
@@ -63,6 +65,26 @@ def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller)
         assert steps(one.run(), "installer") == {"web-1": True}
     finally:
         host.run("kill $(cat /opt/agent.pid)")
+
+
+def test_an_installer_may_be_silent_for_longer_than_the_timeout_of_shells(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.group_vars["ansible_shell_executable"] = "/bin/bash"
+    controller.group_vars["monitor_agent_install_command"] = "sleep 2; echo done; exit 7"
+    assert controller.run(TMOUT="1").failures()["web-1"] == "The installer of 'web-1' failed: done (exit code 7)."
+
+
+def test_an_installer_gets_the_environment_of_the_play(emulator: Emulator, tmp_path: Path) -> None:
+    controller, found = Local(tmp_path, emulator, "web-1"), tmp_path / "found"
+    environment = {"https_proxy": "http://it's a \\ $proxy!", "MONITOR_INSTALL_CODE": "1"}
+    environment["MONITOR_API_TOKEN"] = emulator.tokens["read_write"]
+    controller.group_vars["monitor_agent_install_command"] = f"env > {found}"
+    run = controller.run(role_play(controller, play=f"environment: {json.dumps(environment)}"))
+    assert run.code == 0, run.output
+    given = dict(line.partition("=")[::2] for line in found.read_text(encoding="utf-8").splitlines())
+    assert given["https_proxy"] == environment["https_proxy"]
+    assert given["MONITOR_INSTALL_CODE"] == controller.service.clients()[0]["install_code"]
+    assert "MONITOR_API_TOKEN" not in given
 
 
 def test_packages_of_one_host_only(controller: Controller) -> None:
