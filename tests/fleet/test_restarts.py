@@ -105,6 +105,19 @@ def test_a_restart_of_a_host_that_was_unreachable_is_done_by_the_next_run(agent:
     assert_next_run_restarts(agent)
 
 
+def test_an_installer_may_replace_the_configuration(agent: Controller) -> None:
+    host = agent.hosts["web-1"]
+    replace = f"echo theirs > {CONFIG}; chmod 644 {CONFIG}; touch /opt/agent"
+    agent.group_vars.update(monitor_agent_install_command=replace, monitor_agent_install_creates="/opt/agent")
+    converge(agent, changes={"web-1"})
+    assert host.facts() == "regular file 600 root root"
+    assert runs_with_its_configuration(agent) and not is_pending(agent)
+    host.run(f"rm {CONFIG} /opt/agent /opt/agent-works")
+    assert agent.run().code == 2 and is_pending(agent)
+    host.run("touch /opt/agent-works")
+    assert_next_run_restarts(agent)
+
+
 # The last task of the play kills the run, before its handlers.
 KILLED = """
 - hosts: all

@@ -64,8 +64,9 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
             steps["registration"] = _call_service(action, variables, state)
             variables[_REGISTRATION] = as_data(steps["registration"])
         result = own_step(variables)
-        if state == "present":
-            _install(action, variables, steps)
+        if state == "present" and _install(action, variables, steps):
+            again = own_step(variables)
+            result = {**result, **{name: again[name] for name in again if name == "restart_markers"}}
         if by_itself and state == "absent":
             steps["removal"] = _call_service(action, variables, state)
     except (AnsibleActionFail, MonitorError) as error:
@@ -138,8 +139,11 @@ def _joined(result: Result, steps: Mapping[str, Result], pending: Sequence[Resul
     return {**joined, "warnings": warnings} if warnings else joined
 
 
-def _install(action: HostAction, variables: Variables, steps: dict[str, Result]) -> None:
-    """Install the packages and run the installer, if there are any."""
+def _install(action: HostAction, variables: Variables, steps: dict[str, Result]) -> bool:
+    """Install the packages and run the installer, if there are any.
+
+    Returns whether they may have replaced the configuration, or changed its owner and mode.
+    """
     names = ("packages", "install_command", "install_creates")
     given = (variables[f"monitor_agent_{name}"] for name in names)
     # Most runs have none of them.
@@ -154,6 +158,7 @@ def _install(action: HostAction, variables: Variables, steps: dict[str, Result])
         steps[step] = run_action(action, name, arguments, variables)
         if steps[step].get("failed"):
             raise TaskFailure(str(steps[step].get("msg")), steps[step])
+    return not action._task.check_mode and any(steps[step].get("changed") for step in calls)
 
 
 def _call_service(action: HostAction, variables: Variables, state: str) -> Result:
