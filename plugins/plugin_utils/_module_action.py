@@ -118,7 +118,8 @@ class ModuleAction(_core.PrivateAction):
             _core.check_whole_inventory()
             _check_prune(arguments)
         _core.check_not_delegated(self, variables)
-        batch = variables["ansible_play_batch"]
+        # In ``rescue`` and ``always`` a host that has failed is not in its batch.
+        batch = list(dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]]))
         own = inventory(variables)
         of_batch = {host: own[host] for host in batch}
         check_account(variables, of_batch)

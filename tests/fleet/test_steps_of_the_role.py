@@ -87,6 +87,45 @@ def test_prune_of_module_defaults_is_not_for_the_role(three: Local) -> None:
     assert labels(three.service) == ["web-1", "web-2", "web-3"]
 
 
+ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+
+
+@pytest.mark.parametrize("failing", ["web-1", "web-2"])
+def test_a_host_that_has_failed_is_treated_in_always(three: Local, failing: str) -> None:
+    """Core leaves it out of its batch."""
+    for state, expected in {"present": ["web-1", "web-2", "web-3"], "absent": []}.items():
+        tasks = f"""
+    - block:
+        - ansible.builtin.fail: {{msg: not today}}
+          when: inventory_hostname == '{failing}'
+      always:
+        - {ROLE}
+          vars: {{monitor_agent_state: {state}}}
+"""
+        run = three.run(three.play(f"- hosts: all\n  gather_facts: false\n  tasks:{tasks}"))
+        assert run.failures() == {failing: "not today"}, run.output
+        assert labels(three.service) == sorted(host for host, text in three.files().items() if text) == expected
+
+
+def test_the_role_succeeds_in_rescue_once_there_is_room(three: Local) -> None:
+    """Of a task that runs once, core takes the failure of the first host only for rescued."""
+    three.service.set_plan("monitor-3")
+    three.service.seed(labels=["elsewhere"])
+    tasks = f"""
+    - block:
+        - {ROLE}
+      rescue:
+        - monitor.cloud.monitor_plan: {{min_clients: 4}}
+          run_once: true
+          delegate_to: localhost
+        - {ROLE}
+"""
+    run = three.run(three.play(f"- hosts: all\n  gather_facts: false\n  tasks:{tasks}"))
+    assert run.code == 0, run.output
+    assert run.changed_hosts() == {"web-1", "web-2", "web-3"}
+    assert all(text and text == three.expected(host) for host, text in three.files().items())
+
+
 def test_a_removal_that_starts_at_a_later_task_is_checked(three: Local) -> None:
     three.run()
     three.host_vars["web-2"]["monitor_agent_label"] = "web-3"

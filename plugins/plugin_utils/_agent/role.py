@@ -93,13 +93,13 @@ def _is_by_itself(action: HostAction, in_role: str, state: t.Any, variables: Var
     """Whether this host registers, or removes its client, by itself; InputError if its variables do not allow it.
 
     A condition on the role that leaves out the first host of a batch leaves out the task for all, and so does
-    ``--start-at-task``.
+    ``--start-at-task``. In ``rescue`` and ``always`` core leaves hosts that have failed out of their batch.
     """
-    registration = variables.get(_REGISTRATION, {"skipped": True})
-    if registration.get("skipped"):
+    registration, host = variables.get(_REGISTRATION, {"skipped": True}), variables["inventory_hostname"]
+    if registration.get("skipped") or host not in variables["ansible_play_batch"]:
         check_host(action, variables)
         # InputError if another host has the label too.
-        labels(variables, [variables["inventory_hostname"]], inventory(variables), windows=True)
+        labels(variables, [host], inventory(variables), windows=True)
         check_label_of_play(action, variables)
         return True
     if state == "absent" and in_role == "present":
