@@ -14,6 +14,8 @@ import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
+import jinja2
+import jinja2.nodes
 from ansible import constants, context, template
 from ansible.executor import module_common
 from ansible.module_utils.parsing.convert_bool import boolean
@@ -40,6 +42,8 @@ _TRUSTS_ALL = not hasattr(template, "trust_as_template")
 # Without them no string is, or is a part of, a template.
 _BRACE = "{"
 _TEMPLATE = re.compile(r"\{[{%#]")
+# To parse templates, not to render them.
+_SYNTAX = jinja2.Environment()
 
 
 def trusted(text: str) -> str:
@@ -567,6 +571,31 @@ def followed(value: t.Any, variables: Mapping[str, t.Any]) -> t.Any:
             break
         value = variables.get(match[1])
     return value
+
+
+def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
+    """The names that a template depends on, those in templates that are the values of others included."""
+    found: set[str] = set()
+    values = [value]
+    while values:
+        value = values.pop()
+        # Text only: that of hostvars would be a rendering of all variables.
+        if isinstance(value, str) and has_template(value):
+            # An invalid template fails where it is used.
+            with contextlib.suppress(jinja2.TemplateSyntaxError):
+                names = {name.name for name in _SYNTAX.parse(str(value)).find_all(jinja2.nodes.Name)} - found
+                found |= names
+                values += [variables[name] for name in names if name in variables]
+    return found
+
+
+def rendered_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, value: t.Any) -> t.Any:
+    """A value of the play or the inventory as it is for another host of the task's batch."""
+    first, of_play = raw_variables(variables, variables["inventory_hostname"]), variables_of_play(action._task)
+    # What takes precedence over the inventory.
+    of_all = {name: each for name, each in variables.items() if name in of_play or each != first.get(name)}
+    of_host = {**raw_variables(variables, host), **of_all}
+    return action._templar.copy_with_new_env(available_variables=of_host).template(value)
 
 
 def check_whole_inventory() -> None:

@@ -122,7 +122,7 @@ class ModuleAction(_core.PrivateAction):
         batch = list(dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]]))
         own = inventory(variables)
         of_batch = {host: own[host] for host in batch}
-        check_account(variables, of_batch)
+        check_account(self, variables, of_batch)
         if step == "prune":
             arguments["labels"] = list(labels(variables, list(own), own, windows=True).values())
             return True
@@ -137,7 +137,7 @@ class ModuleAction(_core.PrivateAction):
         if step == "register" and state_of_batch(self, variables, of_batch) != "present":
             return False
         # The client of a label that two hosts have would be removed from the other one too.
-        check_label_of_play(self, variables)
+        check_label_of_play(self, variables, batch)
         if step == "register":
             arguments["labels"], arguments["planned_labels"] = labels_to_register(variables, own)
         else:

@@ -15,7 +15,7 @@ import functools
 import pathlib
 import re
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -30,8 +30,11 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     failed_to_render,
     followed,
     has_template,
+    names_in,
     plain,
     raw_variables,
+    rendered_for,
+    variables_of_play,
 )
 
 Variables = Mapping[str, t.Any]
@@ -125,9 +128,15 @@ def inventory(variables: Variables) -> dict[str, Variables]:
     """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
 
     Not all of its variables: for ten thousand hosts they would take a hundred megabytes. What chooses the account is
-    followed to the variable that a template names.
+    followed to the variable that a template names; what another template depends on is kept.
     """
-    return {host: _of_role(host, raw_variables(variables, host)) for host in known_hosts(variables)}
+    kept = {*_CONNECTION, *_sources(variables)}
+    return {host: _of_role(host, raw_variables(variables, host), kept) for host in known_hosts(variables)}
+
+
+def _sources(variables: Variables) -> set[str]:
+    """The names of the variables that choose the account by a template."""
+    return set().union(*(names_in(variables.get(name), variables) for name in _ACCOUNT))
 
 
 def known_hosts(variables: Variables) -> list[str]:
@@ -135,12 +144,12 @@ def known_hosts(variables: Variables) -> list[str]:
     return list(dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]))
 
 
-def _of_role(host: str, raw: Variables) -> Variables:
+def _of_role(host: str, raw: Variables, kept: Container[str]) -> Variables:
     check_facts(host, raw)
     return {
         name: followed(value, raw) if name in _ACCOUNT else value
         for name, value in raw.items()
-        if name.startswith(_PREFIX) or name in _CONNECTION
+        if name.startswith(_PREFIX) or name in kept
     }
 
 
@@ -229,18 +238,47 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
     _refuse(found, len(own))
 
 
-def check_account(variables: Variables, own: Mapping[str, Variables]) -> None:
-    """InputError if the inventory sets different accounts for hosts of the batch: the first one's is used for all."""
+def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> None:
+    """InputError if hosts of the batch have different accounts: the first one's is used for all."""
     first = variables["inventory_hostname"]
     raw = raw_variables(variables, first)
+    others = _different(own, first, _sources(variables))
     for name in _ACCOUNT:
         differ = any(_differ(of, own[first], name) for of in own.values())
         # Play and role take precedence over the inventory.
-        if differ and variables.get(name) == raw.get(name):
+        if (differ and variables.get(name) == raw.get(name)) or _renders_differently(action, variables, name, others):
             raise InputError(
                 f"{name} differs between the hosts of this play, and one account is used for all of them. Nothing was "
                 "done. Use a play, or a run with --limit or extra variables, for each account."
             )
+
+
+def _different(own: Mapping[str, Variables], first: str, names: Iterable[str]) -> list[str]:
+    """A host for each combination of values of the variables that is not the first host's."""
+    values = {host: [of.get(name) for name in names] for host, of in own.items()}
+    found, seen = [], [values[first]]
+    for host, of_host in values.items():
+        if of_host not in seen:
+            seen.append(of_host)
+            found.append(host)
+    return found
+
+
+def _renders_differently(action: ActionBase, variables: Variables, name: str, hosts: Iterable[str]) -> bool:
+    """Whether a template has another value for one of the hosts than for the task's host, or none."""
+    template = variables.get(name)
+    if not has_template(template):
+        return False
+    value = _for_host(action, variables, variables["inventory_hostname"], template)
+    return value is not None and any(_for_host(action, variables, host, template) != value for host in hosts)
+
+
+def _for_host(action: ActionBase, variables: Variables, host: str, template: t.Any) -> t.Any:
+    """What a template renders to for a host of the batch; None if it fails."""
+    try:
+        return plain(rendered_for(action, variables, host, template))
+    except Exception:
+        return None
 
 
 def _differ(one: Variables, other: Variables, name: str) -> bool:
@@ -264,17 +302,19 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
     for host, raw in own.items():
         value = raw.get(_STATE, unset)
         if has_template(value):
-            of_host = {**variables, **raw_variables(variables, host)}
-            value = action._templar.copy_with_new_env(available_variables=of_host).template(value)
+            value = rendered_for(action, variables, host, value)
         if value != state:
             raise InputError(STATES_DIFFER)
     return str(state)
 
 
-def check_label_of_play(action: ActionBase, variables: Variables) -> None:
-    """InputError if play or role set a label for the task's host."""
+def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterable[str] = ()) -> None:
+    """InputError if play or role set a label for the task's host, or for one of the other ``hosts`` of its batch."""
     label = action._templar.template(variables.get(_LABEL)) or ""
-    if label != (variables["hostvars"][variables["inventory_hostname"]].get(_LABEL) or ""):
+    found = {variables["inventory_hostname"]: label}
+    if _LABEL in variables_of_play(action._task):
+        found.update((host, _for_host(action, variables, host, variables[_LABEL]) or "") for host in hosts)
+    if any(label != (variables["hostvars"][host].get(_LABEL) or "") for host, label in found.items()):
         raise InputError(LABEL_IN_PLAY)
 
 

@@ -144,6 +144,36 @@ def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str
     assert monitored.run(PLAYBOOKS[playbook][0], *given, *target).code == 0
 
 
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+@pytest.mark.parametrize("third", ["two", None])
+def test_accounts_that_differ_by_a_template_are_refused(monitored: Local, playbook: str, third: str | None) -> None:
+    monitored.group_vars.update(
+        monitor_agent_api_token="{{ token_of_site }}",
+        token_of_site="{{ sites[site].token }}",
+        sites={"one": {"token": monitored.service.tokens["read_write"]}, "two": {"token": "2" * 64}},
+    )
+    for host, site in {"web-1": "one", "web-2": "one", "web-3": third}.items():
+        monitored.host_vars[host] |= {"site": site} if site else {}
+    target = ["-e", "target=all"] if playbook == "retire" else []
+    message = refused(monitored, PLAYBOOKS[playbook][0], *target)
+    assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
+    assert monitored.run("monitor.cloud.rollout", "--limit", "web-1,web-2").code == 0
+    assert monitored.run(PLAYBOOKS[playbook][0], "-e", "site=one", *target).code == 0
+
+
+def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Local) -> None:
+    parts = ("of_play", "of_file", "of_host")
+    template = "".join(f"{{{{ {part}[0] }}}}" for part in parts)
+    monitored.group_vars.update(monitor_agent_base_url=template + "{{ url }}", url=monitored.service.base_url)
+    for number, host in enumerate(monitored.host_vars):
+        # What comes from the play takes precedence; the first element is the same for all hosts.
+        monitored.host_vars[host] |= {"of_play": [str(number)], "of_file": [str(number)], "of_host": ["", number]}
+    (monitored.directory / "file.yml").write_text("of_file: ['']\n", encoding="utf-8")
+    play = "vars: {of_play: ['']}\n  vars_files: [file.yml]"
+    run = monitored.run(role_play(monitored, play=play), MONITOR_BASE_URL="")
+    assert run.code == 0, run.output
+
+
 @pytest.mark.parametrize("playbook", ["retire -e labels=gone-1", "prune -e prune_pattern=gone.*"])
 def test_a_client_of_no_host_is_not_deleted_from_one_of_several_accounts(monitored: Local, playbook: str) -> None:
     monitored.service.seed(labels=["gone-1"])

@@ -68,6 +68,15 @@ def test_a_label_of_the_play_removes_no_client_of_another_host(three: Local) -> 
     assert (labels(three.service), three.files()) == before
 
 
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_a_label_of_the_play_that_only_another_host_has_is_refused(three: Local, state: str) -> None:
+    three.host_vars["web-2"]["label_here"] = "web-3"
+    play = f"vars: {{monitor_agent_label: \"{{{{ label_here | default('') }}}}\", monitor_agent_state: {state}}}"
+    run = three.run(role_play(three, play=play))
+    assert run.failures() == {"web-1": LABEL_IN_PLAY}, run.output
+    assert run.requests == []
+
+
 def test_a_host_that_a_condition_on_an_include_leaves_out_keeps_its_client(three: Local) -> None:
     tasks = """
     - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
