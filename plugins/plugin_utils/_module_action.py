@@ -79,10 +79,7 @@ class ModuleAction(_core.PrivateAction):
             return {**begin_result, "failed": True, "msg": str(error)}
         if sealed:
             arguments["include_keys"] = True
-        result = {**begin_result, **self._execute(arguments, variables, with_keys)}
-        if self._task.vars.get(_CHECK_BEFORE) == "inspect":
-            # An audit may have a token that only reads: what check mode predicts is not to be done.
-            result.pop("warnings", None)
+        result = self._of_step({**begin_result, **self._execute(arguments, variables, with_keys)})
         if not with_keys:
             return result
         if result.get("failed"):
@@ -95,6 +92,17 @@ class ModuleAction(_core.PrivateAction):
             _core.show_diff(self, result["diff"])
         # Core removes this from a module's own result.
         return {**result, "_ansible_no_log": True}
+
+    def _of_step(self, result: Result) -> Result:
+        """A result as the step of the role that the task is needs it."""
+        step = self._task.vars.get(_CHECK_BEFORE)
+        if step == "remove":
+            # The hosts put it into their results of this use of the role.
+            result["use"] = str(self._task._uuid)
+        if step == "inspect":
+            # An audit may have a token that only reads: what check mode predicts is not to be done.
+            result.pop("warnings", None)
+        return result
 
     def _check(self, with_keys: bool) -> None:
         if self._task.run_once:

@@ -89,6 +89,26 @@ def test_a_host_that_a_condition_on_an_include_leaves_out_keeps_its_client(three
     assert labels(three.service) == ["web-1", "web-3"]
 
 
+@pytest.mark.parametrize("left_out", ["web-1", "web-2"])
+def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(three: Local, left_out: str) -> None:
+    """As for a second agent, whose clients another account has."""
+    three.run()
+    include = (
+        "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}\n      vars: {monitor_agent_state: absent}"
+    )
+    tasks = f"""
+    - {include}
+    - monitor.cloud.monitor_clients: {{labels: [web-1, web-2, web-3]}}
+      run_once: true
+    - {include}
+      when: inventory_hostname != '{left_out}'
+      loop: [1, 2]
+"""
+    run = three.run(three.play(f"- hosts: all\n  gather_facts: false\n  tasks:{tasks}"))
+    assert run.code == 0, run.output
+    assert labels(three.service) == [left_out]
+
+
 def test_prune_of_module_defaults_is_not_for_the_role(three: Local) -> None:
     defaults = "{monitor.cloud.monitor_clients: {prune: true, prune_pattern: '.*'}}"
     run = three.run(role_play(three, play=f"serial: 1\n  module_defaults: {defaults}"))

@@ -41,6 +41,8 @@ _IN_ROLE = "monitor_agent_in_role"
 _REGISTRATION = "monitor_agent_registration"
 # What the role's own task and its handler that removes markers register.
 _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded", "monitor_agent_pending_restart"
+# Which use of the role a result is of.
+_USE = "use"
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
 _CONNECTION = [{"group/monitor.cloud.monitor_agent": trusted("{{ monitor_agent_connection }}")}]
 
@@ -76,6 +78,8 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
         restart = _RESTART if service and not action._task.check_mode else ""
         raise TaskFailure(f"{error}{restart}", _joined({**details, **result}, steps, pending)) from None
     joined = _joined(result, steps, pending)
+    if in_role == "absent" and not by_itself:
+        joined[_USE] = variables[_REGISTRATION][_USE]
     if joined["changed"] and (service := action._templar.template(variables["monitor_agent_service"])):
         one = {"service": service, "path": result["path"], "markers": result.get("restart_markers", [])}
         joined["restarts"] = [*pending, one]
@@ -95,8 +99,9 @@ def _is_by_itself(action: HostAction, in_role: str, state: t.Any, variables: Var
     A condition on the role that leaves out the first host of a batch leaves out the task for all, and so does
     ``--start-at-task``. In ``rescue`` and ``always`` core leaves hosts that have failed out of their batch.
     """
-    registration, host = variables.get(_REGISTRATION, {"skipped": True}), variables["inventory_hostname"]
-    if registration.get("skipped") or host not in variables["ansible_play_batch"]:
+    registration, host = variables.get(_REGISTRATION) or {}, variables["inventory_hostname"]
+    missing = not registration.get("failed") and (_USE if in_role == "absent" else "clients") not in registration
+    if missing or host not in variables["ansible_play_batch"]:
         check_host(action, variables)
         # InputError if another host has the label too.
         labels(variables, [host], inventory(variables), windows=True)
