@@ -282,6 +282,18 @@ def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> N
         )
 
 
+def check_not_once(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
+    """Raise InputError if what uses the role of the task runs it once: the other hosts would be left out."""
+    once = action._task._role and action._task._get_parent_attribute("run_once", omit=True)
+    # A class stands for a keyword that is not set.
+    once = isinstance(once, (bool, str)) and boolean(action._templar.template(once), strict=False)
+    if once and len(variables["ansible_play_batch"]) > 1:
+        raise InputError(
+            "The role can't have run_once, which would leave out all hosts but the first. Nothing was done. Leave "
+            "run_once out: what concerns the account is done once for all hosts in any case."
+        )
+
+
 def injects_invocation(variables: Mapping[str, t.Any]) -> bool:
     """Whether core adds its arguments to the result of a module: always before 2.21, which has a setting, off."""
     if not hasattr(constants, "INJECT_INVOCATION"):

@@ -142,6 +142,7 @@ class ModuleAction(_core.PrivateAction):
             hosts = variables["ansible_play_hosts_all"]
             arguments["labels"] = list(labels(variables, hosts, own, windows=True).values())
             return True
+        _core.check_not_once(self, variables)
         if step == "register" and state_of_batch(self, variables, of_batch) != "present":
             return False
         # The client of a label that two hosts have would be removed from the other one too.

@@ -136,6 +136,27 @@ def test_a_host_that_has_failed_is_treated_in_always(three: Local, failing: str)
         assert labels(three.service) == sorted(host for host, text in three.files().items() if text) == expected
 
 
+@pytest.mark.parametrize("entry", ["present", "absent", "audit", "adopt"])
+def test_a_role_that_runs_once_is_refused_before_anything_is_done(three: Local, entry: str) -> None:
+    three.run("monitor.cloud.rollout", "--limit", "web-1,web-2")
+    before = labels(three.service), three.files()
+    state, tasks_from = (entry, "main") if entry in ("present", "absent") else ("present", entry)
+    tasks = f"""
+    - ansible.builtin.import_role:
+        name: monitor.cloud.monitor_agent
+        tasks_from: {tasks_from}
+        rolespec_validate: false
+      run_once: true
+      vars: {{monitor_agent_state: {state}}}
+"""
+    play = three.play(f"- hosts: all\n  gather_facts: false\n  tasks:{tasks}")
+    run = three.run(play)
+    assert [reason.partition(",")[0] for reason in run.failures().values()] == ["The role can't have run_once"]
+    assert (labels(three.service), three.files()) == before
+    run = three.run(play, "--limit", "web-1")
+    assert run.code == 0, run.output
+
+
 def test_the_role_succeeds_in_rescue_once_there_is_room(three: Local) -> None:
     """Of a task that runs once, core takes the failure of the first host only for rescued."""
     three.service.set_plan("monitor-3")

@@ -42,6 +42,8 @@ class FleetAction(_core.FinalizingAction):
             if checked.error_messages:
                 raise InputError(". ".join(checked.error_messages))
             _core.check_linear(self._task)
+            if checked.validated_parameters.get("config"):
+                _core.check_not_once(self, task_vars or {})
             return self.act(checked.validated_parameters, task_vars or {})
         except MonitorError as error:
             return {"failed": True, "msg": str(error)}
