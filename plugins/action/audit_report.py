@@ -144,7 +144,7 @@ class ActionModule(base.FleetAction):
             service=service,
             reports=[f"monitor_agent_audit_{kind}" for kind in invocation.REPORTS if options[kind]],
             report_stem=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
-            own=invocation.of_play(self._task, variables["playbook_dir"], sources),
+            play_only=invocation.only_in_play(self._task, variables["playbook_dir"], sources),
             partial=_core.partial_inventory(),
         )
 

@@ -177,12 +177,12 @@ def test_what_counts_for_the_play_of_the_audit_only_is_named(fleet_of: Fleet) ->
         "  vars: {monitor_agent_timeout: 20, monitor_agent_audit_json: a}\n",
         encoding="utf-8",
     )
-    text = "The command is without these, which count for this play only: "
+    text = "The command lacks what counts for this play only: "
     output = " ".join(fleet_of.run("site/audit.yml").output.split())
-    own = "monitor_agent_service, monitor_agent_timeout, more.yml, site/group_vars. Add them with -e."
+    own = "monitor_agent_service, monitor_agent_timeout, more.yml, site/group_vars. Add the values with -e."
     assert text + own in output
     output = " ".join(fleet_of.run("site/import.yml").output.split())
-    assert f"{text}monitor_agent_timeout. Add them with -e." in output
+    assert f"{text}monitor_agent_timeout. Add the values with -e." in output
     assert text not in " ".join(fleet_of.run(AUDIT).output.split())
     # Beside the inventory they count for all commands.
     (site / "audit.yml").write_text(

@@ -55,7 +55,7 @@ class Invocation:
     order in which they count; ``left_out`` names those, and options, that are left out because they may be secret.
     ``service`` are the modules' connection options. ``reports`` names the variables by which it writes reports.
     ``report_stem`` is the path of a report without its suffix: lists of hosts are written beside it. Empty for none.
-    ``own`` names variables, files and directories that count for the play of the run, and for no command.
+    ``play_only`` names variables, files and directories that count for the play of the run, and for no command.
     ``partial`` is the reason why hosts are missing from the inventory, or empty.
     """
 
@@ -67,7 +67,7 @@ class Invocation:
     service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
     report_stem: str = ""
     reports: Sequence[str] = ()
-    own: Sequence[str] = ()
+    play_only: Sequence[str] = ()
     partial: str = ""
 
 
@@ -104,7 +104,7 @@ def _given(names: Iterable[str]) -> list[str]:
     return options
 
 
-def of_play(task: Task, directory: str, sources: Iterable[str]) -> list[str]:
+def only_in_play(task: Task, directory: str, sources: Iterable[str]) -> list[str]:
     """The role's variables that the play sets, its files of variables, and directories beside its playbook.
 
     ``directory`` is that of the playbook. ``sources`` are those of the inventory: directories beside them always count.

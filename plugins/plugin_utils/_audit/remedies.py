@@ -214,8 +214,8 @@ def _variables(run: Invocation, *, audits: bool = False) -> list[str]:
 
 def _left_out(run: Invocation) -> str:
     text, names = "", ", ".join(sorted(set(run.left_out)))
-    if run.own:
-        text = f" The command is without these, which count for this play only: {', '.join(run.own)}. Add them with -e."
+    if run.play_only:
+        text = f" The command lacks what counts for this play only: {', '.join(run.play_only)}. Add the values with -e."
     return f"{text} Add these again; they are not shown, because they can be secret: {names}." if names else text
 
 
