@@ -69,7 +69,7 @@ SERVICE = "#!/bin/sh\n[ \"$1\" = status ] && echo 'monitor-agent is running'\nex
 
 
 class Reader:
-    """A person who does what a page says, in a directory of its own."""
+    """A person who follows a page, in a directory of its own."""
 
     def __init__(self, controller: Controller) -> None:
         self.directory = controller.directory
@@ -182,7 +182,7 @@ class Reader:
         self._environment[name] = value
 
     def without_environment(self) -> None:
-        """Only the files of the page tell where the service is."""
+        """Leave the address and the token of the service to the files of the page."""
         for name in self.service.environment():
             del self._environment[name]
 

@@ -67,7 +67,7 @@ class ForkServer:
         assert self._replies.readline() == "ready\n", "ansible-core cannot be imported with these settings"
 
     def run(self, request: Mapping[str, object], seconds: float) -> int:
-        """The exit code of a run that ends within so many seconds."""
+        """The exit code of a run, which has to end within this number of seconds."""
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
         if not select.select([self._replies], [], [], seconds)[0]:

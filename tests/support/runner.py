@@ -76,9 +76,9 @@ class Job:
     def finish(self, seconds: float) -> Job:
         """Wait until all parts have succeeded."""
         codes = [part.wait(timeout=seconds) for part in self._parts]
-        said = "\n".join(log.read_text(encoding="utf-8", errors="replace")[-5000:] for log in self._logs)
-        assert codes == [0, 0, 0], said
-        assert (self.artifacts / "status").read_text(encoding="utf-8") == "successful", said
+        printed = "\n".join(log.read_text(encoding="utf-8", errors="replace")[-5000:] for log in self._logs)
+        assert codes == [0, 0, 0], printed
+        assert (self.artifacts / "status").read_text(encoding="utf-8") == "successful", printed
         return self
 
     def kill(self, events: int, seconds: float) -> None:

@@ -30,7 +30,7 @@ class Outcome:
         return [reason for reason in self.skipped if NO_CONTAINERS not in reason]
 
     def word(self, strict: bool) -> str:
-        """Return the result in a word; with strict, a skip is a failure, but for want of containers."""
+        """Return the result in a word; with strict, a skip is a failure unless it is for missing containers."""
         if self.failed or (strict and self.counting_skips()):
             return "FAILED"
         return "passed" if self.passed else "no tests"

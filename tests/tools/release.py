@@ -28,7 +28,7 @@ GALAXY = CHECKOUT / "galaxy.yml"
 
 
 class ReleaseError(Exception):
-    """Why there is no release; the message says what to do."""
+    """Why there is no release; the message states what to do."""
 
 
 def run(*command: str) -> str:

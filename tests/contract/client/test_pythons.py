@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A Python that is too old, or that lacks the library requests: one sentence that says what to do."""
+"""A Python that is too old, or that lacks the library requests: one sentence that states what to do."""
 
 from __future__ import annotations
 

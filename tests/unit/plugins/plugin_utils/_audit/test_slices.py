@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Audits of parts of a fleet, joined: the report of one audit of the whole fleet, and what is said about the parts."""
+"""Audits of parts of a fleet, joined: the report of one audit of the whole fleet, and the sentences about the parts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def joined(documents: Mapping[str, Any], known: Account, labels: Mapping[str, st
 
 
 def sliced(seen: Sequence[Inspection], known: Account, number: int, own_hosts_only: bool) -> dict[str, Any]:
-    """Audits of every so many hosts, as several runs write them; job slices know no other hosts."""
+    """Audits of equal parts of the hosts, as several runs write them; job slices know no other hosts."""
     labels = {one.host: one.label for one in seen}
     parts = [seen[first::number] for first in range(number)]
     known_there = [{one.host: one.label for one in part} if own_hosts_only else labels for part in parts]
