@@ -160,6 +160,9 @@ def _check(options: Mapping[str, t.Any]) -> None:
         )
     if artifact and not artifact.isidentifier():
         raise InputError(f"artifact {artifact!r} is not the name of a variable. Choose another name.")
+    paths = [_absolute(options[kind]) for kind in ("json", "junit", "html", "metrics") if options[kind]]
+    if twice := {path for path in paths if paths.count(path) > 1}:
+        raise InputError(f"Several reports have the path {min(twice)}. Choose a path for each.")
     # Not a number is neither less nor more.
     if not options["max_age"] >= 0:
         raise InputError(f"max_age {options['max_age']} is not a number of hours. Set 0 for audits of any age.")

@@ -23,7 +23,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import labels_of_hosts, listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import compiled, labels_of_hosts, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
@@ -340,6 +340,7 @@ _RULES: dict[str, t.Callable[[t.Any], object]] = {
     _PATH: _path,
     "monitor_agent_config_mode": file_mode,
     **{f"monitor_agent_config_{name}": functools.partial(_owner, name) for name in ("owner", "group")},
+    "monitor_agent_audit_orphan_pattern": lambda value: compiled(str(value), "orphan_pattern"),
 }
 
 

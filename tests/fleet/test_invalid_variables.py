@@ -45,6 +45,11 @@ INVALID: list[tuple[str, Any, str]] = [
     ("allow_http", "{{ 'may' ~ 'be' }}", "write true or false."),
     ("audit_fail_on_drift", "", "write true or false."),
     ("audit_service", "monitor-agent", "write true or false."),
+    (
+        "audit_orphan_pattern",
+        "web-(",
+        "orphan_pattern 'web-(' is not a valid regular expression: missing ), unterminated subpattern at position 4.",
+    ),
 ]
 FIRST = {f"monitor_agent_{name}": (value, end) for name, value, end in reversed(INVALID)}
 LAST = {f"monitor_agent_{name}": (value, end) for name, value, end in INVALID}

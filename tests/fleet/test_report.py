@@ -306,6 +306,14 @@ def test_an_audit_passes_its_report_on(fleet: Local) -> None:
     assert "artifact 'audit-7' is not the name of a variable" in "".join(run.failures().values())
 
 
+def test_reports_of_one_path_are_refused(fleet: Local) -> None:
+    given = {"monitor_agent_audit_json": "twice", "monitor_agent_audit_html": str(fleet.directory / "twice")}
+    run = fleet.run("monitor.cloud.audit", "-e", json.dumps(given))
+    message = f"Several reports have the path {fleet.directory}/twice. Choose a path for each."
+    assert (run.code, set(run.failures().values())) == (2, {message}), run.output
+    assert not (fleet.directory / "twice").exists()
+
+
 def test_a_report_in_a_play_of_ones_own(fleet: Local) -> None:
     play = fleet.play(
         "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.import_role:\n"
