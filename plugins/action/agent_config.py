@@ -108,6 +108,9 @@ class ActionModule(HostAction):
         # The host of a client that this run created has no file yet, most likely.
         created = self._create(desired) if client.new and not options["inspect_service"] else None
         found = self._inspect(desired.path, desired.service if options["inspect_service"] else "", created)
+        if names := decision.other_owners(found, desired):
+            done = self.shell(remote_file.same_owner_command(desired.path, names))
+            found = dataclasses.replace(found, **remote_file.same_owner(done.stdout, names))
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)

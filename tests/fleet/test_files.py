@@ -115,6 +115,17 @@ def test_owner_group_and_mode(one: Controller, owned: dict[str, str], facts: str
     assert host(one).facts() == facts
 
 
+def test_another_name_of_the_same_owner_is_no_difference(one: Controller) -> None:
+    """As a directory service has: `svc` may be shown as `svc@example.com`."""
+    host(one).run("echo 'daemon-2:x:1:1::/:/bin/sh' >> /etc/passwd; echo 'adm-2:x:4:' >> /etc/group")
+    one.group_vars.update(monitor_agent_config_owner="daemon-2", monitor_agent_config_group="adm-2")
+    assert_converges(one)
+    assert host(one).facts() == "regular file 600 daemon adm"
+    host(one).run(f"chgrp daemon {CONFIG}")
+    steps = converge(one, changes={"web-1"})
+    assert steps.run.of(CONFIGURE)["web-1"].result["differs"] == ["group"]
+
+
 def test_an_unknown_owner_is_refused(one: Controller) -> None:
     one.group_vars["monitor_agent_config_owner"] = "nobody-of-that-name"
     # Core wraps a warning.

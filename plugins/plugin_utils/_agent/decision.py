@@ -156,15 +156,26 @@ def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
     if found.is_absent:
         return ["content", *pending]
     is_file = found.kind == "file"
+    owners = other_owners(found, desired)
     checked = {
         "content": not same,
         "type": not is_file,
-        "owner": is_file and desired.owner not in (None, found.user, found.uid),
-        "group": is_file and desired.group not in (None, found.group, found.gid),
+        "owner": "user" in owners,
+        "group": "group" in owners,
         "mode": is_file and found.mode != desired.mode,
         "leftovers": found.leftovers,
     }
     return [name for name, differs in checked.items() if differs] + pending
+
+
+def other_owners(found: HostFile, desired: Desired) -> dict[str, str]:
+    """The desired user and group, by kind, that are not those of a file by name and by number."""
+    checked = {"user": (desired.owner, found.user, found.uid), "group": (desired.group, found.group, found.gid)}
+    return {
+        kind: name
+        for kind, (name, *own) in checked.items()
+        if name is not None and found.kind == "file" and name not in own
+    }
 
 
 def _facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:

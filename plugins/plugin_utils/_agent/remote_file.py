@@ -35,6 +35,7 @@ _MOST_NAMES = 20
 BEGUN = "monitor.cloud begun"
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
+_SAME = "monitor.cloud same"
 _MARKER = re.compile("[0-9a-f]{8}")
 _MARKERS = rf"(?P<markers>(\|{_MARKER.pattern})*)\r?$"
 # Messages of a login shell may surround them, and need not end their last line.
@@ -252,6 +253,27 @@ def owner_command(owner: str | None, group: str | None) -> str:
         find . -prune {tests} >/dev/null || exit 1
         [ "$(id -u)" -gt 0 ] || exit 0
         {refusals}""")
+
+
+def same_owner_command(path: str, names: Mapping[str, str]) -> str:
+    """Print which of ``names``, by kind (user, group), are the file's by number, for :func:`same_owner`.
+
+    Two users can have one number, and a directory service can have several names for a user. Changes nothing.
+    """
+    tests = "\n".join(
+        f"""{variable("v", name)}
+        [ -z "$(find "./$n" -prune -{kind} "$v" 2>/dev/null)" ] || echo "{_SAME}|{kind}\""""
+        for kind, name in names.items()
+    )
+    return _line(f"""{_start(path)}
+        cd -P "$a/" || exit 1
+        {tests}
+        :""")
+
+
+def same_owner(output: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Those of ``names`` that :func:`same_owner_command` printed."""
+    return {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
 
 
 # Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is

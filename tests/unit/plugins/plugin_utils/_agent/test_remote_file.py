@@ -24,6 +24,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     LARGEST_FILE,
     HostFile,
     create_command,
+    enter_command,
     facts_command,
     got_no_input,
     markers_in,
@@ -32,6 +33,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     problem,
     read_command,
     remove_command,
+    same_owner,
+    same_owner_command,
     text_in,
     was_written,
     write_command,
@@ -54,6 +57,9 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     """A file is made with its directories, replaced with a backup, read and removed."""
     path = root / "new" / f"sub {name}" / name
     assert facts_of(path, shell, tools) == HostFile("no_parent", True)
+    for file in (path, root / name):
+        done = in_shell(enter_command(str(file)), shell=shell, path=tools)
+        assert (was_written(done.returncode, done.stdout.decode()), os.listdir(root)) == (True, []), done
     contents, source = [b"key: 0A1B\x00\xff\n", b"second", b"third\n"], root / "source"
     markers: tuple[str, ...] = ()
     for number, content in enumerate(contents):
@@ -110,6 +116,10 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     assert os.listdir(path.parent) == [kept]
     assert was_written(in_shell(remove_command(str(path))).returncode, "monitor.cloud done")
     user, gid = pwd.getpwuid(me.st_uid).pw_name, str(me.st_gid)
+    names = {"user": user, "group": name}
+    for file, same in ((path, {}), (source, {"user": user})):
+        done = in_shell(same_owner_command(str(file), names), shell=shell, path=tools)
+        assert (done.returncode, same_owner(done.stdout.decode(), names), done.stderr) == (0, same, b"")
     for owner, group, code in ((user, gid, 0), (str(me.st_uid), None, 0), (user, name, 1), (name, gid, 1)):
         assert in_shell(owner_command(owner, group), shell=shell, path=tools).returncode == code
 
@@ -160,6 +170,7 @@ def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str, name
 def test_commands_hold_no_character_that_login_shells_change(name: str) -> None:
     path = f"/etc/{name}/{name}"
     commands = [facts_command(path, name), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
+    commands += [enter_command(path), same_owner_command(path, {"user": name, "group": name})]
     commands.append(owner_command(name, name))
     write = write_command(path, 3, owner="o", group="g", mode=0o600, backup=True, restart=True, source=path)
     commands += [write, create_command(path, write, create_directory=True)]
