@@ -382,7 +382,10 @@ elif [ -f "../$n" ]; then
     [ -L "$s" ] && q {changed}
     # As core names backups: several of them may be made in a second.
     b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
-    v=$([ -f "$s" ] && exec dd if="$s" of="./$b" bs={enough} count=1 2>&1) || q {no_backup}
+    v=$([ -f "$s" ] && exec dd if="$s" of="./$b" bs={enough} count=1 2>&1) || {
+        [ -n "$v" ] || q {no_backup}
+        echo "$v" >&2; q 1
+    }
     # A whole record means that the file is too large.
     case " $(echo $v)" in *" 0+"*) :;; *) q {no_backup};; esac
     # The umask does not count in a directory with a default ACL.
@@ -392,8 +395,9 @@ elif [ -f "../$n" ]; then
 fi
 """
 
+# Not the colon, after which a redirection that fails ends the shell.
 _MARK = """
-: > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1
+true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1
 """
 
 _REMOVE = """

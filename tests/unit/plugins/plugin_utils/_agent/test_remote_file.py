@@ -295,6 +295,35 @@ def test_backups_of_the_same_second_are_kept(tmp_path: Path) -> None:
     assert sorted(file.read_bytes() for file in path.parent.iterdir()) == contents
 
 
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+def test_a_marker_that_cannot_be_made_leaves_nothing(tmp_path: Path, shell: list[str]) -> None:
+    """As on a file system without free inodes; a link to nowhere fails alike."""
+    skip_without(shell[0])
+    path = tmp_path / "root" / "agent.conf"
+    path.parent.mkdir()
+    path.write_text("old")
+    link = 'ln -s /none/none ".agent.conf.restart-${PWD##*-}"'
+    tools = stub_tools(tmp_path / "tools", dd=f'/bin/dd "$@"; r=$?; {link}; exit $r')
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
+    done = in_shell(command, b"new", shell, tools)
+    assert not was_written(done.returncode, done.stdout.decode())
+    assert b".agent.conf.restart-" in done.stderr
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+
+
+def test_a_backup_for_which_there_is_no_space_is_reported_as_that(tmp_path: Path) -> None:
+    path, message = tmp_path / "root" / "agent.conf", "dd: No space left on device"
+    path.parent.mkdir()
+    path.write_text("old")
+    tools = stub_tools(
+        tmp_path / "tools", dd=f'case "$*" in if=*) echo "{message}" >&2; exit 1;; esac; exec /bin/dd "$@"'
+    )
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=True)
+    done = in_shell(command, b"new", path=tools)
+    assert (problem(done.returncode), done.stderr.decode()) == (None, f"{message}\n")
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+
+
 def test_a_message_of_the_dynamic_linker_is_no_count_of_dd(tmp_path: Path) -> None:
     """It precedes the output of each program while a library of /etc/ld.so.preload is missing."""
     path, message = tmp_path / "root" / "agent.conf", "ERROR: ld.so: object '/lib/1.so' cannot be preloaded: ignored."
