@@ -30,6 +30,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
+    ACCOUNT,
     check_account,
     check_batch,
     check_label_of_play,
@@ -52,6 +53,8 @@ _SEAL_KEYS = "monitor_agent_seal_keys"
 # What comes after the check of the role's variables: ``register``, ``inspect`` or ``remove`` the clients of the hosts.
 # Before a playbook deletes clients of no host, ``delete`` or ``prune``, only account and inventory are checked.
 _CHECK_BEFORE = "monitor_agent_check_before"
+# By which the tasks of role and playbooks get the connection from the role's variables.
+_ROLE_DEFAULTS = "group/monitor.cloud.monitor_agent"
 
 
 class ModuleAction(_core.PrivateAction):
@@ -72,6 +75,7 @@ class ModuleAction(_core.PrivateAction):
         with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
         try:
             self._check(with_keys)
+            self._check_connection(arguments, variables)
             if not self._check_role(arguments, variables):
                 reason = "monitor_agent_state is not present."
                 return {**begin_result, "changed": False, "skipped": True, "skip_reason": reason}
@@ -112,6 +116,20 @@ class ModuleAction(_core.PrivateAction):
                 "include_keys cannot be used with async, because the job's file and status would show the keys. Remove "
                 "async from the task."
             )
+
+    def _check_connection(self, arguments: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> None:
+        """InputError if a variable of the role that chooses the account fails: the environment may have another one."""
+        if not any(_ROLE_DEFAULTS in defaults for defaults in self._task.module_defaults):
+            return
+        for name in ACCOUNT:
+            if arguments.get(name.removeprefix("monitor_agent_")) is None and name in variables:
+                try:
+                    # In a list, because a template may be omit.
+                    self._templar.template([variables[name]])
+                except Exception as error:
+                    raise InputError(
+                        f"{name} is set, but its template fails: {str(error).rstrip('.')}. Nothing was done."
+                    ) from None
 
     def _check_role(self, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
         """Check the variables of the role, if this is a task of it, and add the labels of its hosts to the arguments.

@@ -78,7 +78,7 @@ LABEL_IN_PLAY = (
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
 _TEMPLATE = "monitor_agent_config_template"
 # One task reads and changes the account for all hosts of a batch.
-_ACCOUNT = tuple(f"{_PREFIX}{name}" for name in ("base_url", "api_token", "brand"))
+ACCOUNT = tuple(f"{_PREFIX}{name}" for name in ("base_url", "api_token", "brand"))
 _CONNECTION = ("ansible_connection", "ansible_shell_type")
 _TEXT = ("str", "path")
 _KINDS = {
@@ -136,7 +136,7 @@ def inventory(variables: Variables) -> dict[str, Variables]:
 
 def _sources(variables: Variables) -> set[str]:
     """The names of the variables that choose the account by a template."""
-    return set().union(*(names_in(variables.get(name), variables) for name in _ACCOUNT))
+    return set().union(*(names_in(variables.get(name), variables) for name in ACCOUNT))
 
 
 def known_hosts(variables: Variables) -> list[str]:
@@ -147,7 +147,7 @@ def known_hosts(variables: Variables) -> list[str]:
 def _of_role(host: str, raw: Variables, kept: Container[str]) -> Variables:
     check_facts(host, raw)
     return {
-        name: followed(value, raw) if name in _ACCOUNT else value
+        name: followed(value, raw) if name in ACCOUNT else value
         for name, value in raw.items()
         if name.startswith(_PREFIX) or name in kept
     }
@@ -194,7 +194,7 @@ def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tu
         if host not in batch
         # Of other batches a state that is a template is not rendered.
         and own[host].get(_STATE) in (None, "present")
-        and not any(_differ(own[host], first, name) for name in _ACCOUNT)
+        and not any(_differ(own[host], first, name) for name in ACCOUNT)
     )
     return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
 
@@ -243,7 +243,7 @@ def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Va
     first = variables["inventory_hostname"]
     raw = raw_variables(variables, first)
     others = _different(own, first, _sources(variables))
-    for name in _ACCOUNT:
+    for name in ACCOUNT:
         differ = any(_differ(of, own[first], name) for of in own.values())
         # Play and role take precedence over the inventory.
         if (differ and variables.get(name) == raw.get(name)) or _renders_differently(action, variables, name, others):

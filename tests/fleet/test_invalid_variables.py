@@ -194,17 +194,25 @@ def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local
     assert labels(monitored.service) == sorted(monitored.files()) and None not in monitored.files().values()
 
 
-@pytest.mark.parametrize("playbook", ["rollout", "audit", "adopt"])
-def test_an_undefined_variable_in_the_value_of_a_connection_variable_is_named(three: Local, playbook: str) -> None:
-    three.group_vars["monitor_agent_api_token"] = "{{ monitor_tokne }}"
-    run = three.run(f"monitor.cloud.{playbook}", MONITOR_API_TOKEN="")
+@pytest.mark.parametrize("name", ["base_url", "api_token", "brand"])
+@pytest.mark.parametrize("playbook", [*PLAYBOOKS, "by itself"])
+def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment(
+    three: Local, playbook: str, name: str
+) -> None:
+    three.group_vars[f"monitor_agent_{name}"] = "{{ mine_only }}"
+    target = ["-e", "target=all"] if playbook == "retire" else []
+    book = role_play(three, role="when: inventory_hostname == 'web-2'") if playbook == "by itself" else ""
+    run = three.run(book or PLAYBOOKS[playbook][0], *target)
     [message] = run.failures().values()
-    assert message.startswith("api_token is required"), message
-    assert (
-        "monitor_agent_api_token is set, but its template fails" in message
-        and "'monitor_tokne' is undefined" in message
-    )
-    assert run.calls() == []
+    assert message.startswith(f"monitor_agent_{name} is set, but its template fails:"), message
+    assert "'mine_only' is undefined" in message and run.calls() == []
+
+
+def test_a_variable_of_the_account_may_be_omitted(three: Local) -> None:
+    names = ("base_url", "api_token", "brand")
+    three.group_vars.update({f"monitor_agent_{name}": "{{ mine_only | default(omit) }}" for name in names})
+    run = three.run()
+    assert run.code == 0, run.output
 
 
 def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(three: Local) -> None:
