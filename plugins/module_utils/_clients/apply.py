@@ -266,7 +266,7 @@ def _not_listed(entry: ChangeResult, error: ApiError, existing: t.Mapping[str, C
         return entry
     problem = (
         f"{error} Client {same['id']} has the label {same['label']!r}, which the service seems to treat as equal. "
-        "Use that label, or delete this client by its id (monitor_client)."
+        "Use that label, or, if no host needs that client, delete it by its id (monitor_client)."
     )
     return dataclasses.replace(entry, error=InputError(problem))
 

@@ -112,6 +112,7 @@ def test_a_single_create_and_its_second_run(emulator: Emulator, form: str, label
         go(emulator, monitor_client, label=label, retry_timeout=0.1)
     if form not in ("trimmed", "truncated"):
         assert f"Client 1 has the label {stored!r}, which the service seems to treat as equal" in str(failed.value)
+        assert "if no host needs that client, delete it by its id" in str(failed.value)
         assert len(emulator.requests("create_client")) == 2
     assert labels(emulator) == [stored]
 
