@@ -124,6 +124,7 @@ options:
     description:
       - The client, as M(monitor.cloud.monitor_client) returns it with
         O(monitor.cloud.monitor_client#module:include_keys=true).
+      - This or O(registration) is required to write or to install.
     type: dict
   label:
     description:

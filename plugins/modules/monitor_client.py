@@ -21,6 +21,7 @@ options:
     description:
       - Label of the client, 3 to 32 characters, unique in the account.
       - Alone, it is the client to find, to create or to delete. With O(id), it is the label that client has to have.
+        One of the two is required.
     type: str
   id:
     description:

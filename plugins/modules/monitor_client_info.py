@@ -11,7 +11,9 @@ DOCUMENTATION = r"""
 module: monitor_client_info
 short_description: Read monitoring clients
 version_added: 1.0.0
-description: Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
+description:
+  - Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
+  - At most one of O(id), O(label) and O(label_pattern) can be given.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys]
 options:
   id:

@@ -18,7 +18,9 @@ description:
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes]
 options:
   subscription:
-    description: Id of the tier to switch to, as M(monitor.cloud.monitor_subscription_info) lists them, or V(free).
+    description:
+      - Id of the tier to switch to, as M(monitor.cloud.monitor_subscription_info) lists them, or V(free).
+      - This or O(min_clients) is required, not both.
     type: str
   min_clients:
     description: The least number of clients to include. Goes up to the smallest tier that includes them, never down.
