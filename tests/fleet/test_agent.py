@@ -87,6 +87,14 @@ def test_an_installer_gets_the_environment_of_the_play(emulator: Emulator, tmp_p
     assert "MONITOR_API_TOKEN" not in given
 
 
+def test_an_installer_does_not_control_the_terminal(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.group_vars["monitor_agent_install_command"] = "printf '\\033]0;title\\007\\033[2J a\\tb'; exit 3"
+    run = controller.run()
+    assert run.failures()["web-1"] == "The installer of 'web-1' failed: ]0;title [2J a b (exit code 3)."
+    assert "\033" not in run.output
+
+
 def test_packages_of_one_host_only(controller: Controller) -> None:
     controller.host_vars["db-2"] = {"monitor_agent_packages": ["bash"]}
     for options in (["--check"], []):

@@ -17,7 +17,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, printable, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
     CLIENT_OPTIONS,
     Registered,
@@ -50,8 +50,8 @@ class Completed:
 
     @property
     def message(self) -> str:
-        """The output on one line of limited length, for a message about the failure."""
-        text = " ".join(f"{self.stderr} {self.stdout}".split())
+        """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
+        text = " ".join(printable(f"{self.stderr} {self.stdout}").split())
         return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 
 
