@@ -165,8 +165,8 @@ def reconcile_fleet(current: Sequence[Client], fleet: Fleet) -> list[Change]:
 def _fleet_rename(existing: Labelled, old: str, new: str, desired: bool) -> Change:
     if old in existing and new in existing:
         raise InputError(
-            f"{old!r} can't be renamed to {new!r}: there are clients of both labels. Delete the one whose history is not "
-            "needed."
+            f"{old!r} can't be renamed to {new!r}: there are clients of both labels. Delete the one whose history is "
+            "not needed."
         )
     if old in existing:
         return _ambiguous(existing, old) or rename(existing[old][0], new)
