@@ -111,7 +111,7 @@ def test_prune_never_goes_over_its_limit(there: list[str], limit: int) -> None:
         ({"renames": {"keep": "www1"}}, "'keep' is both in renames and in labels"),
         ({"prune_pattern": "("}, "prune_pattern '\\(' is not a valid regular expression"),
         ({"labels": [], "prune_pattern": "old.*"}, "labels is empty"),
-        ({"renames": {"old1": "web1"}}, "there are clients of both labels. Delete the one whose history is not needed."),
+        ({"renames": {"old1": "web1"}}, "clients of both labels. Delete the one whose history is not needed."),
         ({"renames": {"gone": "new1"}}, "there is no client of either label"),
     ],
 )
