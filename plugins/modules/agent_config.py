@@ -56,8 +56,8 @@ options:
     description: User that owns the file, by name or number. Empty or not set, the user who writes it.
     type: str
   group:
-    description: Group of the file, by name or number. Empty or not set, the group of the user who writes it, or that of the
-      directory if that has the setgid bit.
+    description: Group of the file, by name or number. Empty or not set, the group of the user who writes it, or that of
+      the directory if that has the setgid bit.
     type: str
   mode:
     description:

@@ -169,7 +169,8 @@ class Source:
 class Report:
     """An audit. Hosts come worst first, orphans are labels of clients that no host of the inventory has.
 
-    ``unidentified`` are hosts of the inventory without a client of their label, whose key can be that of any orphan.
+    ``unidentified`` are hosts whose key can be that of any orphan: audited ones on which the owner of the key is
+    unknown, and others of the inventory without a client of their label.
     A joined report has ``sources``, and ``notes``: sentences about sources that are stale, or differ.
     """
 
@@ -215,8 +216,10 @@ def audit(
     fleet = _Fleet(inspections, account, labels)
     findings = sorted(map(fleet.finding, inspections), key=lambda one: (STATES.index(one.state), natural(one.host)))
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
-    identified = {one.host for one in findings if one.adoption != "unknown"}
-    unidentified = {host for host, label in labels.items() if label not in account.labels} - identified
+    unidentified = {host for host, label in labels.items() if label not in account.labels}
+    unidentified -= {one.host for one in findings}
+    # One that has a client can carry the key of its former one: a rollout registers hosts that are unreachable.
+    unidentified |= {one.host for one in findings if one.adoption == "unknown"}
     new = [one for one in findings if "not_registered" in one.states and not one.renamed]
     # Hosts whose key is unknown may be renamed ones, as many as there are clients whose key is on no host.
     free = account.labels - set(fleet.host_of) - {one.owner_label for one in findings}

@@ -186,6 +186,12 @@ def test_orphans_may_be_clients_of_hosts_that_were_not_inspected() -> None:
     assert "First" not in made(report([inspected("web")], account(["web", "db", "old"]), ["db"]))[1][-1].text
 
 
+@pytest.mark.parametrize("seen", [inspected("web", "unverifiable", key_fingerprint="?"), unreachable("web")])
+def test_orphans_may_be_former_clients_of_hosts_that_have_one(seen: Inspection) -> None:
+    of = report([seen, inspected("db")], account(["web", "db", "old"], masked=["web", "old"]))
+    assert "First find out whose key is on web: " in made(of)[1][-1].text
+
+
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
     seen = [Inspection(host, host, None, audited=False) for host in ("web", "db")]
     of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))

@@ -215,7 +215,7 @@ What to do:
 
   Clients without a host: 1. Clients of hosts that are gone, or of other users of this account. The
   command shows what would be deleted, with all data of these clients. Run it without --check to
-  delete them.
+  delete them. First find out whose key is on gone: adopt lets a renamed host keep its client.
     ansible-playbook -i an/inventory/of/some/length.yml -u admin --become --check --diff \\
       monitor.cloud.prune --check -e '{"prune_pattern": "old"}'"""
     )
