@@ -67,7 +67,7 @@ def check_plan_fits(change: Change, existing: int) -> None:
         )
     if change.after["clients_included"] < existing:
         raise InputError(
-            f"The account has {clients}, the subscription {change.after['id']!r} includes "
+            f"The account has {clients}, and the subscription {change.after['id']!r} includes "
             f"{change.after['clients_included']}. Choose a larger one, or set allow_over_capacity: true."
         )
 

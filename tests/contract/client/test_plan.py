@@ -56,9 +56,9 @@ def test_a_tier_with_room_for_the_clients(emulator: Emulator) -> None:
     [
         (
             {"subscription": "monitor-3"},
-            r"The account has 4 clients, the subscription 'monitor-3' includes 3\. Choose a larger one",
+            r"The account has 4 clients, and the subscription 'monitor-3' includes 3\. Choose a larger one",
         ),
-        ({"min_clients": 2}, "The account has 4 clients, the subscription 'monitor-3' includes 3"),
+        ({"min_clients": 2}, "The account has 4 clients, and the subscription 'monitor-3' includes 3"),
         ({"subscription": "free"}, "The account has 4 clients, and the limit of the free plan is not known."),
     ],
 )

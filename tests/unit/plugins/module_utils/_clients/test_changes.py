@@ -111,7 +111,10 @@ def test_prune_never_goes_over_its_limit(there: list[str], limit: int) -> None:
         ({"renames": {"keep": "www1"}}, "'keep' is both in renames and in labels"),
         ({"prune_pattern": "("}, "prune_pattern '\\(' is not a valid regular expression"),
         ({"labels": [], "prune_pattern": "old.*"}, "labels is empty"),
-        ({"renames": {"old1": "web1"}}, "clients of both labels. Delete the one whose history is not needed."),
+        (
+            {"renames": {"old1": "web1"}},
+            "there are clients of both labels. Delete the one whose history is not needed.",
+        ),
         ({"renames": {"gone": "new1"}}, "there is no client of either label"),
     ],
 )
@@ -218,7 +221,7 @@ def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
 def test_a_tier_below_the_clients_that_exist(existing: int, refused: bool) -> None:
     change = plan_change(_TIERS[0], _TIERS, "monitor-3", None)
     if refused:
-        with pytest.raises(InputError, match="The account has 4 clients, the subscription 'monitor-3' includes 3"):
+        with pytest.raises(InputError, match="The account has 4 clients, and the subscription 'monitor-3' includes 3"):
             check_plan_fits(change, existing)
     else:
         check_plan_fits(change, existing)
