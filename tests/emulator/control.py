@@ -125,5 +125,5 @@ def _set_plan(state: State, given: Any) -> None:
     requested = given["tier"]
     tiers = {tier["id"]: tier["clients_included"] for tier in catalogue.tiers(state.settings.brand)}
     if requested is not None and requested not in tiers:
-        raise ValueError(f"There is no tier {requested!r}. There are: {', '.join(tiers)}.")
+        raise ValueError(f"There is no tier {requested!r}. Choose one of: {', '.join(tiers)}.")
     state.store.set_plan(tiers.get(requested))

@@ -73,7 +73,7 @@ def fault_from(given: Mapping[str, Any]) -> Fault:
         raise ValueError(f"The kind of a fault is one of {', '.join(KINDS)}, not {given.get('kind')!r}.")
     operation = given.get("operation")
     if operation is not None and operation not in operation_ids():
-        raise ValueError(f"There is no operation {operation!r}. There are: {', '.join(operation_ids())}.")
+        raise ValueError(f"There is no operation {operation!r}. Choose one of: {', '.join(operation_ids())}.")
     unmatched = set(given.get("match", {})) - set(_MATCHED)
     if unmatched:
         raise ValueError(f"Faults match {', '.join(_MATCHED)}, not {', '.join(sorted(unmatched))}.")

@@ -175,7 +175,7 @@ def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     values: dict[str, Any] = {}
     for name, value in changes.items():
         if name not in known:
-            raise ValueError(f"There is no setting {name!r}. There are: {', '.join(sorted(known))}.")
+            raise ValueError(f"There is no setting {name!r}. Choose one of: {', '.join(sorted(known))}.")
         values[name] = _checked(known[name], value)
     return dataclasses.replace(settings, **values)
 

@@ -92,7 +92,7 @@ def run_integration(targets: Sequence[str] = ()) -> Outcome:
     """Run the targets that are named, or all, in a copy of the tree."""
     with copied_tree() as root, Emulator() as service:
         if not (root / "tests" / "integration" / "targets").is_dir():
-            print("tests/integration/targets is not there")
+            print("tests/integration/targets is missing")
             return Outcome("integration")
         configure(root, service)
         return read_output(*ansible_test(root, targets))
