@@ -58,6 +58,21 @@ def test_endless_files_are_replaced(one: Controller, prepare: str) -> None:
     assert host(one).facts() == "regular file 600 root root", steps.run.output
 
 
+@pytest.mark.parametrize("before", ["no file", "a file"])
+def test_a_terminal_that_the_connection_forces_has_no_end_of_input(one: Controller, before: str) -> None:
+    """As by `-tt` in ssh_args, or RequestTTY in a configuration of ssh."""
+    if before == "a file":
+        host(one).write("old")
+    one.group_vars.update(
+        ansible_ssh_extra_args="-tt",
+        monitor_agent_install_command='echo "$MONITOR_INSTALL_CODE" > /opt/agent',
+        monitor_agent_install_creates="/opt/agent",
+    )
+    converge(one, changes={"web-1"})
+    assert host(one).facts() == "regular file 600 root root"
+    assert host(one).read("/opt/agent") == f"{one.service.clients()[0]['install_code']}\n"
+
+
 @pytest.mark.parametrize("prepare", REPLACED.values(), ids=REPLACED.keys())
 def test_endless_files_are_removed(one: Controller, prepare: str) -> None:
     host(one).run(f"{DIRECTORY}; {prepare}")

@@ -438,11 +438,14 @@ def write_command(
         "input": 'if="$m" ' if source else "",
         "size": size,
     }
+    # One that the connection forces, as by `ssh -tt`, has no end of input.
+    terminal = "" if source else f"[ -t 0 ] && exit {_CODES['no_input']}"
     return _line(f"""
         echo "{BEGUN}"
         {_start(path)}
         {variable("o", spec)}
         {variable("m", source or "")}
+        {terminal}
         umask 077
         give() {{ {give}; }}
         {_filled(_WRITE, values)}
@@ -458,7 +461,8 @@ def create_command(path: str, write: str, *, create_directory: bool) -> str:
     """
     absent = '"missing|y"|"no_parent|y"' if create_directory else '"missing|y"'
     # Unread input is an error for some connections.
-    return f'{facts_command(path)}; case "$k|$w$l$u" in {absent}) :;; *) exec cat >/dev/null;; esac; {write}'
+    skip = "[ -t 0 ] && exit; exec cat >/dev/null"
+    return f'{facts_command(path)}; case "$k|$w$l$u" in {absent}) :;; *) {skip};; esac; {write}'
 
 
 def got_no_input(returncode: int, output: str) -> bool:
