@@ -261,14 +261,26 @@ def task_environment(action: ActionBase) -> Iterator[None]:
         os.environ.update(before)
 
 
+# The token that was taken last, with its task.
+_taken: list[tuple[Task, str]] = []
+
+
 def take_token(action: ActionBase) -> str | None:
     """Take the token out of what the task's keyword ``environment`` asks for, and return it.
 
-    Core puts the environment on command lines, where others could read the token.
+    Core puts the environment on command lines, where others could read the token, and callbacks are given it.
     """
     token = given_environment(action).get("MONITOR_API_TOKEN")
-    action._task.environment = _without_token(action._task.environment)
-    return token
+    forget_token(action._task)
+    if token:
+        _taken[:] = [(action._task, token)]
+    # A retry has the same task, and another action.
+    return next((token for task, token in _taken if task is action._task), None)
+
+
+def forget_token(task: Task) -> None:
+    """Remove the token from what the task's keyword ``environment`` asks for."""
+    task.environment = _without_token(task.environment)
 
 
 def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
@@ -514,7 +526,7 @@ def run_action(
     task.vars = {**task.vars, **(task_vars or {})}
     if not name.startswith("monitor.cloud."):
         # As in take_token; the module is not ours and needs none.
-        task.environment = _without_token(task.environment)
+        forget_token(task)
     task.module_defaults = [*task.module_defaults, *module_defaults]
     task.args = _with_defaults(name, task, arguments, action._templar)
     plugin = action._shared_loader_obj.action_loader.get(

@@ -172,13 +172,13 @@ class ModuleAction(_core.PrivateAction):
         return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
+        token = _core.take_token(self)
+        if token and arguments.get("api_token") is None:
+            arguments["api_token"] = token
         if self._can_run_here(variables):
             with _core.task_environment(self):
                 result = self._run_here(_core.plain(arguments), _core.injects_invocation(variables))
         else:
-            token = _core.take_token(self)
-            if token and arguments.get("api_token") is None:
-                arguments["api_token"] = token
             with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))

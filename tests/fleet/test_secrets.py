@@ -394,6 +394,44 @@ def test_an_executed_module_shows_no_token_of_the_environment(emulator: Emulator
     assert "SHOWN=yes" in run.output and emulator.tokens["read_write"] not in run.output
 
 
+PLAY_WITH_ENVIRONMENT = """
+- hosts: all
+  gather_facts: false
+  environment: {MONITOR_API_TOKEN: "{{ token_of_mine }}"}
+  tasks:
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
+      when: inventory_hostname != 'web-1'
+    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}
+    - monitor.cloud.monitor_client_info: {label: "{{ item }}"}
+      loop: [web-1, web-2]
+    - monitor.cloud.monitor_client_info:
+      register: tried
+      until: tried.attempts | default(0) == 2
+      retries: 2
+      delay: 0
+"""
+
+
+@pytest.mark.parametrize("executed", [False, True], ids=["in this process", "executed"])
+def test_the_environment_keeps_its_token_from_callbacks_and_has_it_for_each_retry(
+    emulator: Emulator, tmp_path: Path, executed: bool
+) -> None:
+    controller, python, seen = Local(tmp_path, emulator, "web-1", "web-2"), tmp_path / "python", tmp_path / "seen"
+    controller.group_vars["token_of_mine"] = emulator.tokens["read_write"]
+    if executed:
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        controller.group_vars["ansible_python_interpreter"] = str(python)
+    play = controller.play(PLAY_WITH_ENVIRONMENT)
+    run = controller.run(play, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
+    assert run.code == 0, run.output
+    # Two hosts with two items and two attempts each, after the role's.
+    assert run.calls()[-8:] == ["list_clients"] * 8
+    assert emulator.tokens["read_write"] not in seen.read_text(encoding="utf-8")
+    assert_silent(controller, run)
+
+
 def test_template_is_rendered_once(emulator: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, emulator, "web-1")
     rendered, template = controller.directory / "rendered", controller.directory / "templates" / "ours.j2"

@@ -25,7 +25,13 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import without_dollars
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import PrivateAction, forget_origins, looked_up, plain
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
+    PrivateAction,
+    forget_origins,
+    forget_token,
+    looked_up,
+    plain,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_facts, warn_of_unknown
 
 _LONGEST_MESSAGE = 500
@@ -89,6 +95,7 @@ class HostAction(PrivateAction):
             result = {outcome: True, "msg": str(error)}
         finally:
             forget_origins(self._task)
+            forget_token(self._task)
             self._task.args = redact_all(self._task.args, self._secrets(variables))
         return t.cast("dict[str, t.Any]", redact_all(result, self._secrets(variables)))
 

@@ -37,6 +37,7 @@ class FleetAction(_core.FinalizingAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
+        _core.forget_token(self._task)
         checked = self.VALIDATOR.validate(self._task.args)
         try:
             if checked.error_messages:
