@@ -110,7 +110,8 @@ class ActionModule(HostAction):
         found = self._inspect(desired.path, desired.service if options["inspect_service"] else "", created)
         if names := decision.other_owners(found, desired):
             done = self.shell(remote_file.same_owner_command(desired.path, names))
-            found = dataclasses.replace(found, **remote_file.same_owner(done.stdout, names))
+            same = remote_file.same_owner(done.stdout, names)
+            found = dataclasses.replace(found, user=same.get("user", found.user), group=same.get("group", found.group))
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)
