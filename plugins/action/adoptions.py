@@ -14,6 +14,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import audit, natural
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_label_facts
 
 
 class ActionModule(base.FleetAction):
@@ -23,6 +24,7 @@ class ActionModule(base.FleetAction):
 
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
         _core.check_whole_inventory()
+        check_label_facts(variables)
         labels = base.labels_of_inventory(variables)
         inspected = base.inspections(variables, variables["ansible_play_batch"], options["config"], labels)
         report = audit(inspected, base.account_of(variables, options["account"]), labels, generated_at="")

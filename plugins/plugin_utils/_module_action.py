@@ -33,6 +33,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
     ACCOUNT,
     check_account,
     check_batch,
+    check_label_facts,
     check_label_of_play,
     check_playbook,
     inventory,
@@ -142,6 +143,7 @@ class ModuleAction(_core.PrivateAction):
         check_playbook(variables, _core.extra_variables(self._loader))
         if step == "prune":
             _core.check_whole_inventory()
+            check_label_facts(variables)
             _check_prune(arguments)
         _core.check_not_delegated(self, variables)
         # In ``rescue`` and ``always`` a host that has failed is not in its batch.

@@ -75,6 +75,8 @@ LABEL_IN_PLAY = (
     "monitor_agent_label is set in the play or at the role, so labels of other hosts are unknown. Nothing was done. "
     "Set it in the inventory."
 )
+# Those that identify a host.
+_OF_FACTS = re.compile(r"\bansible_(facts|hostname|nodename|fqdn)\b")
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
 _TEMPLATE = "monitor_agent_config_template"
 # One task reads and changes the account for all hosts of a batch.
@@ -197,6 +199,17 @@ def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tu
         and not any(_differ(own[host], first, name) for name in ACCOUNT)
     )
     return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
+
+
+def check_label_facts(variables: Variables) -> None:
+    """InputError for a label that is made of facts, of a host without facts: with a default it would be another one."""
+    for host in known_hosts(variables):
+        raw = raw_variables(variables, host)
+        if _OF_FACTS.search(str(raw.get(_LABEL))) and not raw.get("ansible_facts"):
+            raise InputError(
+                f"{_LABEL} of host {host} is made of facts, which this run does not have, so its client would be taken "
+                "for one without a host. Nothing was done. Use variables of the inventory, or a fact cache."
+            )
 
 
 def own_label(hostvars: Variables, host: str) -> t.Any:

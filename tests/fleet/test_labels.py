@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +85,21 @@ def test_nothing_is_pruned_nor_adopted_by_a_part_of_the_inventory(
     run = local.shell(f"ansible-playbook {source} -c local monitor.cloud.{playbook}")
     assert "would be taken for clients without a host" in run.failures()["web-1"], run.output
     assert run.writes() == []
+
+
+@pytest.mark.parametrize("playbook", ["prune", "adopt"])
+def test_clients_of_labels_that_are_made_of_facts_are_kept(emulator: Emulator, tmp_path: Path, playbook: str) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    controller.host_vars["web-1"].update(
+        monitor_agent_label="{{ ansible_facts['architecture'] | default(inventory_hostname) }}",
+        ansible_python_interpreter=sys.executable,
+    )
+    play = "- hosts: all\n  gather_facts: true\n  roles: [monitor.cloud.monitor_agent]\n"
+    run = controller.run(controller.play(play))
+    assert (run.code, run.writes()) == (0, [f"create_client {platform.machine()}"]), run.output
+    run = controller.run(f"monitor.cloud.{playbook}", "-e", "prune_pattern=.*")
+    assert (run.code, run.writes()) == (2, []), run.output
+    assert "monitor_agent_label of host web-1 is made of facts, which this run does not have" in str(run.failures())
 
 
 @pytest.mark.parametrize("label", ["web{1}", "{{ 12345 }}"])
