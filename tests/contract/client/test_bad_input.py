@@ -149,7 +149,7 @@ def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
     emulator.set_plan("monitor-100")
     emulator.seed(20)
     error = _refusal(emulator, monitor_clients, labels=[f"web{number:03}" for number in range(100)])
-    assert "needs 120, includes 100" in error
+    assert "it includes 100 clients, and 120 are needed" in error
     assert "Nothing was changed" in error
     assert len(labels(emulator)) == 20
     emulator.seed(80, prefix="more-")
