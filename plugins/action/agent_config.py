@@ -27,6 +27,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     DisplayCall,
     Rendered,
@@ -271,7 +272,7 @@ class ActionModule(HostAction):
     def _put(self, desired: decision.Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
         write = _write_command(desired, backup=backup)
-        done = created if created and remote_file.BEGUN in created.stdout else None
+        done = created if created and BEGUN in created.stdout else None
         if done is None and takes_input(self._connection):
             done = self.shell(write(), data=_content(desired))
         if done is None or remote_file.got_no_input(done.returncode, done.stdout):
@@ -339,5 +340,5 @@ def _write_command(desired: decision.Desired, *, backup: bool) -> t.Callable[...
 def _check_done(done: Completed, failure: str) -> None:
     if not remote_file.was_written(done.returncode, done.stdout):
         problem = remote_file.problem(done.returncode)
-        message = dataclasses.replace(done, stdout=done.stdout.rpartition(remote_file.BEGUN)[2]).message
+        message = dataclasses.replace(done, stdout=done.stdout.rpartition(BEGUN)[2]).message
         raise InputError(f"{failure}: {message if problem is None else problem + '.'}")

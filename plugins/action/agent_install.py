@@ -13,7 +13,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import CLIENT_OPTIONS, ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import BEGUN, variable
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, variable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import given_environment, takes_input, unlogged
 
 _ENDED = "monitor.cloud ended"

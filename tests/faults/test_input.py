@@ -33,8 +33,9 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file as host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, examples, texts
 from ansible_collections.monitor.cloud.tests.support.runs import Local
@@ -236,17 +237,17 @@ def test_any_path_and_content(
     """Written, inspected, read and removed at that path, and at no other."""
     root = tmp_path_factory.mktemp("paths")
     path = f"{root}/{directory}/{name}"
-    write = host_file.write_command(path, len(content), owner=None, group=None, mode=0o600, backup=False)
+    write = remote_file.write_command(path, len(content), owner=None, group=None, mode=0o600, backup=False)
     done = _sh(write, content)
-    assert host_file.was_written(done.returncode, done.stdout.decode()), done.stderr
+    assert remote_file.was_written(done.returncode, done.stdout.decode()), done.stderr
     assert [os.path.join(parent, file) for parent, _inner, files in os.walk(root) for file in files] == [path]
     assert Path(path).read_bytes() == content
-    found = host_file.parse_facts(_sh(host_file.facts_command(path)).stdout.decode(errors="replace"))
+    found = remote_file.parse_facts(_sh(remote_file.facts_command(path)).stdout.decode(errors="replace"))
     assert found is not None
     assert (found.kind, found.mode, found.leftovers) == ("file", 0o600, False)
-    assert _sh(host_file.read_command(path)).stdout == f"{host_file.BEGUN}\n".encode() + content
-    removed = _sh(host_file.remove_command(path))
-    assert host_file.was_written(removed.returncode, removed.stdout.decode())
+    assert _sh(remote_file.read_command(path)).stdout == f"{BEGUN}\n".encode() + content
+    removed = _sh(remote_file.remove_command(path))
+    assert remote_file.was_written(removed.returncode, removed.stdout.decode())
     assert os.listdir(f"{root}/{directory}") == []
     shutil.rmtree(root)
 

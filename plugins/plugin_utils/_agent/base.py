@@ -24,7 +24,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     registered_client,
     secrets_in,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import without_dollars
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import without_dollars
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
     PrivateAction,
     forget_origins,

@@ -4,45 +4,41 @@
 
 """One file on a host: the shell commands that read and write it, without Python there, and the parsing of their output.
 
-The commands stick to POSIX sh and to the tools that GNU, BSD and busybox systems share. Each is one line without
-``!`` and without a backslash in front of a quote or a backslash: csh, tcsh and fish, as login shells around
-``/bin/sh -c '...'``, change or refuse those even within single quotes.
-
 Another user may own the directory and react to every name that appears in it. So a command enters the directory once
 and uses relative names; what it writes, it writes in a private directory of its own, and only ``mv`` leaves that.
-
-A marker, an empty file ``.<name>.restart-<random>`` beside the file, records a pending restart of the service. It is
-there before the new file is. Each write has a marker of its own, so that only a restart after that write removes it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import posixpath
 import re
 import secrets
 import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.leftovers import (
+    LIST_MARKERS,
+    MARKER,
+    MARKERS,
+    for_leftovers,
+    for_markers,
+    markers_of,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, filled, one_line, start, variable
 
 # Enough for any agent's configuration, and a bound on what a run reads.
 LARGEST_FILE = 65536
-# More names of leftovers and markers are not examined: another user may have made thousands.
-_MOST_NAMES = 20
 
-BEGUN = "monitor.cloud begun"
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
 _SAME = "monitor.cloud same"
-_MARKER = re.compile("[0-9a-f]{8}")
-_MARKERS = rf"(?P<markers>(\|{_MARKER.pattern})*)\r?$"
+
 # Messages of a login shell may surround them, and need not end their last line.
 _FACTS_LINE = re.compile(
-    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
+    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{MARKERS}", re.MULTILINE
 )
-_DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
+_DONE_LINE = re.compile(rf"^{_DONE}{MARKERS}", re.MULTILINE)
 _STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
 _SERVICE_LINE = re.compile(r"^service\|([a-z-]+)\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
@@ -60,14 +56,6 @@ _PROBLEMS = {
     "who writes can change",
 }
 _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
-
-# Lines that continue on the next one.
-_OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
-# Characters that every shell here keeps unchanged within double quotes.
-_PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
-# Characters that end quotes, or are expanded within them.
-_EXPANDED = re.compile(r"[$!\"'`\\]")
-
 
 # no_parent: its directory is missing; no_access: its directory can't be entered.
 Kind = t.Literal["file", "missing", "no_parent", "no_access", "link", "directory", "other"]
@@ -99,31 +87,6 @@ class HostFile:
     @property
     def is_absent(self) -> bool:
         return self.kind in ("missing", "no_parent")
-
-
-def variable(name: str, text: str) -> str:
-    """A statement that gives a shell variable this value, whatever characters it has."""
-    if _PLAIN.fullmatch(text):
-        return f'{name}="{text}"'
-    data = "".join(
-        chr(byte) if _PLAIN.fullmatch(chr(byte)) else f"\\0{byte:03o}" for byte in text.encode("utf-8", "replace")
-    )
-    # A command substitution cuts newlines off the end.
-    return f'{name}=$(printf %b "{data}x"); {name}=${{{name}%x}}'
-
-
-def without_dollars(command: str) -> str:
-    """The command for a shell around it that expands its variables although they are quoted."""
-    # No other characters, because csh takes words of 8 KiB only.
-    data = _EXPANDED.sub(lambda match: f"\\0{ord(match[0]):03o}", command)
-    return f"eval \"`printf %b '{data}'`\""
-
-
-def _line(script: str) -> str:
-    """A script on a single line, without its comments."""
-    lines = [line.strip() for line in script.splitlines()]
-    parts = [line + (" " if _OPEN.search(line) else "; ") for line in lines if line and not line.startswith("#")]
-    return "".join(parts).removesuffix("; ")
 
 
 # Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO.
@@ -174,9 +137,9 @@ _SERVICE_STATE = """
 
 def facts_command(path: str, service: str = "") -> str:
     """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
-    leftovers = _for_leftovers('[ -k "$f" ] && l="|left"')
-    values = {"leftovers": leftovers, "markers": _LIST_MARKERS, "limit": LARGEST_FILE, "read": _READ}
-    return _line(f"""{_start(path)}
+    leftovers = for_leftovers('[ -k "$f" ] && l="|left"')
+    values = {"leftovers": leftovers, "markers": LIST_MARKERS, "limit": LARGEST_FILE, "read": _READ}
+    return one_line(f"""{start(path)}
         l=""; u=""; w=n
         {_filled(_KIND, values)}
         echo "{_FACTS}|$k|$w$l$u"
@@ -198,7 +161,7 @@ def parse_facts(output: str) -> HostFile | None:
         kind,
         line["writable"] == "y",
         leftovers=line["leftovers"] is not None,
-        markers=_markers(line),
+        markers=markers_of(line),
         service=state and state[1],
     )
     if found.kind != "file":
@@ -213,7 +176,7 @@ def parse_facts(output: str) -> HostFile | None:
 
 def read_command(path: str) -> str:
     """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file."""
-    return _line(f"""{_start(path)}
+    return one_line(f"""{start(path)}
         cd -P "$a/" && [ -f "./$n" ] || exit 1
         echo "{BEGUN}"
         {{ {_READ}; }} 2>/dev/null
@@ -231,7 +194,7 @@ def enter_command(path: str) -> str:
 
     Check with :func:`was_written`.
     """
-    return _line(f"""{_start(path)}
+    return one_line(f"""{start(path)}
         {_filled("{enter}", {"missing": _NO_DIRECTORY})}
         echo "{_DONE}" """)
 
@@ -248,7 +211,7 @@ def owner_command(owner: str | None, group: str | None) -> str:
         for kind in given
     )
     # GNU's find fails in a directory that this user can't enter, such as the home of the one who logged in.
-    return _line(f"""{names}
+    return one_line(f"""{names}
         cd /
         find . -prune {tests} >/dev/null || exit 1
         [ "$(id -u)" -gt 0 ] || exit 0
@@ -265,7 +228,7 @@ def same_owner_command(path: str, names: Mapping[str, str]) -> str:
         [ -z "$(find "./$n" -prune -{kind} "$v" 2>/dev/null)" ] || echo "{_SAME}|{kind}\""""
         for kind, name in names.items()
     )
-    return _line(f"""{_start(path)}
+    return one_line(f"""{start(path)}
         cd -P "$a/" || exit 1
         {tests}
         :""")
@@ -440,9 +403,9 @@ def write_command(
     }
     # One that the connection forces, as by `ssh -tt`, has no end of input.
     terminal = "" if source else f"[ -t 0 ] && exit {_CODES['no_input']}"
-    return _line(f"""
+    return one_line(f"""
         echo "{BEGUN}"
-        {_start(path)}
+        {start(path)}
         {variable("o", spec)}
         {variable("m", source or "")}
         {terminal}
@@ -450,7 +413,7 @@ def write_command(
         give() {{ {give}; }}
         {_filled(_WRITE, values)}
         u=""
-        {_LIST_MARKERS if restart else ""}
+        {LIST_MARKERS if restart else ""}
         echo "{_DONE}$u" """)
 
 
@@ -476,14 +439,14 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
     Check with :func:`was_written`. InputError if one of ``markers`` is not a marker.
     """
     for marker in markers or ():
-        if _MARKER.fullmatch(marker) is None:
+        if MARKER.fullmatch(marker) is None:
             raise InputError(f"restarted holds {marker!r}. Give the restart_markers of the task that wrote the file.")
     values = {
         "missing": _NO_DIRECTORY,
         "names": '"./$n"' if markers is None else " ".join(f'"./.$n.restart-{marker}"' for marker in markers),
-        "markers": _for_markers('rm -f "./$f" || exit 1') if markers is None else "",
+        "markers": for_markers('rm -f "./$f" || exit 1') if markers is None else "",
     }
-    return _line(f"""{_start(path)}
+    return one_line(f"""{start(path)}
         {_filled(_REMOVE, values)}
         echo "{_DONE}" """)
 
@@ -491,7 +454,7 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
 def markers_in(output: str) -> tuple[str, ...]:
     """The markers that a writer printed."""
     line = _DONE_LINE.search(output)
-    return () if line is None else _markers(line)
+    return () if line is None else markers_of(line)
 
 
 def was_written(returncode: int, output: str) -> bool:
@@ -504,81 +467,15 @@ def problem(returncode: int) -> str | None:
     return next((text for name, text in _PROBLEMS.items() if _CODES[name] == returncode), None)
 
 
-def _markers(line: re.Match[str]) -> tuple[str, ...]:
-    return tuple(line["markers"].split("|")[1:])
-
-
-def _filled(script: str, values: Mapping[str, object]) -> str:
-    """The script with values for its placeholders; a value may hold placeholders of the values after it."""
-    for name, text in {"enter": _ENTER, "clean": _CLEAN, **values, **_CODES}.items():
-        script = script.replace(f"{{{name}}}", str(text))
-    return script
-
-
-def _start(path: str) -> str:
-    """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it. InputError for a path of no file."""
-    directory, name = posixpath.split(absolute(path))
-    # Native zsh splits no words, and takes a pattern without a match for an error.
-    return f"""
-        [ -z "$ZSH_VERSION" ] || emulate sh
-        LC_ALL=C; export LC_ALL
-        {variable("a", directory.rstrip("/"))}
-        {variable("n", name)}"""
-
-
-def _for_names(pattern: str, action: str) -> str:
-    """Do the action with each name, ``$f``, that matches and is not a symbolic link; up to the bound."""
-    return f"""
-    i=0
-    for f in {pattern}; do
-        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
-        [ -L "$f" ] && continue
-        {action}
-    done"""
-
-
-def _for_leftovers(action: str) -> str:
-    """Do the action with each directory, ``$f``, of a writer that was killed.
-
-    A directory whose writer still runs belongs to another run. After two days the process number counts as reused.
-    Without such a directory this starts no process.
-    """
-    return _for_names(
-        '".$n.writing-"[0-9]*-????????',
-        f"""
-        [ -d "$f" ] && [ -O "$f" ] || continue
-        p=${{f##*.writing-}}; p=${{p%-*}}
-        case $p in *[-._a-zA-Z]*) continue;; esac
-        if kill -0 "$p" 2>/dev/null || [ -d "/proc/$p" ]; then
-            p=$(find "./$f" -prune -mtime +1)
-            [ -n "$p" ] || continue
-        fi
-        {action}""",
-    )
-
-
 # Verified as the private directory itself: others may have replaced it by a link. It is empty if its writer was
 # killed before it set the sticky bit.
-_CLEAN = _for_leftovers("""(
+_CLEAN = for_leftovers("""(
     cd -P "./$f" && at "$e/$f" && [ -O . ] &&
     case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"* "./.$n."*;; esac
     )
     rmdir "./$f" 2>/dev/null""")
 
 
-def _for_markers(action: str) -> str:
-    """Do the action with each marker, ``$f``, of a writer that has moved its file; starts no process.
-
-    A writer that has its directory may still move it after the next restart.
-    """
-    return _for_names(
-        f'".$n.restart-"{"[0-9a-f]" * 8}',
-        f"""
-        [ -f "$f" ] || continue
-        set -- ".$n.writing-"*"-${{f##*-}}"
-        [ -d "$1" ] && [ -O "$1" ] && continue
-        {action}""",
-    )
-
-
-_LIST_MARKERS = _for_markers('u="$u|${f##*-}"')
+def _filled(script: str, values: Mapping[str, object]) -> str:
+    """A script with the parts that commands share, and the exit codes, for its placeholders."""
+    return filled(script, {"enter": _ENTER, "clean": _CLEAN, **values, **_CODES})

@@ -153,7 +153,7 @@ def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
     assert "Nothing was changed" in error
     assert len(labels(emulator)) == 20
     emulator.seed(80, prefix="more-")
-    assert "needs 101, includes 100" in _refusal(emulator, monitor_client, label="web1")
+    assert "it includes 100 clients, and 101 are needed" in _refusal(emulator, monitor_client, label="web1")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
-    BEGUN,
     LARGEST_FILE,
     HostFile,
     create_command,
@@ -39,6 +38,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     was_written,
     write_command,
 )
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     NAMES,
     SHELLS,

@@ -1,0 +1,73 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is beside a file on a host: directories of writers that were killed, and markers of pending restarts.
+
+A marker, an empty file ``.<name>.restart-<random>`` beside the file, records a pending restart of the service. It is
+there before the new file is. Each write has a marker of its own, so that only a restart after that write removes it.
+"""
+
+from __future__ import annotations
+
+import re
+
+# More names of leftovers and markers are not examined: another user may have made thousands.
+_MOST_NAMES = 20
+
+MARKER = re.compile("[0-9a-f]{8}")
+MARKERS = rf"(?P<markers>(\|{MARKER.pattern})*)\r?$"
+
+
+def markers_of(line: re.Match[str]) -> tuple[str, ...]:
+    """The markers in a line that ends with :data:`MARKERS`."""
+    return tuple(line["markers"].split("|")[1:])
+
+
+def _for_names(pattern: str, action: str) -> str:
+    """Do the action with each name, ``$f``, that matches and is not a symbolic link; up to the bound."""
+    return f"""
+    i=0
+    for f in {pattern}; do
+        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
+        [ -L "$f" ] && continue
+        {action}
+    done"""
+
+
+def for_leftovers(action: str) -> str:
+    """Do the action with each directory, ``$f``, of a writer that was killed.
+
+    A directory whose writer still runs belongs to another run. After two days the process number counts as reused.
+    Without such a directory this starts no process.
+    """
+    return _for_names(
+        '".$n.writing-"[0-9]*-????????',
+        f"""
+        [ -d "$f" ] && [ -O "$f" ] || continue
+        p=${{f##*.writing-}}; p=${{p%-*}}
+        case $p in *[-._a-zA-Z]*) continue;; esac
+        if kill -0 "$p" 2>/dev/null || [ -d "/proc/$p" ]; then
+            p=$(find "./$f" -prune -mtime +1)
+            [ -n "$p" ] || continue
+        fi
+        {action}""",
+    )
+
+
+def for_markers(action: str) -> str:
+    """Do the action with each marker, ``$f``, of a writer that has moved its file; starts no process.
+
+    A writer that has its directory may still move it after the next restart.
+    """
+    return _for_names(
+        f'".$n.restart-"{"[0-9a-f]" * 8}',
+        f"""
+        [ -f "$f" ] || continue
+        set -- ".$n.writing-"*"-${{f##*-}}"
+        [ -d "$1" ] && [ -O "$1" ] && continue
+        {action}""",
+    )
+
+
+LIST_MARKERS = for_markers('u="$u|${f##*-}"')

@@ -1,0 +1,71 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Text of shell commands.
+
+The commands stick to POSIX sh and to the tools that GNU, BSD and busybox systems share. Each is one line without
+``!`` and without a backslash in front of a quote or a backslash: csh, tcsh and fish, as login shells around
+``/bin/sh -c '...'``, change or refuse those even within single quotes.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
+
+# Marks the begin of a command's output, after messages of a login shell.
+BEGUN = "monitor.cloud begun"
+
+# Lines that continue on the next one.
+_OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
+# Characters that every shell here keeps unchanged within double quotes.
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
+# Characters that end quotes, or are expanded within them.
+_EXPANDED = re.compile(r"[$!\"'`\\]")
+
+
+def variable(name: str, text: str) -> str:
+    """A statement that gives a shell variable this value, whatever characters it has."""
+    if _PLAIN.fullmatch(text):
+        return f'{name}="{text}"'
+    data = "".join(
+        chr(byte) if _PLAIN.fullmatch(chr(byte)) else f"\\0{byte:03o}" for byte in text.encode("utf-8", "replace")
+    )
+    # A command substitution cuts newlines off the end.
+    return f'{name}=$(printf %b "{data}x"); {name}=${{{name}%x}}'
+
+
+def without_dollars(command: str) -> str:
+    """The command for a shell around it that expands its variables although they are quoted."""
+    # No other characters, because csh takes words of 8 KiB only.
+    data = _EXPANDED.sub(lambda match: f"\\0{ord(match[0]):03o}", command)
+    return f"eval \"`printf %b '{data}'`\""
+
+
+def one_line(script: str) -> str:
+    """A script on a single line, without its comments."""
+    lines = [line.strip() for line in script.splitlines()]
+    parts = [line + (" " if _OPEN.search(line) else "; ") for line in lines if line and not line.startswith("#")]
+    return "".join(parts).removesuffix("; ")
+
+
+def start(path: str) -> str:
+    """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it. InputError for a path of no file."""
+    directory, name = posixpath.split(absolute(path))
+    # Native zsh splits no words, and takes a pattern without a match for an error.
+    return f"""
+        [ -z "$ZSH_VERSION" ] || emulate sh
+        LC_ALL=C; export LC_ALL
+        {variable("a", directory.rstrip("/"))}
+        {variable("n", name)}"""
+
+
+def filled(script: str, values: Mapping[str, object]) -> str:
+    """The script with values for its placeholders; a value may hold placeholders of the values after it."""
+    for name, text in values.items():
+        script = script.replace(f"{{{name}}}", str(text))
+    return script
