@@ -23,6 +23,8 @@ if "ansible_facts" in result:
 print(json.dumps(result))
 """
 GATHER = "- {hosts: all, gather_facts: true, gather_subset: ['!all', '!min']}\n"
+# The path is relative to the directory of the controller.
+CACHE = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": "facts"}
 ROLE = """
 - hosts: all
   gather_facts: false
@@ -91,28 +93,33 @@ def test_a_host_does_not_choose_its_client_nor_files_nor_the_account(
 ) -> None:
     controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), **{f"monitor_agent_{name}": value})
     controller.group_vars["left_out"] = left_out
-    play = controller.play(GATHER + ROLE.replace("STATE", state))
-    refused(controller, play, f"monitor_agent_{name}")
+    assert controller.run(controller.play(GATHER), **CACHE).code == 0
+    play = controller.play(ROLE.replace("STATE", state))
+    refused(controller, play, f"monitor_agent_{name}", **CACHE)
     # One host alone differs from no other one.
-    refused(controller, play, f"monitor_agent_{name}", "--limit", "web-2")
+    refused(controller, play, f"monitor_agent_{name}", "--limit", "web-2", **CACHE)
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_facts_that_the_run_itself_gathers_are_refused(emulator: Emulator, tmp_path: Path, state: str) -> None:
+    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_label="of-another")
+    refused(controller, controller.play(GATHER + ROLE.replace("STATE", state)), "monitor_agent_label")
 
 
 def test_cached_facts_choose_no_file_on_the_controller(emulator: Emulator, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_audit_html=str(page))
-    cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path / "cache")}
-    assert controller.run(controller.play(GATHER), **cache).code == 0
+    assert controller.run(controller.play(GATHER), **CACHE).code == 0
     for playbook in ("rollout", "audit", "adopt"):
-        refused(controller, f"monitor.cloud.{playbook}", "monitor_agent_audit_html", "--limit", "web-2", **cache)
+        refused(controller, f"monitor.cloud.{playbook}", "monitor_agent_audit_html", "--limit", "web-2", **CACHE)
     assert not page.exists()
 
 
 def test_cached_facts_do_not_raise_the_limit_of_prune(emulator: Emulator, tmp_path: Path) -> None:
     controller = hostile(Local(tmp_path, emulator, "web-2"), prune_limit="1000")
     emulator.seed(20)
-    cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path / "cache")}
-    assert controller.run(controller.play(GATHER), **cache).code == 0
-    refused(controller, "monitor.cloud.prune", "prune_limit", "-e", "prune_pattern=.*", **cache)
+    assert controller.run(controller.play(GATHER), **CACHE).code == 0
+    refused(controller, "monitor.cloud.prune", "prune_limit", "-e", "prune_pattern=.*", **CACHE)
 
 
 @pytest.mark.parametrize(
