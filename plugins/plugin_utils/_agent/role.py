@@ -67,8 +67,7 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
             variables[_REGISTRATION] = as_data(steps["registration"])
         result = own_step(variables)
         if state == "present" and _install(action, variables, steps):
-            again = own_step(variables)
-            result = {**result, **{name: again[name] for name in again if name == "restart_markers"}}
+            result |= _written_again(own_step(variables))
         if by_itself and state == "absent":
             steps["removal"] = _call_service(action, variables, state)
     except (AnsibleActionFail, MonitorError) as error:
@@ -164,6 +163,11 @@ def _install(action: HostAction, variables: Variables, steps: dict[str, Result])
         if steps[step].get("failed"):
             raise TaskFailure(str(steps[step].get("msg")), steps[step])
     return not action._task.check_mode and any(steps[step].get("changed") for step in calls)
+
+
+def _written_again(result: Result) -> Result:
+    """What changes in the result of the task if it writes the configuration a second time."""
+    return {name: result[name] for name in ("restart_markers",) if name in result}
 
 
 def _call_service(action: HostAction, variables: Variables, state: str) -> Result:
