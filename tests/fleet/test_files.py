@@ -127,13 +127,13 @@ def test_another_name_of_the_same_owner_is_no_difference(one: Controller) -> Non
 
 
 def test_an_unknown_owner_is_refused(one: Controller) -> None:
-    one.group_vars["monitor_agent_config_owner"] = "nobody-of-that-name"
+    one.group_vars["monitor_agent_config_owner"] = "no-such-user"
     # Core wraps a warning.
     check = " ".join(one.run(ROLLOUT, "--check").output.split())
     assert f"{CONFIG} on web-1 can't get its owner and group: " in check
-    assert "nobody-of-that-name" in check
+    assert "no-such-user" in check
     run = one.run()
-    assert "nobody-of-that-name" in run.failures()["web-1"]
+    assert "no-such-user" in run.failures()["web-1"]
     assert host(one).read() is None
     assert host(one).run("ls -A /etc/monitor") == "", "nothing half-done is left"
 

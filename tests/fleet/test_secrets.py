@@ -109,13 +109,13 @@ def test_failing_runs_stay_readable(controller: Controller, pipelining: str) -> 
     settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
     controller.hosts["web-1"].run("rm /etc/monitor/agent.conf; mkdir /etc/monitor/agent.conf")
     controller.hosts["web-2"].run("rm -rf /etc/monitor; mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
-    controller.host_vars["db-1"] = {"monitor_agent_config_owner": "nobody-of-that-name"}
+    controller.host_vars["db-1"] = {"monitor_agent_config_owner": "no-such-user"}
     controller.host_vars["db-2"] = {"monitor_agent_install_command": 'echo "$MONITOR_INSTALL_CODE" >&2; exit 1'}
     failed = controller.run("monitor.cloud.rollout", *LOUD, **settings)
     expected = {
         "web-1": "is a directory",
         "web-2": "can't be written",
-        "db-1": "nobody-of-that-name",
+        "db-1": "no-such-user",
         "db-2": "<install_code>",
     }
     assert {name: word in failed.failures().get(name, "") for name, word in expected.items()} == dict.fromkeys(

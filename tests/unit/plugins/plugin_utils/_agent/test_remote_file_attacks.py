@@ -230,7 +230,7 @@ def test_a_directory_with_a_default_acl(owned: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("planted", ["agent.conf", "agent.conf-", ".agent.conf.restart-${d##*-}"])
-def test_a_default_acl_lets_nobody_plant_a_link_in_the_private_directory(
+def test_a_default_acl_lets_no_other_user_plant_a_link_in_the_private_directory(
     owned: Path, tmp_path: Path, planted: str
 ) -> None:
     """Until the directory is made private, such an ACL lets others in."""
