@@ -234,7 +234,7 @@ def same_owner_command(path: str, names: Mapping[str, str]) -> str:
         :""")
 
 
-def same_owner(output: str, names: Mapping[str, str]) -> dict[str, t.Any]:
+def same_owner(output: str, names: Mapping[str, str]) -> dict[str, str]:
     """Those of ``names`` that :func:`same_owner_command` printed."""
     return {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
 

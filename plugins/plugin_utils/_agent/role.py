@@ -167,7 +167,7 @@ def _install(action: HostAction, variables: Variables, steps: dict[str, Result])
 
 def _written_again(result: Result) -> Result:
     """What changes in the result of the task if it writes the configuration a second time."""
-    return {name: result[name] for name in ("restart_markers",) if name in result}
+    return {"restart_markers": result["restart_markers"]} if "restart_markers" in result else {}
 
 
 def _call_service(action: HostAction, variables: Variables, state: str) -> Result:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 
-# Marks the begin of a command's output, after messages of a login shell.
+# Marks the start of a command's output, after messages of a login shell.
 BEGUN = "monitor.cloud begun"
 
 # Lines that continue on the next one.
