@@ -39,8 +39,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 # Before 2.19 each string is a template unless it is marked as unsafe; since then, only one that is marked as trusted.
 _TRUSTS_ALL = not hasattr(template, "trust_as_template")
-# Without them no string is, or is a part of, a template.
-_BRACE = "{"
 _TEMPLATE = re.compile(r"\{[{%#]")
 # To parse templates, not to render them.
 _SYNTAX = jinja2.Environment()
@@ -62,7 +60,7 @@ def inventory_data(value: t.Any) -> t.Any:
         return {inventory_data(name): inventory_data(item) for name, item in value.items()}
     if isinstance(value, list):
         return [inventory_data(item) for item in value]
-    return as_data(value) if isinstance(value, str) and _BRACE in value else value
+    return as_data(value) if isinstance(value, str) and has_template(value) else value
 
 
 def has_template(value: t.Any) -> bool:
@@ -280,7 +278,10 @@ def take_token(action: ActionBase) -> str | None:
 
 def forget_token(task: Task) -> None:
     """Remove the token from what the task's keyword ``environment`` asks for."""
-    task.environment = _without_token(task.environment)
+    task.environment = [
+        {name: value for name, value in each.items() if name != "MONITOR_API_TOKEN"} if isinstance(each, dict) else each
+        for each in task.environment or ()
+    ]
 
 
 def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
@@ -493,13 +494,6 @@ def _file_text(loader: DataLoader, path: str) -> str:
     return loader._get_file_contents(path)[0].decode()
 
 
-def _without_token(environments: t.Any) -> list[t.Any]:
-    return [
-        {name: value for name, value in each.items() if name != "MONITOR_API_TOKEN"} if isinstance(each, dict) else each
-        for each in environments or ()
-    ]
-
-
 def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: Templar) -> t.Any:
     if not _TRUSTS_ALL:
         return module_common._apply_action_arg_defaults(name, task, arguments, templar)
@@ -581,20 +575,12 @@ def registered(variables: Mapping[str, t.Any], host: str, name: str) -> Mapping[
 
 def unrendered(value: t.Any, templar: t.Any) -> t.Any:
     """The value of the variable that a template names, or None; it may be data that no template is to be read from."""
-    value = followed(value, templar.available_variables)
-    if isinstance(value, str) and _VARIABLE.fullmatch(value):
-        raise InputError(f"{value!r} names a variable that names itself. Set that variable to a value.")
-    return value
-
-
-def followed(value: t.Any, variables: Mapping[str, t.Any]) -> t.Any:
-    """A value, or that of the variable that it names as a template, and so on; it may be another template."""
     for _step in range(_LONGEST_CHAIN):
         match = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
         if not match:
-            break
-        value = variables.get(match[1])
-    return value
+            return value
+        value = templar.available_variables.get(match[1])
+    raise InputError(f"{value!r} names a variable that names itself. Set that variable to a value.")
 
 
 def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:

@@ -28,20 +28,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Modul
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
-    ACCOUNT,
-    check_account,
-    check_batch,
-    check_label_facts,
-    check_label_of_play,
-    check_playbook,
-    inventory,
-    labels,
-    labels_to_register,
-    state_of_batch,
-    warn_of_unknown,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import seal
 
 _PROGRESS_EVERY = 5.0
@@ -49,11 +36,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # No signal has this number.
 _END = b"\0"
 _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stderr", "stderr_lines", "exception")
-# Variables of the role's own tasks. The result holds sealed keys, which agent_config and agent_install can open.
-_SEAL_KEYS = "monitor_agent_seal_keys"
-# What comes after the check of the role's variables: ``register``, ``inspect`` or ``remove`` the clients of the hosts.
-# Before a playbook deletes clients of no host, ``delete`` or ``prune``, only account and inventory are checked.
+# A variable of the role's own tasks: what comes after the check of the role's variables, which is to ``register``,
+# ``inspect`` or ``remove`` the clients of the hosts. Before a playbook deletes clients of no host, ``delete`` or
+# ``prune``, only account and inventory are checked.
 _CHECK_BEFORE = "monitor_agent_check_before"
+# The results of these hold sealed keys, which agent_config and agent_install can open.
+_SEALED = ("register", "inspect")
 # By which the tasks of role and playbooks get the connection from the role's variables.
 _ROLE_DEFAULTS = "group/monitor.cloud.monitor_agent"
 
@@ -67,26 +55,34 @@ class ModuleAction(_core.PrivateAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
         variables = task_vars or {}
         _core.use_local_connection(self, variables)
-        begin_result = super().run(tmp, task_vars)
+        super().run(tmp, task_vars)
         arguments = self.arguments
         if "include_keys" not in self.MODULE.options:
-            return {**begin_result, **self._execute(arguments, variables, False)}
-        warn_of_unknown(variables)
-        sealed = bool(self._task.vars.get(_SEAL_KEYS))
+            return self._execute(arguments, variables, False)
+        _role_variables.warn_of_unknown(variables)
+        step = self._task.vars.get(_CHECK_BEFORE)
+        sealed = step in _SEALED
         with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
         try:
             self._check(with_keys)
             self._check_connection(arguments, variables)
-            if not self._check_role(arguments, variables):
-                reason = "monitor_agent_state is not present."
-                return {**begin_result, "changed": False, "skipped": True, "skip_reason": reason}
+            if step and not self._check_role(step, arguments, variables):
+                return {"changed": False, "skipped": True, "skip_reason": "monitor_agent_state is not present."}
         except InputError as error:
-            return {**begin_result, "failed": True, "msg": str(error)}
+            return {"failed": True, "msg": str(error)}
         if sealed:
             arguments["include_keys"] = True
-        result = self._of_step({**begin_result, **self._execute(arguments, variables, with_keys)})
-        if not with_keys:
-            return result
+        result = self._execute(arguments, variables, with_keys)
+        if step == "remove":
+            # The hosts put it into their results of this use of the role.
+            result["use"] = str(self._task._uuid)
+        elif step == "inspect":
+            # An audit may have a token that only reads: what check mode predicts is not to be done.
+            result.pop("warnings", None)
+        return self._without_keys(result, sealed) if with_keys else result
+
+    def _without_keys(self, result: Result, sealed: bool) -> Result:
+        """A result with keys as it may leave the task: a failure never carries them, others are sealed or not shown."""
         if result.get("failed"):
             # If core could not read a module's output, it returns that unchanged.
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
@@ -97,17 +93,6 @@ class ModuleAction(_core.PrivateAction):
             _core.show_diff(self, result["diff"])
         # Core removes this from a module's own result.
         return {**result, "_ansible_no_log": True}
-
-    def _of_step(self, result: Result) -> Result:
-        """A result as the step of the role that the task is needs it."""
-        step = self._task.vars.get(_CHECK_BEFORE)
-        if step == "remove":
-            # The hosts put it into their results of this use of the role.
-            result["use"] = str(self._task._uuid)
-        if step == "inspect":
-            # An audit may have a token that only reads: what check mode predicts is not to be done.
-            result.pop("warnings", None)
-        return result
 
     def _check(self, with_keys: bool) -> None:
         if self._task.run_once:
@@ -122,7 +107,7 @@ class ModuleAction(_core.PrivateAction):
         """InputError if a variable of the role that chooses the account fails: the environment may have another one."""
         if not any(_ROLE_DEFAULTS in defaults for defaults in self._task.module_defaults):
             return
-        for name in ACCOUNT:
+        for name in _role_variables.ACCOUNT:
             if arguments.get(name.removeprefix("monitor_agent_")) is None and name in variables:
                 try:
                     # In a list, because a template may be omit.
@@ -132,45 +117,42 @@ class ModuleAction(_core.PrivateAction):
                         f"{name} is set, but its template fails: {str(error).rstrip('.')}. Nothing was done."
                     ) from None
 
-    def _check_role(self, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
-        """Check the variables of the role, if this is a task of it, and add the labels of its hosts to the arguments.
+    def _check_role(self, step: str, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
+        """Check the variables of the role, and add the labels of its hosts to the arguments.
 
         Whether the task has something to do.
         """
-        step = self._task.vars.get(_CHECK_BEFORE)
-        if not step:
-            return True
-        check_playbook(variables, _core.extra_variables(self._loader))
+        _role_variables.check_playbook(variables, _core.extra_variables(self._loader))
         if step == "prune":
             _core.check_whole_inventory()
-            check_label_facts(variables)
+            _role_variables.check_label_facts(variables)
             _check_prune(arguments)
         _core.check_not_delegated(self, variables)
         # In ``rescue`` and ``always`` a host that has failed is not in its batch.
         batch = list(dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]]))
-        own = inventory(variables)
+        own = _role_variables.inventory(variables)
         of_batch = {host: own[host] for host in batch}
-        check_account(self, variables, of_batch)
+        _role_variables.check_account(self, variables, of_batch)
         if step == "prune":
-            arguments["labels"] = list(labels(variables, list(own), own, windows=True).values())
+            arguments["labels"] = list(_role_variables.labels(variables, list(own), own, windows=True).values())
             return True
         if step == "delete":
             return True
-        check_batch(self, variables, of_batch)
+        _role_variables.check_batch(self, variables, of_batch)
         if step == "inspect":
             # Of all batches: the account is compared with the whole play.
             hosts = variables["ansible_play_hosts_all"]
-            arguments["labels"] = list(labels(variables, hosts, own, windows=True).values())
+            arguments["labels"] = list(_role_variables.labels(variables, hosts, own, windows=True).values())
             return True
         _core.check_not_once(self, variables)
-        if step == "register" and state_of_batch(self, variables, of_batch) != "present":
+        if step == "register" and _role_variables.state_of_batch(self, variables, of_batch) != "present":
             return False
         # The client of a label that two hosts have would be removed from the other one too.
-        check_label_of_play(self, variables, batch)
+        _role_variables.check_label_of_play(self, variables, batch)
         if step == "register":
-            arguments["labels"], arguments["planned_labels"] = labels_to_register(variables, own)
+            arguments["labels"], arguments["planned_labels"] = _role_variables.labels_to_register(variables, own)
         else:
-            labels(variables, batch, own, windows=True)
+            _role_variables.labels(variables, batch, own, windows=True)
         return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:

@@ -15,7 +15,7 @@ import functools
 import pathlib
 import re
 import typing as t
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -25,17 +25,8 @@ from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import compiled, labels_of_hosts, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
-    failed_to_render,
-    followed,
-    has_template,
-    names_in,
-    plain,
-    raw_variables,
-    rendered_for,
-    variables_of_play,
-)
 
 Variables = Mapping[str, t.Any]
 
@@ -127,18 +118,21 @@ def check_playbook(variables: Variables, extra: Iterable[str]) -> None:
 
 
 def inventory(variables: Variables) -> dict[str, Variables]:
-    """Host → what the inventory sets for it of the role's variables, and of how to connect, as it is.
+    """Host → what the inventory sets for it of the role's variables, the account, and how to connect, as it is.
 
-    Not all of its variables: for ten thousand hosts they would take a hundred megabytes. What chooses the account is
-    followed to the variable that a template names; what another template depends on is kept.
+    Not all of its variables: for ten thousand hosts they would take a hundred megabytes.
     """
-    kept = {*_CONNECTION, *_sources(variables)}
-    return {host: _of_role(host, raw_variables(variables, host), kept) for host in known_hosts(variables)}
+    kept = {*_CONNECTION, *_of_account(variables)}
+    return {host: _of_role(host, _core.raw_variables(variables, host), kept) for host in known_hosts(variables)}
 
 
-def _sources(variables: Variables) -> set[str]:
-    """The names of the variables that choose the account by a template."""
-    return set().union(*(names_in(variables.get(name), variables) for name in ACCOUNT))
+def _of_account(variables: Variables) -> set[str]:
+    """The names of the variables that choose the account, those that templates depend on included."""
+    return set(ACCOUNT).union(*(_core.names_in(variables.get(name), variables) for name in ACCOUNT))
+
+
+def _values(own: Variables, names: Iterable[str]) -> list[t.Any]:
+    return [own.get(name) for name in names]
 
 
 def known_hosts(variables: Variables) -> list[str]:
@@ -148,11 +142,7 @@ def known_hosts(variables: Variables) -> list[str]:
 
 def _of_role(host: str, raw: Variables, kept: Container[str]) -> Variables:
     check_facts(host, raw)
-    return {
-        name: followed(value, raw) if name in ACCOUNT else value
-        for name, value in raw.items()
-        if name.startswith(_PREFIX) or name in kept
-    }
+    return {name: value for name, value in raw.items() if name.startswith(_PREFIX) or name in kept}
 
 
 def check_facts(host: str, raw: Variables) -> None:
@@ -180,7 +170,7 @@ def labels(
 
     def label_of(host: str) -> t.Any:
         value = own[host].get(_LABEL)
-        return own_label(hostvars, host) if has_template(value) else value
+        return own_label(hostvars, host) if _core.has_template(value) else value
 
     found = labels_of_hosts(hosts, own, label_of)
     return {host: label for host, label in found.items() if windows or not _is_windows(hostvars, host, own[host])}
@@ -189,14 +179,15 @@ def labels(
 def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tuple[list[str], list[str]]:
     """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan."""
     found = labels(variables, variables["ansible_play_hosts"], own, windows=False)
-    batch, first = set(variables["ansible_play_batch"]), own[variables["inventory_hostname"]]
+    batch, names = set(variables["ansible_play_batch"]), _of_account(variables)
+    account = _values(own[variables["inventory_hostname"]], names)
     planned = (
         host
         for host in found
         if host not in batch
         # Of other batches a state that is a template is not rendered.
         and own[host].get(_STATE) in (None, "present")
-        and not any(_differ(own[host], first, name) for name in ACCOUNT)
+        and _values(own[host], names) == account
     )
     return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
 
@@ -204,7 +195,7 @@ def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tu
 def check_label_facts(variables: Variables) -> None:
     """InputError for a label that is made of facts, of a host without facts: with a default it would be another one."""
     for host in known_hosts(variables):
-        raw = raw_variables(variables, host)
+        raw = _core.raw_variables(variables, host)
         if _OF_FACTS.search(str(raw.get(_LABEL))) and not raw.get("ansible_facts"):
             raise InputError(
                 f"{_LABEL} of host {host} is made of facts, which this run does not have, so its client would be taken "
@@ -218,7 +209,7 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
         label = hostvars[host].get(_LABEL)
     except AnsibleError as error:
         raise InputError(f"{_LABEL} of host {host}: {error}") from None
-    if failed_to_render(label):
+    if _core.failed_to_render(label):
         raise InputError(f"{_LABEL} of host {host}: the template {label!r} fails. Check the variables in it.")
     if label is not None:
         # A dictionary of the user's has no raw values.
@@ -228,10 +219,15 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
     return label
 
 
+def rendered(hostvars: Variables, host: str, name: str, value: t.Any) -> t.Any:
+    """The value of a variable of another host, from the one that the inventory has; AnsibleError if that fails."""
+    return hostvars[host][name] if _core.has_template(value) else value
+
+
 def _is_windows(hostvars: Variables, host: str, own: Variables) -> bool:
     """Whether the inventory sets a connection or shell of Windows for a host."""
     try:
-        connection, shell = (str(_rendered(hostvars, host, name, own.get(name))) for name in _CONNECTION)
+        connection, shell = (str(rendered(hostvars, host, name, own.get(name))) for name in _CONNECTION)
     except AnsibleError:
         # The task that connects reports it.
         return False
@@ -244,66 +240,52 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
     Templates of other hosts are left to the task that uses them, except those of the path. The file that
     ``monitor_agent_config_template`` names has to exist for the task's host.
     """
+    first = variables["inventory_hostname"]
     found: dict[tuple[str, str], list[str]] = {}
     for name in _options():
-        for host, reason in _reasons(action, variables, own, name):
-            found.setdefault((name, reason), []).append(host)
-    _refuse(found, len(own))
+        of_first, given = _reason(name, _effective(action, variables, name)), own[first].get(name)
+        if name == _TEMPLATE:
+            of_first = of_first or _reason_of_template(action, variables)
+        for host, raw in own.items():
+            reason = of_first if raw.get(name) == given else ""
+            # A path that is the same template may be another one.
+            if not reason and host != first and name in raw and (name == _PATH or raw[name] != given):
+                reason = _reason(name, _literal(variables, host, name, raw[name]))
+            if reason:
+                found.setdefault((name, reason), []).append(host)
+    # Hosts are named unless all of the batch have the value.
+    lines = [
+        f"{name}{f' of {listed(hosts)}' if len(hosts) < len(own) else ''} is invalid: {reason}"
+        for (name, reason), hosts in found.items()
+    ]
+    if lines:
+        raise InputError(" ".join([*lines, "Nothing was done."]))
 
 
 def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> None:
     """InputError if hosts of the batch have different accounts: the first one's is used for all."""
-    first = variables["inventory_hostname"]
-    raw = raw_variables(variables, first)
-    others = _different(own, first, _sources(variables))
-    for name in ACCOUNT:
-        differ = any(_differ(of, own[first], name) for of in own.values())
-        # Play and role take precedence over the inventory.
-        if (differ and variables.get(name) == raw.get(name)) or _renders_differently(action, variables, name, others):
+    hosts, names = [variables["inventory_hostname"]], _of_account(variables)
+    seen = [_values(own[hosts[0]], names)]
+    # A host for each combination of values: rendering them for all takes long.
+    for host, raw in own.items():
+        if (values := _values(raw, names)) not in seen:
+            hosts.append(host)
+            seen.append(values)
+    for name in ACCOUNT if len(hosts) > 1 else ():
+        first, *others = (_for_host(action, variables, host, name) for host in hosts)
+        if any(other != first for other in others):
             raise InputError(
                 f"{name} differs between the hosts of this play, and one account is used for all of them. Nothing was "
                 "done. Use a play, or a run with --limit or extra variables, for each account."
             )
 
 
-def _different(own: Mapping[str, Variables], first: str, names: Iterable[str]) -> list[str]:
-    """A host for each combination of values of the variables that is not the first host's."""
-    values = {host: [of.get(name) for name in names] for host, of in own.items()}
-    found, seen = [], [values[first]]
-    for host, of_host in values.items():
-        if of_host not in seen:
-            seen.append(of_host)
-            found.append(host)
-    return found
-
-
-def _renders_differently(action: ActionBase, variables: Variables, name: str, hosts: Iterable[str]) -> bool:
-    """Whether a template has another value for one of the hosts than for the task's host, or none."""
-    template = variables.get(name)
-    if not has_template(template):
-        return False
-    value = _for_host(action, variables, variables["inventory_hostname"], template)
-    return value is not None and any(_for_host(action, variables, host, template) != value for host in hosts)
-
-
-def _for_host(action: ActionBase, variables: Variables, host: str, template: t.Any) -> t.Any:
-    """What a template renders to for a host of the batch; None if it fails."""
+def _for_host(action: ActionBase, variables: Variables, host: str, name: str) -> t.Any:
+    """The value of a variable for a host of the batch; None if it is not set, or if its template fails."""
     try:
-        return plain(rendered_for(action, variables, host, template))
+        return _core.plain(_core.rendered_for(action, variables, host, _core.trusted(f"{{{{ {name} }}}}")))
     except Exception:
         return None
-
-
-def _differ(one: Variables, other: Variables, name: str) -> bool:
-    """Whether the inventory has different values of a variable for two hosts."""
-    # Of vaulted values each comparison is a decryption.
-    return one.get(name) is not other.get(name) and one.get(name) != other.get(name)
-
-
-def check_host(action: ActionBase, variables: Variables) -> None:
-    """InputError for invalid variables of the task's host alone."""
-    reasons = {name: _reason(name, _effective(action, variables, name)) for name in _options()}
-    _refuse({(name, reason): [""] for name, reason in reasons.items() if reason}, 1)
 
 
 def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> str:
@@ -314,8 +296,8 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
     unset = _options()[_STATE]["default"] if _STATE in own[first] else variables[_STATE]
     for host, raw in own.items():
         value = raw.get(_STATE, unset)
-        if has_template(value):
-            value = rendered_for(action, variables, host, value)
+        if _core.has_template(value):
+            value = _core.rendered_for(action, variables, host, value)
         if value != state:
             raise InputError(STATES_DIFFER)
     return str(state)
@@ -325,8 +307,8 @@ def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterabl
     """InputError if play or role set a label for the task's host, or for one of the other ``hosts`` of its batch."""
     label = action._templar.template(variables.get(_LABEL)) or ""
     found = {variables["inventory_hostname"]: label}
-    if _LABEL in variables_of_play(action._task):
-        found.update((host, _for_host(action, variables, host, variables[_LABEL]) or "") for host in hosts)
+    if _LABEL in _core.variables_of_play(action._task):
+        found.update((host, _for_host(action, variables, host, _LABEL) or "") for host in hosts)
     if any(label != (variables["hostvars"][host].get(_LABEL) or "") for host, label in found.items()):
         raise InputError(LABEL_IN_PLAY)
 
@@ -343,35 +325,15 @@ def _path(value: object) -> None:
         absolute(str(value))
 
 
-def _owner(option: str, value: object) -> None:
-    # A number may be an integer here.
-    file_owner(option, str(value))
-
-
 # What a type cannot express.
 _RULES: dict[str, t.Callable[[t.Any], object]] = {
     _PATH: _path,
     "monitor_agent_config_mode": file_mode,
-    **{f"monitor_agent_config_{name}": functools.partial(_owner, name) for name in ("owner", "group")},
+    # A number may be an integer here.
+    "monitor_agent_config_owner": lambda value: file_owner("owner", str(value)),
+    "monitor_agent_config_group": lambda value: file_owner("group", str(value)),
     "monitor_agent_audit_orphan_pattern": lambda value: compiled(str(value), "orphan_pattern"),
 }
-
-
-def _reasons(
-    action: ActionBase, variables: Variables, own: Mapping[str, Variables], name: str
-) -> Iterator[tuple[str, str]]:
-    """Each host of the batch for which a variable is invalid, with the reason."""
-    first = variables["inventory_hostname"]
-    reason, given = _reason(name, _effective(action, variables, name)), own[first].get(name)
-    if name == _TEMPLATE:
-        reason = reason or _reason_of_template(action, variables)
-    for host, raw in own.items():
-        if reason and raw.get(name) == given:
-            yield host, reason
-        elif (
-            host != first and name in raw and (own_reason := _reason(name, _literal(variables, host, name, raw[name])))
-        ):
-            yield host, own_reason
 
 
 def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
@@ -388,7 +350,7 @@ def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
     if value is None:
         return "" if name == _PATH else None
     try:
-        return plain(action._templar.template(value))
+        return _core.plain(action._templar.template(value))
     except Exception:
         return None
 
@@ -397,39 +359,29 @@ def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
     """A value that the inventory has for another host; None for a template, except the path, or a vaulted value."""
     if name == _PATH:
         try:
-            rendered = _rendered(variables["hostvars"], host, name, value) or ""
+            path = rendered(variables["hostvars"], host, name, value) or ""
         except Exception:
             return None
-        return None if failed_to_render(rendered) else rendered
-    return plain(value) if isinstance(value, (str, int, float, list, dict)) and not has_template(value) else None
-
-
-def _rendered(hostvars: Variables, host: str, name: str, value: t.Any) -> t.Any:
-    return hostvars[host][name] if has_template(value) else value
+        return None if _core.failed_to_render(path) else path
+    return (
+        _core.plain(value)
+        if isinstance(value, (str, int, float, list, dict)) and not _core.has_template(value)
+        else None
+    )
 
 
 def _reason(name: str, value: t.Any) -> str:
-    """Why a value is refused, and what to write instead; empty if it is valid."""
-    if value is None:
-        return ""
-    return _reason_of(name, value) if isinstance(value, (dict, list)) else _cached_reason(name, value)
-
-
-def _reason_of(name: str, value: t.Any) -> str:
+    """Why a value is refused, and what to write instead; empty if it is valid, or not known."""
     option = _options()[name]
-    if not _fits(name, option, value):
+    if value is not None and not _fits(name, option, value):
         # The value may be secret.
         return f"write {' or '.join(option.get('choices') or [_KINDS[option['type']]])}."
     try:
-        if name in _RULES:
+        if value is not None and name in _RULES:
             _RULES[name](value)
     except InputError as error:
         return str(error)
     return ""
-
-
-# Most hosts have the same values.
-_cached_reason = functools.lru_cache(maxsize=None, typed=True)(_reason_of)
 
 
 def _reason_of_template(action: ActionBase, variables: Variables) -> str:
@@ -458,13 +410,3 @@ def _fits(name: str, option: Mapping[str, t.Any], value: t.Any) -> bool:
     if option.get("elements", option["type"]) in _TEXT and any(isinstance(item, (dict, list)) for item in items):
         return False
     return not ArgumentSpecValidator({name: option}).validate({name: value}).error_messages
-
-
-def _refuse(found: Mapping[tuple[str, str], list[str]], number: int) -> None:
-    """InputError that names the variables, and the hosts unless all ``number`` of the batch have the value."""
-    lines = [
-        f"{name}{f' of {listed(hosts)}' if len(hosts) < number else ''} is invalid: {reason}"
-        for (name, reason), hosts in found.items()
-    ]
-    if lines:
-        raise InputError(" ".join([*lines, "Nothing was done."]))

@@ -16,22 +16,9 @@ from collections.abc import Mapping, Sequence
 from ansible.errors import AnsibleActionFail
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
-    as_data,
-    handler_left_out,
-    notify_no_handler,
-    run_action,
-    trusted,
-)
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
-    STATES_DIFFER,
-    check_host,
-    check_label_of_play,
-    inventory,
-    labels,
-)
 
 Result = dict[str, t.Any]
 Variables = dict[str, t.Any]
@@ -44,7 +31,7 @@ _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded",
 # Which use of the role a result is of.
 _USE = "use"
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
-_CONNECTION = [{"group/monitor.cloud.monitor_agent": trusted("{{ monitor_agent_connection }}")}]
+_CONNECTION = [{"group/monitor.cloud.monitor_agent": _core.trusted("{{ monitor_agent_connection }}")}]
 
 
 def configure(action: HostAction, own_step: t.Callable[[Variables], Result], variables: Variables) -> Result:
@@ -64,7 +51,7 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
         if by_itself and state == "present" and not action.on_windows:
             absolute(action.arguments["path"])
             steps["registration"] = _call_service(action, variables, state)
-            variables[_REGISTRATION] = as_data(steps["registration"])
+            variables[_REGISTRATION] = _core.as_data(steps["registration"])
         result = own_step(variables)
         if state == "present" and _install(action, variables, steps):
             result |= _written_again(own_step(variables))
@@ -85,9 +72,9 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
     if not joined.get("restarts"):
         # The task names its handler: with a template that depends on the service, a host took 61 ms of processor time
         # instead of 57 ms in a steady run of 200.
-        notify_no_handler(action)
-    elif handler_left_out(action, variables):
-        notify_no_handler(action)
+        _core.notify_no_handler(action)
+    elif _core.handler_left_out(action, variables):
+        _core.notify_no_handler(action)
         _restart(action, joined, variables)
     return joined
 
@@ -101,13 +88,13 @@ def _is_by_itself(action: HostAction, in_role: str, state: t.Any, variables: Var
     registration, host = variables.get(_REGISTRATION) or {}, variables["inventory_hostname"]
     missing = not registration.get("failed") and (_USE if in_role == "absent" else "clients") not in registration
     if missing or host not in variables["ansible_play_batch"]:
-        check_host(action, variables)
+        _role_variables.check_batch(action, variables, {host: {}})
         # InputError if another host has the label too.
-        labels(variables, [host], inventory(variables), windows=True)
-        check_label_of_play(action, variables)
+        _role_variables.labels(variables, [host], _role_variables.inventory(variables), windows=True)
+        _role_variables.check_label_of_play(action, variables)
         return True
     if state == "absent" and in_role == "present":
-        raise InputError(STATES_DIFFER)
+        raise InputError(_role_variables.STATES_DIFFER)
     if registration.get("failed"):
         # The errors of the role are ignored.
         raise InputError(str(registration.get("msg")))
@@ -118,7 +105,7 @@ def _restart(action: HostAction, result: Result, variables: Variables) -> None:
     """Restart the agents as the handler does, which has a condition of another use of the role in the play."""
     for one in result.pop("restarts"):
         service = {"name": one["service"], "state": "restarted"}
-        done = run_action(action, "ansible.builtin.service", service, variables)
+        done = _core.run_action(action, "ansible.builtin.service", service, variables)
         # As in the handler: in check mode the service may be missing, and the agent may not start after a removal.
         if done.get("failed") and one["markers"] and not action._task.check_mode:
             raise TaskFailure(f"{done.get('msg')}.{_RESTART}", result)
@@ -159,7 +146,7 @@ def _install(action: HostAction, variables: Variables, steps: dict[str, Result])
         arguments = {"command": command, "creates": creates, "registration": [_REGISTRATION]}
         calls["installer"] = ("monitor.cloud.agent_install", arguments)
     for step, (name, arguments) in calls.items():
-        steps[step] = run_action(action, name, arguments, variables)
+        steps[step] = _core.run_action(action, name, arguments, variables)
         if steps[step].get("failed"):
             raise TaskFailure(str(steps[step].get("msg")), steps[step])
     return not action._task.check_mode and any(steps[step].get("changed") for step in calls)
@@ -175,7 +162,7 @@ def _call_service(action: HostAction, variables: Variables, state: str) -> Resul
     label = action.host_label({"label": None}, variables)
     present = state == "present"
     arguments = {"labels": [label], "state": state, "include_keys": present, "allow_failures": present}
-    result = run_action(
+    result = _core.run_action(
         action,
         "monitor.cloud.monitor_clients",
         arguments,
