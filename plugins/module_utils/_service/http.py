@@ -164,9 +164,9 @@ class Http:
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
         sent = not (_was_not_sent(failure) or isinstance(failure, ValueError))
         self._reached = self._reached or (sent and _is_late(failure))
-        problem, hint = _explain(failure, self.settings)
+        problem, hint, is_final = _explain(failure, self.settings)
         outcome: Outcome = "unknown" if sent and operation.method != "GET" else "not_done"
-        retryable = (operation.idempotent or not sent) and not _is_final(failure)
+        retryable = (operation.idempotent or not sent) and not is_final
         return ApiError(self._redact(problem), hint=hint, outcome=outcome, retryable=retryable)
 
     def _redact(self, text: str) -> str:
@@ -428,45 +428,38 @@ def _was_not_sent(failure: Exception) -> bool:
     return _caused_by(failure, *unconnected, ConnectionRefusedError, ssl.SSLCertVerificationError)
 
 
-def _is_final(failure: Exception) -> bool:
-    """Whether the same request would fail the same way again: the settings are invalid."""
-    if isinstance(failure, (ValueError, _TooLarge)) or _bundle_is_missing(failure):
-        return True
-    if isinstance(failure, requests.exceptions.SSLError):
-        # A connection ends in the middle when a service or a balancer before it restarts.
-        return not _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-    return any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))
-
-
 def _is_late(failure: Exception) -> bool:
     """Whether a connection was made, and the deadline came before the end of the response."""
     return _caused_by(failure, socket.timeout, urllib3.exceptions.ReadTimeoutError)
 
 
-def _bundle_is_missing(failure: Exception) -> bool:
-    return "CA certificate bundle" in str(failure)
-
-
-def _explain(failure: Exception, settings: Settings) -> tuple[str, str]:
-    """What failed, and what to do, for a request that got no response."""
+def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
+    """What failed, what to do, and whether the settings are invalid: then the same request would fail again."""
     if isinstance(failure, _TooLarge):
-        return f"the response is larger than {_LARGEST >> 20} MiB", "Check that base_url is the address of the service."
+        hint = "Check that base_url is the address of the service."
+        return f"the response is larger than {_LARGEST >> 20} MiB", hint, True
     if isinstance(failure, requests.ConnectTimeout):
         limit = min(settings.timeout, _FIRST_CONTACT)
-        return f"no connection within {limit:g} s", "Check base_url, its port, and the network."
-    if _is_late(failure) and not isinstance(failure, requests.exceptions.ProxyError):
-        return f"no whole response within {settings.timeout:g} s", "Raise timeout if the service is that slow."
-    last = list(_causes(failure))[-1]
+        return f"no connection within {limit:g} s", "Check base_url, its port, and the network.", False
+    is_of_proxy = isinstance(failure, requests.exceptions.ProxyError)
+    if _is_late(failure) and not is_of_proxy:
+        return f"no whole response within {settings.timeout:g} s", "Raise timeout if the service is that slow.", False
+    *_causing, last = _causes(failure)
     reason = f"{type(last).__name__}: {last}"
     if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
-        return f"the response was cut short: {last}", "Check the network, and any proxy between."
-    if _bundle_is_missing(failure):
-        return f"no secure connection: {last}", "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
-    if isinstance(failure, requests.exceptions.SSLError) and _is_final(failure):
-        return (
-            f"no secure connection: {reason}",
-            "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path).",
-        )
-    if isinstance(failure, requests.exceptions.ProxyError):
-        return f"no connection through the proxy: {reason}", "Check the proxy settings of the environment."
-    return f"no response, because the connection failed: {reason}", "Check base_url and the network."
+        return f"the response was cut short: {last}", "Check the network, and any proxy between.", False
+    if "CA certificate bundle" in str(failure):
+        hint = "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
+        return f"no secure connection: {last}", hint, True
+    # A connection ends in the middle when a service or a balancer before it restarts.
+    if isinstance(failure, requests.exceptions.SSLError) and not _caused_by(
+        failure, ssl.SSLEOFError, ssl.SSLZeroReturnError
+    ):
+        hint = "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path)."
+        return f"no secure connection: {reason}", hint, True
+    unknown = any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))
+    invalid = isinstance(failure, ValueError) or unknown
+    if is_of_proxy:
+        hint = "Check the proxy settings of the environment."
+        return f"no connection through the proxy: {reason}", hint, invalid
+    return f"no response, because the connection failed: {reason}", "Check base_url and the network.", invalid
