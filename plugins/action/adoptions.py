@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-
+from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
+from ansible_collections.monitor.cloud.plugins.modules import adoptions
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import audit, natural
@@ -18,9 +18,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
 
 
 class ActionModule(base.FleetAction):
-    VALIDATOR = ArgumentSpecValidator(
-        {"account": {"type": "str", "required": True}, "config": {"type": "str", "required": True}}
-    )
+    VALIDATOR = _core.documented(adoptions.DOCUMENTATION, ModuleDocFragment.ACCOUNT)
 
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
         _core.check_whole_inventory()

@@ -13,29 +13,22 @@ import typing as t
 
 from ansible import constants
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
+from ansible_collections.monitor.cloud.plugins.modules import agent_config
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import Completed, HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
-    CLIENT_OPTIONS,
     ONE_CLIENT,
     Registered,
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
-    DisplayCall,
-    Rendered,
-    check_linear,
-    render_file,
-    takes_input,
-    unlogged,
-)
 
 Options = t.Mapping[str, t.Any]
 Variables = dict[str, t.Any]
@@ -47,23 +40,9 @@ _INSPECTS = "monitor_agent_inspects"
 
 class ActionModule(HostAction):
     # Made once, before the forks for the hosts.
-    VALIDATOR = ArgumentSpecValidator(
-        {
-            "path": {"type": "str", "required": True},
-            "template": {"type": "str"},
-            "content": {"type": "raw"},
-            **CLIENT_OPTIONS,
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "owner": {"type": "str"},
-            "group": {"type": "str"},
-            "mode": {"type": "raw", "default": "0600"},
-            "create_directory": {"type": "bool", "default": True},
-            "backup": {"type": "bool", "default": False},
-            # A string would make a service of false.
-            "service": {"type": "raw"},
-            "inspect_service": {"type": "bool", "default": False},
-            "restarted": {"type": "list", "elements": "str"},
-        },
+    VALIDATOR = _core.documented(
+        agent_config.DOCUMENTATION,
+        ModuleDocFragment.CLIENT,
         mutually_exclusive=[*ONE_CLIENT, ("registration", "restarted"), ("client", "restarted")],
         required_if=[("state", "present", ["client", "registration", "restarted"], True)],
     )
@@ -179,7 +158,7 @@ class ActionModule(HostAction):
     def _remove(self, path: str, options: Options, variables: Variables) -> dict[str, t.Any]:
         if options["registration"]:
             # The role's task that removes the clients runs once for all hosts, as the one that registers them.
-            check_linear(self._task)
+            _core.check_linear(self._task)
         found = self._inspect(path)
         try:
             client = self.client(options, variables)
@@ -205,7 +184,7 @@ class ActionModule(HostAction):
 
     def _create(self, desired: decision.Desired) -> Completed | None:
         """Inspect the path and, if there is nothing, write the file; None if that takes more than one command."""
-        if self._task.check_mode or not takes_input(self._connection):
+        if self._task.check_mode or not _core.takes_input(self._connection):
             return None
         write = _write_command(desired, backup=False)
         command = remote_file.create_command(desired.path, write(), create_directory=desired.create_directory)
@@ -225,7 +204,7 @@ class ActionModule(HostAction):
         """The text of the file, or None if there is none, or none that can be read."""
         if found.kind not in ("file", "link"):
             return None
-        with unlogged(self._connection):
+        with _core.unlogged(self._connection):
             done = self.shell(remote_file.read_command(path))
         return remote_file.text_in(done.stdout) if done.returncode == 0 else None
 
@@ -257,23 +236,25 @@ class ActionModule(HostAction):
             )
         return text
 
-    def _show(self, calls: t.Sequence[DisplayCall], client: Registered, variables: Variables) -> None:
+    def _show(self, calls: t.Sequence[_core.DisplayCall], client: Registered, variables: Variables) -> None:
         """Show the collected messages, without secrets of this client and of others in the variables."""
         held = "\n".join(str(text) for _name, texts, options in calls for text in (*texts, *options.values()))
         secrets = {**client.secrets, **secrets_in(held, variables)}
         for name, texts, options in calls:
             getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))
 
-    def _attempt(self, options: Options, client: t.Mapping[str, t.Any], label: str, variables: Variables) -> Rendered:
+    def _attempt(
+        self, options: Options, client: t.Mapping[str, t.Any], label: str, variables: Variables
+    ) -> _core.Rendered:
         # Core's own string as content, because only that is trusted as a template.
         content, own = self.arguments.get("content"), {"client": dict(client), "label": label}
-        return render_file(self, options["template"], content, variables, own)
+        return _core.render_file(self, options["template"], content, variables, own)
 
     def _put(self, desired: decision.Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
         write = _write_command(desired, backup=backup)
         done = created if created and BEGUN in created.stdout else None
-        if done is None and takes_input(self._connection):
+        if done is None and _core.takes_input(self._connection):
             done = self.shell(write(), data=_content(desired))
         if done is None or remote_file.got_no_input(done.returncode, done.stdout):
             done = self._put_through_a_file(write, _content(desired))
@@ -284,7 +265,7 @@ class ActionModule(HostAction):
         """Write by a private temporary file, as core transfers modules: for connections without standard input."""
         directory = self._make_tmp_path()
         try:
-            with unlogged(self._connection):
+            with _core.unlogged(self._connection):
                 source = self._transfer_data(self._connection._shell.join_path(directory, "content"), data)
             # With this setting of core, all users of the host could read the file.
             self._connection._shell.set_option("world_readable_temp", False)

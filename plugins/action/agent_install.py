@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-
+from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.modules import agent_install
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import CLIENT_OPTIONS, ONE_CLIENT, Registered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, variable
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import given_environment, takes_input, unlogged
 
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
 
 
 class ActionModule(HostAction):
-    VALIDATOR = ArgumentSpecValidator(
-        {"command": {"type": "str", "required": True}, "creates": {"type": "str"}, **CLIENT_OPTIONS},
+    VALIDATOR = _core.documented(
+        agent_install.DOCUMENTATION,
+        ModuleDocFragment.CLIENT,
         mutually_exclusive=ONE_CLIENT,
         required_one_of=[("client", "registration")],
     )
@@ -45,7 +46,7 @@ class ActionModule(HostAction):
 
     def _check_input(self) -> None:
         """Raise InputError if the connection passes no standard input, by which the installer gets its code."""
-        if not takes_input(self._connection):
+        if not _core.takes_input(self._connection):
             become = self._connection.has_pipelining and self._connection.become
             kind, example = ("become method", "sudo") if become else ("connection", "ssh")
             name = become.name if become else self._connection.transport
@@ -56,7 +57,7 @@ class ActionModule(HostAction):
 
     def _install(self, command: str, client: Registered) -> None:
         # Other users can read command lines, and the token is not for the installer.
-        given = {name: value for name, value in given_environment(self).items() if name != "MONITOR_API_TOKEN"}
+        given = {name: value for name, value in _core.given_environment(self).items() if name != "MONITOR_API_TOKEN"}
         environment = "".join(f"{variable(name, value)}; export {name}; " for name, value in given.items())
         script = (
             # On a local connection the environment is the controller's, with the token.
@@ -70,7 +71,7 @@ class ActionModule(HostAction):
             f'{{ /bin/sh -c "$c" 2>&1; printf "\\n%s\\n" "{_ENDED} $?"; }} | {{ r=1; while IFS= read -r l; do '
             f'case $l in "{_ENDED} "*) r=${{l##* }}; break;; esac; printf "%s\\n" "$l"; done; exit "$r"; }}'
         )
-        with unlogged(self._connection):
+        with _core.unlogged(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())
         if done.returncode != 0 or BEGUN not in done.stdout:
             reason = " ".join(done.redacted(client.secrets).message.replace(BEGUN, "").split())

@@ -15,10 +15,10 @@ import stat
 import typing as t
 from collections.abc import Mapping
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-
+from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.modules import audit_report
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
     base,
@@ -34,25 +34,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import 
 
 
 class ActionModule(base.FleetAction):
-    VALIDATOR = ArgumentSpecValidator(
-        {
-            "account": {"type": "str", "required": True},
-            "config": {"type": "str"},
-            # A list whose elements are paths or reports. Other types would copy or render the reports.
-            "audits": {"type": "raw"},
-            "audits_variables": {"type": "str"},
-            "max_age": {"type": "float", "default": 24.0},
-            "plan": {"type": "str"},
-            "subscriptions": {"type": "str"},
-            "orphan_pattern": {"type": "str", "default": ".*"},
-            "json": {"type": "str"},
-            "junit": {"type": "str"},
-            "html": {"type": "str"},
-            "metrics": {"type": "str"},
-            "metrics_hosts": {"type": "bool", "default": False},
-            "artifact": {"type": "str"},
-            "fail_on_drift": {"type": "bool", "default": False},
-        },
+    VALIDATOR = _core.documented(
+        audit_report.DOCUMENTATION,
+        ModuleDocFragment.ACCOUNT,
         required_one_of=[("config", "audits", "audits_variables")],
         mutually_exclusive=[("config", "audits"), ("config", "audits_variables")],
     )
@@ -138,7 +122,7 @@ class ActionModule(base.FleetAction):
         return invocation.Invocation(
             inventory=invocation.inventory_options(sources),
             options=invocation.task_options(self._task),
-            vaults=invocation.vault_options(),
+            vaults=invocation.given_options(invocation.VAULTS),
             extra_vars=kept,
             left_out=left_out,
             service=service,

@@ -84,7 +84,8 @@ options:
         notifies the handler. So no restart is lost if a run is killed, or if a restart fails.
       - The handler has to run this module once more after the restart, with O(restarted).
       - Empty or not set, no marker is left, and existing ones are ignored. With O(state=absent) all are removed.
-    type: str
+    # A string would make a service of false.
+    type: raw
   inspect_service:
     description: Whether to report RV(service_state), with the same command that inspects the file.
     type: bool

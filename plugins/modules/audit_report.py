@@ -36,6 +36,7 @@ options:
         have been renamed or deleted since.
       - Text in reports is never rendered as a template, if the option is a list, or a template that is only the name of
         a variable.
+    # Other types would copy or render the reports.
     type: raw
   audits_variables:
     description:

@@ -55,14 +55,6 @@ clients:
   returned: success
   type: list
   elements: dict
-  sample:
-    - id: 789
-      label: web1
-      apps: {apache: false, mysql: true, nginx: false}
-      created: "2026-01-02T03:04:05"
-      updated: "2026-01-02T03:04:05"
-      key_fingerprint: 1f3a5c7e9b2d
-      keys_masked: false
 api_usage:
   description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed

@@ -61,11 +61,6 @@ plan:
     - The fields are those of RV(monitor.cloud.monitor_subscription_info#module:subscriptions).
   returned: success
   type: dict
-  sample:
-    id: monitor-10
-    label: Monitor 10 pack
-    clients_included: 10
-    price: {hourly: 0.06, monthly: 40}
 previous:
   description: The plan before the task. Empty for the free plan.
   returned: success

@@ -42,11 +42,6 @@ plan:
     - Empty for the free plan.
   returned: success
   type: dict
-  sample:
-    id: monitor-10
-    label: Monitor 10 pack
-    clients_included: 10
-    price: {hourly: 0.06, monthly: 40}
 free:
   description: Whether the account is on the free plan.
   returned: success

@@ -18,6 +18,8 @@ import jinja2
 import jinja2.nodes
 from ansible import constants, context, template
 from ansible.executor import module_common
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import parse_kv
@@ -74,6 +76,13 @@ def failed_to_render(rendered: t.Any) -> bool:
 
 
 # ---- modules ----
+
+
+def documented(*documents: str, **rules: t.Any) -> ArgumentSpecValidator:
+    """A validator of the options that DOCUMENTATION and doc fragments describe, and of rules about several of them."""
+    options = {name: option for text in documents for name, option in yaml_load(text)["options"].items()}
+    return ArgumentSpecValidator(options, **rules)
+
 
 # A worker redirects its standard error to /dev/null, and what it displays after Ctrl-C is not read any more. So the
 # strategy's process duplicates its own when it loads the plugin, which is before the fork; None if it has none.

@@ -18,6 +18,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, printable, redact, redact_all
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
     CLIENT_OPTIONS,
     Registered,
@@ -25,13 +26,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import without_dollars
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import (
-    PrivateAction,
-    forget_origins,
-    forget_token,
-    looked_up,
-    plain,
-)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_facts, warn_of_unknown
 
 _LONGEST_MESSAGE = 500
@@ -61,7 +55,7 @@ class Completed:
         return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 
 
-class HostAction(PrivateAction):
+class HostAction(_core.PrivateAction):
     """An action on a host. Subclasses have a ``VALIDATOR`` of options, and implement :meth:`act`."""
 
     VALIDATOR: t.ClassVar[ArgumentSpecValidator]
@@ -72,7 +66,7 @@ class HostAction(PrivateAction):
 
     @classmethod
     def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
-        return super().finalize_task_arg(name, looked_up(value, templar), templar, context)
+        return super().finalize_task_arg(name, _core.looked_up(value, templar), templar, context)
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
@@ -94,8 +88,8 @@ class HostAction(PrivateAction):
             outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
             result = {outcome: True, "msg": str(error)}
         finally:
-            forget_origins(self._task)
-            forget_token(self._task)
+            _core.forget_origins(self._task)
+            _core.forget_token(self._task)
             self._task.args = redact_all(self._task.args, self._secrets(variables))
         return t.cast("dict[str, t.Any]", redact_all(result, self._secrets(variables)))
 
@@ -108,7 +102,7 @@ class HostAction(PrivateAction):
                 f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
         # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
-        checked = self.VALIDATOR.validate(plain(self.arguments))
+        checked = self.VALIDATOR.validate(_core.plain(self.arguments))
         if checked.error_messages:
             raise InputError(". ".join(checked.error_messages))
         options = checked.validated_parameters

@@ -21,11 +21,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.redact impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
 # The options that choose a task's client: the client itself, or its label in what another task registered.
-CLIENT_OPTIONS: dict[str, t.Any] = {
-    "client": {"type": "dict"},
-    "label": {"type": "str"},
-    "registration": {"type": "list", "elements": "str"},
-}
+CLIENT_OPTIONS = ("client", "label", "registration")
 _MASKED = (
     "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
     "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them)."

@@ -33,7 +33,7 @@ _OPTIONS = {
     "vault_ids": "--vault-id",
     "vault_password_files": "--vault-password-file",
 }
-_VAULTS = ("ask_vault_pass", "vault_ids", "vault_password_files")
+VAULTS = ("ask_vault_pass", "vault_ids", "vault_password_files")
 # Those that can hold the password of a gateway.
 _LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
 # Other variables are the user's own and can hold anything.
@@ -87,15 +87,11 @@ def task_options(task: Task) -> list[str]:
     options = ["--become"] if task.become else []
     for option, value in _core.connection_options(task).items():
         options += [option, short_path(value) if option == "--private-key" else value]
-    return [*options, *_given(_OPTIONS)]
+    return [*options, *given_options(_OPTIONS)]
 
 
-def vault_options() -> list[str]:
-    """What opens vaults, from the command line, as options."""
-    return _given(_VAULTS)
-
-
-def _given(names: Iterable[str]) -> list[str]:
+def given_options(names: Iterable[str]) -> list[str]:
+    """Those of the command line, by their name in core's parser, as options."""
     options = []
     for name in names:
         given = _core.command_line().get(name) or ()
