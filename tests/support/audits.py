@@ -17,6 +17,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     Inspection,
     Report,
     audit,
+    facts_of,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation, inventory_options
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step, steps
@@ -38,11 +39,11 @@ def inspected(host: str, key_owner: str = "own", **facts: Any) -> Inspection:
         facts = {"owner_label": host, "key_fingerprint": fingerprint(host), **facts}
     if key_owner == "other":
         facts = {"key_fingerprint": fingerprint(facts["owner_label"]), **facts}
-    return Inspection(host, host, {"label": host, "key_owner": key_owner, "differs": [], **facts})
+    return Inspection(host, host, facts_of({"label": host, "key_owner": key_owner, "differs": [], **facts}))
 
 
 def unreachable(host: str) -> Inspection:
-    return Inspection(host, host, {"unreachable": True, "msg": "Task failed: no\n route"})
+    return Inspection(host, host, facts_of({"unreachable": True, "msg": "Task failed: no\n route"}))
 
 
 def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> Account:
@@ -90,7 +91,7 @@ def every_state(*more: Inspection) -> Report:
         inspected("web"),
         inspected("new", "no_file"),
         inspected("empty", "no_key"),
-        Inspection("closed", "closed", {"msg": "no sudo"}),
+        Inspection("closed", "closed", facts_of({"msg": "no sudo"})),
         inspected("edited", differs=["content"]),
         inspected("pending", differs=["restart"], service_state="failed"),
         inspected("stopped", service_state="inactive"),

@@ -10,6 +10,7 @@ Audits of other runs are read from files and variables, and none of their text i
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
@@ -22,9 +23,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import known_hosts, own_label
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import known_hosts, own_label, rendered
 
 
 class FleetAction(_core.FinalizingAction):
@@ -68,25 +69,21 @@ def inspections(
     active = set(variables["ansible_play_hosts"])
     results = {host: _core.registered(variables, host, name) if host in active else None for host in hosts}
     return [
-        Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), result)
+        Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), facts_of(result))
         for host, result in results.items()
     ]
 
 
 def absent_hosts(variables: Mapping[str, t.Any], hosts: Iterable[str]) -> set[str]:
     """The hosts whose monitoring is to be removed, as the inventory, or an extra variable, sets it."""
-    return {host for host in hosts if _state(variables, host) == "absent"}
-
-
-def _state(variables: Mapping[str, t.Any], host: str) -> t.Any:
-    state = _core.raw_variables(variables, host).get("monitor_agent_state")
-    if not _core.has_template(state):
-        return state
-    try:
-        return variables["hostvars"][host].get("monitor_agent_state")
-    except AnsibleError:
-        # A rollout reports it.
-        return None
+    found = set()
+    for host in hosts:
+        # A rollout reports one that fails.
+        with contextlib.suppress(AnsibleError):
+            state = _core.raw_variables(variables, host).get("monitor_agent_state")
+            if rendered(variables["hostvars"], host, "monitor_agent_state", state) == "absent":
+                found.add(host)
+    return found
 
 
 def account_of(

@@ -48,7 +48,7 @@ STATES: tuple[State, ...] = t.get_args(State)
 # is its own, or of no client.
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
-_PREFIXES = re.compile(r"(Task failed: )+")
+_PREFIX = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
 # Names in a sentence of a report.
 MOST_NAMES = 5
@@ -60,7 +60,7 @@ _RUNNING = (None, "active", "reloading", "refreshing")
 
 @dataclasses.dataclass(frozen=True)
 class Inspection:
-    """A host and what agent_config registered for it; ``result`` is None for a host without a result.
+    """A host and its facts, as :func:`facts_of` makes them and the document of a report holds them.
 
     ``audited`` is False for a host of a joined report that none of its audits has. ``absent``: its monitoring is to be
     removed.
@@ -68,32 +68,35 @@ class Inspection:
 
     host: str
     label: str
-    result: Mapping[str, t.Any] | None
+    facts: Mapping[str, t.Any]
     audited: bool = True
     absent: bool = False
 
-    @property
-    def facts(self) -> Mapping[str, t.Any]:
-        """The result of a host that was reached, else nothing."""
-        return self.result if self.result is not None and not self.result.get("unreachable") else {}
 
-    @property
-    def fingerprint(self) -> str:
-        return self.facts.get("key_fingerprint") or ""
+def facts_of(result: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
+    """The facts in what agent_config registered for a host, None for a host without a result.
 
-    @property
-    def owner(self) -> str:
-        """The label of the client whose key the host carries."""
-        return str(self.facts.get("owner_label"))
+    ``reason`` tells why a host that was reached, or could not be, was not inspected; then ``key_owner`` is None.
+    """
+    reached = result is not None and not result.get("unreachable")
+    found = result if result is not None and reached else {}
+    inspected = found.get("key_owner") is not None
+    return {
+        "reached": reached,
+        "reason": None if inspected or result is None else _reason(result.get("msg")),
+        "key_owner": found.get("key_owner"),
+        "owner_label": found.get("owner_label"),
+        "key_fingerprint": found.get("key_fingerprint"),
+        "differs": list(found.get("differs") or ()),
+        "service_state": found.get("service_state"),
+    }
 
-    @property
-    def reason(self) -> str:
-        """Why there are no facts, as the end of a sentence, on one line of bounded length."""
-        message = " ".join(str((self.result or {}).get("msg") or "").split()) or "no reason given"
-        # All of them: the reason in a slice is such a message again, and must stay the same.
-        text = printable(_PREFIXES.sub("", message), "\ufffd")
-        text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
-        return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+def _reason(message: t.Any) -> str:
+    """The end of a sentence, on one line of bounded length."""
+    text = printable(_PREFIX.sub("", " ".join(str(message or "").split())), "\ufffd") or "no reason given"
+    text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +146,7 @@ class Finding:
 
     @property
     def owner_label(self) -> str | None:
-        return self.inspection.facts.get("owner_label")
+        return t.cast("str | None", self.inspection.facts["owner_label"])
 
     @property
     def state(self) -> State:
@@ -240,8 +243,9 @@ class _Fleet:
         self.account = account
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
-        for one in sorted((one for one in inspections if one.fingerprint), key=lambda one: natural(one.host)):
-            self._carriers[one.fingerprint].append(one.host)
+        for one in sorted(inspections, key=lambda one: natural(one.host)):
+            if fingerprint := one.facts["key_fingerprint"]:
+                self._carriers[fingerprint].append(one.host)
         self._adoptions = self._renamed(inspections)
 
     def _renamed(self, inspections: Sequence[Inspection]) -> dict[str, Adoption]:
@@ -250,8 +254,8 @@ class _Fleet:
         Names can move on from host to host, as if web-1 became web-2 and web-2 became web-3: a chain that begins with a
         client that no host has, and ends with a label that no client has. The last client gets its label first.
         """
-        sole = [one for one in inspections if len(self._carriers.get(one.fingerprint, ())) == 1]
-        carriers = {one.owner: one for one in sole if one.facts.get("key_owner") == "other"}
+        sole = [one for one in inspections if len(self._carriers.get(one.facts["key_fingerprint"], ())) == 1]
+        carriers = {one.facts["owner_label"]: one for one in sole if one.facts["key_owner"] == "other"}
         found: dict[str, Adoption] = {}
         for first in [one for owner, one in carriers.items() if owner not in self.host_of]:
             chain = [first]
@@ -263,7 +267,7 @@ class _Fleet:
         return found
 
     def finding(self, one: Inspection) -> Finding:
-        shared = tuple(host for host in self._carriers.get(one.fingerprint, ()) if host != one.host)
+        shared = tuple(host for host in self._carriers.get(one.facts["key_fingerprint"], ()) if host != one.host)
         sentences = self._file_states(one)
         if one.absent and one.label not in self.account.labels:
             sentences.pop("not_configured", None)
@@ -277,53 +281,52 @@ class _Fleet:
 
     def _adoption(self, one: Inspection, shared: Sequence[str]) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and a sentence about it."""
-        key = one.facts.get("key_owner")
+        key, owner = one.facts["key_owner"], one.facts["owner_label"]
         if key == "other":
             adoption = self._adoptions.get(one.host, "conflict")
-            sentence = f"Client {one.owner!r} gets the label {one.label!r}"
+            sentence = f"Client {owner!r} gets the label {one.label!r}"
             if adoption == "later":
                 return adoption, f"{sentence} in a later run: the client that has it gets another label first."
-            return adoption, f"{sentence}." if adoption == "adopt" else self._adoption_conflict(one, shared)
+            return adoption, f"{sentence}." if adoption == "adopt" else self._adoption_conflict(one, owner, shared)
         if key is None:
-            reason = "not inspected." if one.result is None else one.reason
-            return "unknown", f"The owner of its key is unknown: {reason}"
+            return "unknown", f"The owner of its key is unknown: {one.facts['reason'] or 'not inspected.'}"
         if key == "unverifiable" or (key == "unknown" and self.account.masked):
             return "unknown", "The owner of its key is unknown: keys are masked."
         sentences = {"own": "Carries its own key.", "unknown": "Carries a key of no client of the account."}
         return "nothing", sentences.get(key, "Carries no key.")
 
-    def _adoption_conflict(self, one: Inspection, shared: Sequence[str]) -> str:
+    def _adoption_conflict(self, one: Inspection, owner: str, shared: Sequence[str]) -> str:
         """Why a host cannot keep the client whose key it carries."""
         if shared:
-            return f"Carries the key of client {one.owner!r}, and so does {listed(shared, MOST_NAMES, str)}."
-        if one.owner in self.host_of:
-            return f"Carries the key of client {one.owner!r}, which is that of host {self.host_of[one.owner]}."
+            return f"Carries the key of client {owner!r}, and so does {listed(shared, MOST_NAMES, str)}."
+        if owner in self.host_of:
+            return f"Carries the key of client {owner!r}, which is that of host {self.host_of[owner]}."
         if one.label in self.account.labels:
-            return f"Carries the key of client {one.owner!r}, but another client has the label {one.label!r}."
+            return f"Carries the key of client {owner!r}, but another client has the label {one.label!r}."
         return f"The label {one.label!r} is not valid."
 
     def _file_states(self, one: Inspection) -> dict[State, str]:
         """State → sentence, for what a host's file shows."""
         if not one.audited:
             return {"unreachable": "Not inspected: it is in none of the audits that were joined."}
-        if one.result is None:
+        facts, reason = one.facts, one.facts["reason"]
+        if not facts["reached"] and reason is None:
             return {
                 "unreachable": "Not inspected: it had failed before, could not be reached, or a condition left it out."
             }
-        if one.result.get("unreachable"):
-            return {"unreachable": f"Could not be reached: {one.reason}"}
-        if one.facts.get("key_owner") is None:
-            return {"unverifiable": f"Could not be inspected: {one.reason}"}
-        sentences = self._key_states(one)
-        differs = one.facts.get("differs") or ()
-        if one.facts["key_owner"] == "own" and "type" in differs:
+        if not facts["reached"]:
+            return {"unreachable": f"Could not be reached: {reason}"}
+        if facts["key_owner"] is None:
+            return {"unverifiable": f"Could not be inspected: {reason}"}
+        sentences, differs = self._key_states(one), facts["differs"]
+        if facts["key_owner"] == "own" and "type" in differs:
             sentences["outdated"] = "The right key, but in a symbolic link instead of a file."
-        elif one.facts["key_owner"] == "own" and "content" in differs:
+        elif facts["key_owner"] == "own" and "content" in differs:
             sentences["outdated"] = "The right key, but other text."
         if "restart" in differs:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
-        if (service := one.facts.get("service_state")) not in _RUNNING:
-            sentences["agent_stopped"] = f"The agent does not run: its service is {service}."
+        if facts["service_state"] not in _RUNNING:
+            sentences["agent_stopped"] = f"The agent does not run: its service is {facts['service_state']}."
         permissions = [name for name in ("owner", "group", "mode") if name in differs]
         if permissions:
             sentences["wrong_permissions"] = f"Not as expected: {' and '.join(permissions)} of the file."
@@ -335,9 +338,10 @@ class _Fleet:
         if key == "own":
             return {}
         if key == "other":
-            host = self.host_of.get(one.owner)
+            owner = one.facts["owner_label"]
+            host = self.host_of.get(owner)
             whose = "which no host of the inventory has" if host is None else f"the client of host {host}"
-            return {"foreign_key": f"Carries the key of {one.owner!r}, {whose}."}
+            return {"foreign_key": f"Carries the key of {owner!r}, {whose}."}
         if key in ("no_file", "no_key"):
             missing = "configuration" if key == "no_file" else "key in the configuration"
             return {"not_configured": f"There is no {missing}."}
@@ -347,7 +351,7 @@ class _Fleet:
             return {"unverifiable": f"Carries a key that none of the readable clients has; {masked} are masked."}
         if self.account.clients.get(one.label, {}).get("keys_masked"):
             return {"unverifiable": "The service masks the client's key: comparing needs read-write access."}
-        if one.fingerprint:
+        if one.facts["key_fingerprint"]:
             return {"unverifiable": "The service masks keys: comparing needs read-write access."}
         return {"unverifiable": "The configuration can't be read as this user."}
 

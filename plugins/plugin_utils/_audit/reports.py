@@ -22,17 +22,9 @@ from xml.etree import ElementTree
 
 import jinja2
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, Finding, Report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import facts
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
-    account_sentence,
-    currency,
-    joined_sentences,
-    price,
-    sentence,
-    shown,
-)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.
@@ -66,7 +58,7 @@ def _host(finding: Finding) -> dict[str, t.Any]:
         "states": list(finding.states),
         "shared_with": list(finding.shared_with),
         "detail": finding.detail,
-        **facts(finding.inspection),
+        **finding.inspection.facts,
     }
 
 
@@ -101,7 +93,7 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
     if finding.state == "ok":
         return
     kind = "error" if finding.state == "unreachable" else "failure"
-    problem = ElementTree.SubElement(case, kind, type=finding.state, message=_xml(sentence(finding)))
+    problem = ElementTree.SubElement(case, kind, type=finding.state, message=_xml(table.sentence(finding)))
     problem.text = f"States: {', '.join(map(titled, finding.states))}. Label: {_xml(finding.label)}."
 
 
@@ -122,7 +114,7 @@ def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["shown"] = shown
+    environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
     return environment.get_template("page.html.j2").render(
         report=report,
@@ -130,16 +122,18 @@ def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
         steps=steps,
         # A row for each finding; hosts without drift are data, of which the script makes rows when they are shown.
         findings=[(finding, kinds.get(finding.host, "")) for finding in report.hosts if finding.state != "ok"],
-        ok=[[shown(finding.host), shown(finding.label)] for finding in report.hosts if finding.state == "ok"],
+        ok=[
+            [table.shown(finding.host), table.shown(finding.label)] for finding in report.hosts if finding.state == "ok"
+        ],
         positions={finding.host: position for position, finding in enumerate(report.hosts)},
         titles=TITLES,
         headline=_headline(report),
         coverage=_bar([(state, titled(state), count) for state, count in report.counts.items()]),
         use=_use(report.account),
-        joined=joined_sentences(report),
-        plan=account_sentence(report.account),
-        price=price,
-        currency=currency,
+        joined=table.joined_sentences(report),
+        plan=table.account_sentence(report.account),
+        price=table.price,
+        currency=table.currency,
         style=style,
         script=script,
         hashes={"style": _hash(style), "script": _hash(script)},

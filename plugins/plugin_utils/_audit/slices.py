@@ -25,6 +25,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     Account,
     Inspection,
     Source,
+    facts_of,
     natural,
 )
 
@@ -68,20 +69,6 @@ class Joined:
     inspections: tuple[Inspection, ...]
     sources: tuple[Source, ...]
     notes: tuple[str, ...]
-
-
-def facts(one: Inspection) -> dict[str, t.Any]:
-    """The facts of a host for a document; :func:`join` makes the same inspection of them."""
-    found, inspected = one.facts, one.facts.get("key_owner") is not None
-    return {
-        "reached": one.result is not None and not one.result.get("unreachable"),
-        "reason": None if inspected or one.result is None else one.reason,
-        "key_owner": found.get("key_owner"),
-        "owner_label": found.get("owner_label"),
-        "key_fingerprint": found.get("key_fingerprint"),
-        "differs": list(found.get("differs") or ()),
-        "service_state": found.get("service_state"),
-    }
 
 
 def parse(name: str, document: t.Any) -> Slice:
@@ -150,13 +137,15 @@ def join(
     inspections, changed = [], []
     for host in hosts:
         if host not in chosen:
-            inspections.append(Inspection(host, labels[host], None, audited=False))
+            inspections.append(Inspection(host, labels[host], facts_of(None), audited=False))
             continue
         entry = chosen[host].hosts[host]
         owner = _owner_now(entry, account, labels[host])
         if owner != (entry["key_owner"], entry["owner_label"]):
             changed.append(host)
-        inspections.append(Inspection(host, labels[host], _result(entry, *owner)))
+        # An entry can hold anything else too.
+        facts = {**{name: entry[name] for name in _FACTS}, "key_owner": owner[0], "owner_label": owner[1]}
+        inspections.append(Inspection(host, labels[host], facts))
     notes = [_note_of_stale(source, max_age) for source in sources if source.stale]
     notes += [
         f"{later} and {earlier} differ about {_hosts(names)}. {later} is later, and counts."
@@ -208,15 +197,6 @@ def _owner_now(entry: Entry, account: Account, label: str) -> tuple[t.Any, t.Any
     if found is None:
         return "unknown", None
     return ("own" if found == label else "other"), found
-
-
-def _result(entry: Entry, key_owner: t.Any, owner_label: t.Any) -> dict[str, t.Any] | None:
-    """What agent_config registered, as far as findings depend on it."""
-    if not entry["reached"]:
-        return None if entry["reason"] is None else {"unreachable": True, "msg": entry["reason"]}
-    # An entry can hold anything else too.
-    known = {name: entry[name] for name in ("key_fingerprint", "differs", "service_state")}
-    return {**known, "key_owner": key_owner, "owner_label": owner_label, "msg": entry["reason"]}
 
 
 def _hosts(names: Iterable[str]) -> str:

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, audit, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    STATES,
+    Inspection,
+    audit,
+    facts_of,
+    natural,
+)
 from ansible_collections.monitor.cloud.tests.support.audits import (
     TIERS,
     account,
@@ -48,8 +54,8 @@ _FOREIGN = inspected("web", "other", owner_label="old")
         (inspected("web", "unknown", key_fingerprint="?", differs=["content"]), "unknown_key"),
         (inspected("web", "unverifiable"), "unverifiable"),
         (unreachable("web"), "unreachable"),
-        (Inspection("web", "web", None), "unreachable"),
-        (Inspection("web", "web", {"msg": "no sudo password"}), "unverifiable"),
+        (Inspection("web", "web", facts_of(None)), "unreachable"),
+        (Inspection("web", "web", facts_of({"msg": "no sudo password"})), "unverifiable"),
         (inspected("web", msg="its directory is read-only", differs=["mode"]), "wrong_permissions"),
     ],
 )
@@ -120,7 +126,13 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
         (inspected("web", "no_key"), ["web"], [], "nothing", "Carries no key."),
         (inspected("web", "unknown"), ["web"], [], "nothing", "Carries a key of no client of the account."),
         (unreachable("web"), ["web"], [], "unknown", "The owner of its key is unknown: no route."),
-        (Inspection("web", "web", None), ["web"], [], "unknown", "The owner of its key is unknown: not inspected."),
+        (
+            Inspection("web", "web", facts_of(None)),
+            ["web"],
+            [],
+            "unknown",
+            "The owner of its key is unknown: not inspected.",
+        ),
         (inspected("web", "unverifiable"), [], [], "unknown", "The owner of its key is unknown: keys are masked."),
         (_FOREIGN, ["old"], [], "adopt", "Client 'old' gets the label 'web'."),
         (
@@ -138,11 +150,11 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
             "Carries the key of client 'old', but another client has the label 'web'.",
         ),
         *(
-            (Inspection("web", label, _FOREIGN.result), ["old"], [], "adopt", f"Client 'old' gets the label {label!r}.")
+            (Inspection("web", label, _FOREIGN.facts), ["old"], [], "adopt", f"Client 'old' gets the label {label!r}.")
             for label in ("abc", "x" * 32)
         ),
         *(
-            (Inspection("web", label, _FOREIGN.result), ["old"], [], "conflict", f"The label {label!r} is not valid.")
+            (Inspection("web", label, _FOREIGN.facts), ["old"], [], "conflict", f"The label {label!r} is not valid.")
             for label in ("ab", "x" * 33)
         ),
     ],
@@ -211,12 +223,15 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
 @pytest.mark.parametrize(
     ("seen", "detail"),
     [
-        (Inspection("web", "web", None, audited=False), "Not inspected: it is in none of the audits that were joined."),
         (
-            Inspection("web", "web", None),
+            Inspection("web", "web", facts_of(None), audited=False),
+            "Not inspected: it is in none of the audits that were joined.",
+        ),
+        (
+            Inspection("web", "web", facts_of(None)),
             "Not inspected: it had failed before, could not be reached, or a condition left it out.",
         ),
-        (Inspection("web", "web", {}), "Could not be inspected: no reason given."),
+        (Inspection("web", "web", facts_of({})), "Could not be inspected: no reason given."),
         (inspected("web", differs=["type"]), "The right key, but in a symbolic link instead of a file."),
         (inspected("web", differs=["content"]), "The right key, but other text."),
         (inspected("web", "no_file"), "There is no configuration."),
@@ -249,7 +264,7 @@ def test_orphans_are_judged_against_the_whole_inventory() -> None:
 
 
 def test_a_label_of_its_own_is_that_of_the_host() -> None:
-    seen = [Inspection("web.example.com", "web", {"label": "web", "key_owner": "own", "differs": []})]
+    seen = [Inspection("web.example.com", "web", facts_of({"label": "web", "key_owner": "own", "differs": []}))]
     made = audit(seen, account(["web"]), {"web.example.com": "web"}, generated_at="")
     assert states(made) == {"web.example.com": ("ok",)}
     assert made.orphans == ()
@@ -305,9 +320,9 @@ def test_the_plan_and_the_next_tier(plan: Any, labels: int, hosts: int, expected
 
 def test_a_reason_is_one_line_of_bounded_length() -> None:
     assert details(report([unreachable("web")], account(["web"])))["web"] == "Could not be reached: no route."
-    long = Inspection("web", "web", {"msg": "\x1b[31m" + "x" * 5000})
+    long = Inspection("web", "web", facts_of({"msg": "\x1b[31m" + "x" * 5000}))
     found = details(report([long], account(["web"])))["web"]
     assert found.isprintable()
     assert found == f"Could not be inspected: \ufffd[31m{'x' * 295}…"
-    whole = Inspection("web", "web", {"msg": "x" * 300})
-    assert whole.reason == "x" * 300 + "."
+    whole = Inspection("web", "web", facts_of({"msg": "x" * 300}))
+    assert whole.facts["reason"] == "x" * 300 + "."

@@ -17,7 +17,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Inspection, Report, Source
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    STATES,
+    Inspection,
+    Report,
+    Source,
+    facts_of,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
@@ -298,7 +304,7 @@ def test_hosts_without_drift_are_counted_in_a_large_fleet() -> None:
 
 
 def test_text_of_hosts_is_not_taken_for_markup() -> None:
-    of = every_state(Inspection(NASTY, NASTY, {"msg": NASTY}))
+    of = every_state(Inspection(NASTY, NASTY, facts_of({"msg": NASTY})))
     text = as_html(of, made(of)[1])
     reader = Rows()
     reader.feed(text)

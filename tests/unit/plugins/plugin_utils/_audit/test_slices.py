@@ -22,6 +22,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     Inspection,
     Report,
     audit,
+    facts_of,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_json, document
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Joined, join, parse
@@ -94,8 +95,8 @@ def every_state() -> list[Inspection]:
         inspected("empty", "no_key", differs=["content"]),
         inspected("stranger-2", "unknown", key_fingerprint=fingerprint("?"), differs=["content"]),
         inspected("new", "no_file"),
-        Inspection("failed before", "failed before", None),
-        Inspection("closed", "closed", {"msg": "Task failed: Task failed: no\x1b sudo " + "x" * 500}),
+        Inspection("failed before", "failed before", facts_of(None)),
+        Inspection("closed", "closed", facts_of({"msg": "Task failed: Task failed: no\x1b sudo " + "x" * 500})),
         inspected("unreadable", "unverifiable"),
         inspected("edited", differs=["content"]),
         inspected("link", differs=["type"]),
@@ -152,7 +153,7 @@ def test_random_fleets(results: list[dict[str, Any] | None], clients: set[str], 
 def _inspection(host: str, result: dict[str, Any] | None, known: Account) -> Inspection:
     """What agent_config would return on a host, for the key that it carries."""
     if result is None or "key" not in result:
-        return Inspection(host, host, result)
+        return Inspection(host, host, facts_of(result))
     key, facts = result["key"], {name: result[name] for name in ("differs", "service_state")}
     if key in ("no_file", "no_key", "unverifiable"):
         return inspected(host, key, **facts)
