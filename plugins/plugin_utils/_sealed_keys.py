@@ -11,7 +11,9 @@ inherit it, and it is written nowhere.
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import typing as t
 from collections.abc import Mapping
 
@@ -19,23 +21,29 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 try:
-    from cryptography.fernet import Fernet, InvalidToken
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 except ImportError:
     # ansible-core requires it, so that this is true for sanity tests only.
-    Fernet = None  # type: ignore[assignment, misc]
+    AESGCM = None  # type: ignore[assignment, misc]
 
 _FIELD = "sealed_keys"
-if Fernet is not None:
-    _FERNET = Fernet(Fernet.generate_key())
-    # The first use takes 5 to 12 ms, each later one 0.7 ms: so the first one is here, and not in each worker.
-    _FERNET.decrypt(_FERNET.encrypt(b""))
+_NONCE = 12
+if AESGCM is not None:
+    _CIPHER = AESGCM(AESGCM.generate_key(256))
+    # The first use loads what the others need: so it is here, and not in each worker.
+    _CIPHER.decrypt(bytes(_NONCE), _CIPHER.encrypt(bytes(_NONCE), b"", None), None)
 
 
 def seal(client: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The client with one sealed value in place of its secrets, if it has any."""
     secrets = {name: client[name] for name in SECRET_FIELDS if name in client}
-    sealed = {_FIELD: _FERNET.encrypt(json.dumps(secrets).encode()).decode()} if secrets else {}
-    return {**{name: value for name, value in client.items() if name not in secrets}, **sealed}
+    shown = {name: value for name, value in client.items() if name not in secrets}
+    if not secrets:
+        return shown
+    nonce = os.urandom(_NONCE)
+    sealed = nonce + _CIPHER.encrypt(nonce, json.dumps(secrets).encode(), None)
+    return {**shown, _FIELD: base64.b64encode(sealed).decode()}
 
 
 def unseal(client: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
@@ -43,8 +51,9 @@ def unseal(client: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
     if _FIELD not in client:
         return client
     try:
-        secrets = json.loads(_FERNET.decrypt(str(client[_FIELD])))
-    except InvalidToken:
+        sealed = base64.b64decode(str(client[_FIELD]))
+        secrets = json.loads(_CIPHER.decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
+    except (InvalidTag, ValueError):
         raise InputError(
             f"The keys of client {client.get('label')!r} cannot be decrypted: another run of Ansible registered it. "
             "Register the clients again in this run."
