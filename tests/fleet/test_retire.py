@@ -71,6 +71,12 @@ def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
     assert (again.code, again.writes(), again.changed_hosts()) == (0, [], set()), again.output
 
 
+def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> None:
+    play = two.play(f"- {{import_playbook: {RETIRE}, when: inventory_hostname == 'web-2'}}")
+    run = two.run(play, "-e", "target=all", "-e", "retire_limit=1")
+    assert (run.code, run.writes()) == (0, []) and two.read("web-2"), run.output
+
+
 def test_a_state_of_the_command_line_is_refused(two: Local) -> None:
     two.write("web-1", None)
     run = two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=present")
