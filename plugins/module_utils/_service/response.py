@@ -188,14 +188,22 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         seconds = float(given)
     except ValueError:
-        try:
-            until = email.utils.parsedate_to_datetime(given)
-        except (ValueError, TypeError, OverflowError):
+        until = _http_date(given)
+        if until is None:
             return None
-        # A date without a zone is in UTC.
-        until = until if until.tzinfo else until.replace(tzinfo=datetime.timezone.utc)
-        seconds = (until - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+        # The clocks of the service and of this machine may differ.
+        now = _http_date(headers.get("Date", "")) or datetime.datetime.now(datetime.timezone.utc)
+        seconds = (until - now).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _http_date(text: str) -> datetime.datetime | None:
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    # A date without a zone is in UTC.
+    return date if date.tzinfo else date.replace(tzinfo=datetime.timezone.utc)
 
 
 def invalid_shape(what: str) -> ApiError:

@@ -340,3 +340,6 @@ def test_a_date_to_wait_for() -> None:
     assert retry_after({"Retry-After": "-5"}) == 0
     # Such a date is in UTC.
     assert 55 < (retry_after({"Retry-After": time.asctime(time.gmtime(time.time() + 60))}) or 0) <= 60
+    # The service's clock counts, where it is known.
+    assert retry_after({"Retry-After": formatdate(3600, usegmt=True), "Date": formatdate(3590, usegmt=True)}) == 10
+    assert retry_after({"Retry-After": formatdate(time.time() - 60), "Date": "today"}) == 0
