@@ -220,6 +220,6 @@ def _problem(found: HostFile, path: str) -> InputError | None:
     if found.writable:
         return None
     return InputError(
-        f"{path} can't be written: the file or its directory is read-only or immutable, or not writable for this user. "
-        "Use become, or choose another path."
+        f"{path} can't be written: the file or its directory is read-only or immutable, or not writable for this user, "
+        "or one of its parents is a file. Use become, or choose another path."
     )
