@@ -90,7 +90,7 @@ _STDERR: int | None = None
 with contextlib.suppress(OSError):
     _STDERR = os.dup(2)
 # The text by which core itself replaces secret arguments.
-_PLACEHOLDER = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+PLACEHOLDER = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 # The start of a text that stands for an omitted argument before 2.19, which core removes later.
 _OMITTED = "__omit_place_holder__"
 # Callbacks whose output is a document, which other text would break.
@@ -172,13 +172,13 @@ class PrivateAction(FinalizingAction):
             PrivateAction._private.pop(name, None)
             return value
         PrivateAction._private[name] = value
-        return _PLACEHOLDER
+        return PLACEHOLDER
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         if _TRUSTS_ALL:
             # Those of module_defaults, which core adds after it has rendered the others.
             self._task.args = {
-                name: value if value == _PLACEHOLDER else self._keep_back(name, value)
+                name: value if value == PLACEHOLDER else self._keep_back(name, value)
                 for name, value in self._task.args.items()
             }
         return dict(super().run(tmp, task_vars))
@@ -187,7 +187,7 @@ class PrivateAction(FinalizingAction):
     def arguments(self) -> dict[str, t.Any]:
         """The task's arguments with the secret ones."""
         given = self._task.args.items()
-        return {str(name): self._private.get(name, value) if value == _PLACEHOLDER else value for name, value in given}
+        return {str(name): self._private.get(name, value) if value == PLACEHOLDER else value for name, value in given}
 
 
 def plain(value: t.Any) -> t.Any:

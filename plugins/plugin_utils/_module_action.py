@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
@@ -28,6 +27,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Modul
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import without
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import seal
 
@@ -169,7 +169,9 @@ class ModuleAction(_core.PrivateAction):
         if module_args := result.get("invocation", {}).get("module_args"):
             # An option whose name is misspelled may hold the token.
             known = self.MODULE.spec["argument_spec"]
-            result["invocation"] = {"module_args": {name: module_args[name] for name in known if name in module_args}}
+            shown = {name: module_args[name] for name in known if name in module_args}
+            # Since 2.22 core replaces it in what is displayed, and not in the result.
+            result["invocation"] = {"module_args": {**shown, "api_token": shown.get("api_token") and _core.PLACEHOLDER}}
         if result.get("failed") and (reason := self._why_missing(str(result.get("msg")), variables)):
             result["msg"] = f"{result['msg']} {reason}"
         return result
@@ -230,7 +232,7 @@ class ModuleAction(_core.PrivateAction):
         if with_invocation:
             result["invocation"] = {"module_args": params}
         token = params.get("api_token")
-        return t.cast("Result", json.loads(json.dumps(remove_values(result, {str(token)} if token else set()))))
+        return t.cast("Result", json.loads(json.dumps(without(result, str(token)) if token else result)))
 
     @contextlib.contextmanager
     def _watched(self, api: Api) -> Iterator[None]:
