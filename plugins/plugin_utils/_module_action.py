@@ -23,13 +23,20 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS, looks_masked
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import without
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import seal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, seal
+
+try:
+    from ansible.module_utils.secrets import register_secrets  # type: ignore[import-not-found, unused-ignore]
+except ImportError:
+    # New in 2.22.
+    register_secrets = None
 
 _PROGRESS_EVERY = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -83,6 +90,10 @@ class ModuleAction(_core.PrivateAction):
 
     def _without_keys(self, result: Result, sealed: bool) -> Result:
         """A result with keys as it may leave the task: a failure never carries them, others are sealed or not shown."""
+        if register_secrets is not None:
+            # Core masks them in all that it displays from now on, such as a configuration that another task prints.
+            values = [client.get(field) for client in clients_in(result) for field in SECRET_FIELDS]
+            register_secrets(value for value in values if not looks_masked(value))
         if result.get("failed"):
             # If core could not read a module's output, it returns that unchanged.
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}

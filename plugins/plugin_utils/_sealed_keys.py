@@ -35,6 +35,13 @@ if AESGCM is not None:
     _CIPHER.decrypt(bytes(_NONCE), _CIPHER.encrypt(bytes(_NONCE), b"", None), None)
 
 
+def clients_in(result: Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
+    """The clients in the result of a task: one, a list, or a dictionary by label."""
+    clients = result.get("clients")
+    several = clients.values() if isinstance(clients, dict) else clients if isinstance(clients, list) else ()
+    return [client for client in (*several, result.get("client")) if isinstance(client, dict)]
+
+
 def seal(client: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The client with one sealed value in place of its secrets, if it has any."""
     secrets = {name: client[name] for name in SECRET_FIELDS if name in client}

@@ -10,6 +10,7 @@ import atexit
 import base64
 import dataclasses
 import functools
+import importlib.util
 import json
 import re
 import shutil
@@ -359,6 +360,26 @@ def test_callbacks_see_no_token(emulator: Emulator, tmp_path: Path) -> None:
     assert "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text
     assert token not in text
     assert_silent(controller, *runs)
+
+
+PLAY_OF_OTHERS = """
+- hosts: all
+  gather_facts: false
+  roles: [monitor.cloud.monitor_agent]
+  tasks:
+    - ansible.builtin.raw: cat {{ monitor_agent_config_path }}
+      changed_when: false
+"""
+
+
+def test_a_core_that_masks_secrets_masks_what_other_tasks_print(emulator: Emulator, tmp_path: Path) -> None:
+    """Since 2.22, also of clients that were registered before."""
+    controller = Local(tmp_path, emulator, "web-1")
+    for _each in range(2):
+        run = controller.run(controller.play(PLAY_OF_OTHERS), "-v")
+        assert run.code == 0 and "api_key" in run.output, run.output
+        shown = found_in(run.output, secrets_of(emulator))
+        assert bool(shown) == (importlib.util.find_spec("ansible.module_utils.secrets") is None), run.output
 
 
 PLAY_OF_ROLE = """

@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, unseal
 
 # The options that choose a task's client: the client itself, or its label in what another task registered.
 CLIENT_OPTIONS = ("client", "label", "registration")
@@ -93,15 +93,12 @@ def secrets_in(text: str, variables: Mapping[str, t.Any]) -> dict[str, str]:
     for result in variables.values():
         if not isinstance(result, dict):
             continue
-        clients = result.get("clients")
-        several = clients.values() if isinstance(clients, dict) else clients if isinstance(clients, list) else ()
-        for client in (*several, result.get("client")):
-            if isinstance(client, dict):
-                label = str(client.get("label"))
-                # Those that another run sealed are in no text of this one.
-                with contextlib.suppress(InputError):
-                    secrets = Registered(label, unseal(client), {}).secrets
-                    found.update({f"{field} of {label}": secret for field, secret in secrets.items()})
+        for client in clients_in(result):
+            label = str(client.get("label"))
+            # Those that another run sealed are in no text of this one.
+            with contextlib.suppress(InputError):
+                secrets = Registered(label, unseal(client), {}).secrets
+                found.update({f"{field} of {label}": secret for field, secret in secrets.items()})
     return held_in_part(text, found)
 
 
