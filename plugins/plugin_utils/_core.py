@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Uses of ansible-core beyond its documented API: what, and why. All of them are tested on 2.16 to 2.21."""
+"""Uses of ansible-core beyond its documented API: what, and why. All of them are tested on 2.16 to 2.22."""
 
 from __future__ import annotations
 

@@ -31,8 +31,11 @@ CONTROLLERS = {
     "2.19": ("3.11", "3.12", "3.13"),
     "2.20": ("3.12", "3.13"),
     "2.21": ("3.12", "3.13"),
+    "2.22": ("3.13",),
 }
-TARGETS = {"2.16": (9, 12), "2.17": (9, 12), "2.18": (9, 13), "2.19": (9, 13), "2.20": (9, 13), "2.21": (9, 13)}
+TARGETS = {core: (9, 12) if core in ("2.16", "2.17") else (9, 13) for core in CONTROLLERS}
+# There is no release yet: its release candidates count.
+NEXT = "2.22"
 PAIRS = [(core, python) for core, pythons in CONTROLLERS.items() for python in pythons]
 FULL = ("injection", "contract", "fleet", "integration", "sanity")
 SMOKE = ("smoke",)
@@ -69,7 +72,8 @@ def environment(name: str, python: str, *packages: str) -> Path:
 def controller(core: str, python: str) -> Path:
     """The Python of an environment with this core, in which the checkout is importable as the collection."""
     requirements = str(CHECKOUT / "tests" / "requirements-matrix.txt")
-    interpreter = environment(f"{core}-{python}", python, f"ansible-core=={core}.*", "-r", requirements)
+    package = f"ansible-core~={core}.0rc1" if core == NEXT else f"ansible-core=={core}.*"
+    interpreter = environment(f"{core}-{python}", python, package, "-r", requirements)
     namespace = ENVIRONMENTS / f"{core}-{python}" / f"lib/python{python}/site-packages/ansible_collections/monitor"
     namespace.mkdir(parents=True, exist_ok=True)
     if not (namespace / "cloud").exists():
