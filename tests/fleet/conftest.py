@@ -29,12 +29,38 @@ def controller(controllers: Callable[..., Controller], running: list[Host]) -> C
 
 
 @pytest.fixture
+def six(controllers: Callable[..., Controller], machines: Callable[..., list[Host]]) -> Controller:
+    """A controller for six hosts, for as many cases in the same runs."""
+    return controllers(*machines(*(f"web-{number:02}" for number in range(1, 7))))
+
+
+@pytest.fixture
 def one(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
     """A controller for a single host, web-1."""
     return controllers(running[0])
 
 
 @pytest.fixture
-def three(emulator: Emulator, tmp_path: Path) -> Local:
-    """A controller for three hosts that are directories."""
-    return Local(tmp_path, emulator, "web-1", "web-2", "web-3")
+def single(emulator: Emulator, tmp_path: Path) -> Local:
+    """A controller for a host that is a directory, web-1."""
+    return Local(tmp_path, emulator, "web-1")
+
+
+@pytest.fixture
+def pair(single: Local) -> Local:
+    """A controller for two such hosts."""
+    single.add("web-2")
+    return single
+
+
+@pytest.fixture
+def three(pair: Local) -> Local:
+    """A controller for three such hosts."""
+    pair.add("web-3")
+    return pair
+
+
+@pytest.fixture
+def four(emulator: Emulator, tmp_path: Path) -> Local:
+    """A controller for hosts of the same names as those over SSH, that are directories."""
+    return Local(tmp_path, emulator, "web-1", "web-2", "db-1", "db-2")

@@ -10,6 +10,7 @@ import atexit
 import dataclasses
 import functools
 import json
+import operator
 import os
 import shutil
 import subprocess
@@ -39,8 +40,10 @@ ROLLOUT = "monitor.cloud.rollout"
 
 
 _LONGEST = 300.0
-# Hosts by the directory of their facts.
-_gathered: dict[Path, set[str]] = {}
+# All that a run could change.
+_FACTS = operator.attrgetter("st_mode", "st_uid", "st_gid", "st_size", "st_mtime_ns")
+# A file with facts, and the start of the names of such files, by their directory.
+_gathered: dict[Path, tuple[Path, str]] = {}
 
 
 @functools.cache
@@ -132,16 +135,21 @@ class Controller:
         return path
 
     def with_facts(self) -> None:
-        """Keep facts of the hosts for all tests: else core gathers them before each restart, for 0.4 s a host."""
-        # Machines and other hosts of the same names differ.
-        directory = _home() / f"facts-{'-'.join({type(host).__name__ for host in self.hosts.values()})}"
+        """Keep facts of one host for all tests and hosts: else core gathers them before each restart, for 0.4 s."""
+        first, host = next(iter(self.hosts.items()))
+        # Machines and other hosts differ.
+        directory = _home() / f"facts-{type(host).__name__}"
         self._facts = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(directory)}
-        gathered = _gathered.setdefault(directory, set())
-        if new := self.hosts.keys() - gathered:
-            command = [str(ANSIBLE_PLAYBOOK.with_name("ansible")), "-i", str(self.inventory()), ",".join(new)]
+        if not directory.exists():
+            command = [str(ANSIBLE_PLAYBOOK.with_name("ansible")), "-i", str(self.inventory()), first]
             done = self._run([*command, "-m", "setup", "-a", "gather_subset=!all,!min,pkg_mgr,service_mgr"], {})
             assert done.code == 0, done.output
-            gathered |= new
+            (kept,) = directory.iterdir()
+            # Core puts a prefix before the name.
+            _gathered[directory] = kept.rename(directory / ".kept"), kept.name.removesuffix(first)
+        facts, prefix = _gathered[directory]
+        for name in self.hosts:
+            shutil.copy(facts, directory / f"{prefix}{name}")
 
     def play(self, text: str) -> str:
         """Write a playbook of the test, and return its path."""
@@ -258,6 +266,10 @@ class Local(Controller):
         self.path(host).parent.mkdir(parents=True, exist_ok=True)
         self.path(host).write_text(text, encoding="utf-8")
         self.path(host).chmod(mode)
+
+    def snapshot(self, host: str) -> dict[str, object]:
+        """Facts of all that is in the directory of its file."""
+        return {str(path): _FACTS(path.lstat()) for path in self.path(host).parent.rglob("*")}
 
     def files(self) -> dict[str, str | None]:
         """The texts of all files."""

@@ -11,7 +11,15 @@ from collections.abc import Collection
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Controller, Run, texts
+from ansible_collections.monitor.cloud.tests.support.runs import (
+    CONFIGURE,
+    REGISTER,
+    ROLLOUT,
+    Controller,
+    Local,
+    Run,
+    texts,
+)
 
 # All that a run could change: names, kinds, permissions, owners and times of change.
 _SNAPSHOT = f"find /etc/monitor {CONFIG} -exec stat -c '%n %f %u %g %s %y %z' {{}} + 2>/dev/null | sort"
@@ -69,13 +77,22 @@ def refuse(controller: Controller, playbook: str = ROLLOUT, *options: str) -> li
     return messages[1]
 
 
-def snapshots(controller: Controller) -> dict[str, str]:
+def snapshots(controller: Controller) -> dict[str, object]:
     """What there is on each host."""
+    if isinstance(controller, Local):
+        own = controller.host_vars.items()
+        return {name: controller.snapshot(name) for name, values in own if "monitor_agent_config_path" in values}
     return {name: host.run(_SNAPSHOT) for name, host in controller.hosts.items()}
 
 
 def configured(controller: Controller) -> set[str]:
     """The hosts that carry the key of the client with their label, readable by their owner alone."""
+    if isinstance(controller, Local):
+        return {
+            name
+            for name, text in controller.files().items()
+            if text and text == controller.expected(name) and controller.path(name).stat().st_mode == 0o100600
+        }
     keys = {client["label"]: client["api_key"] for client in controller.service.clients()}
     return {
         name
