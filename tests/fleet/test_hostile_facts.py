@@ -7,12 +7,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.steps import labels
 
 INTERPRETER = """#!{python}
 import json, subprocess, sys
@@ -66,76 +65,71 @@ def hostile(controller: Local, **facts: str) -> Local:
     return controller
 
 
-def refused(controller: Local, playbook: str, name: str, *options: str, **environment: str) -> None:
+def refused(controller: Local, playbook: str, names: list[str], *options: str, **environment: str) -> None:
     """Check mode and run fail with the reason, before any call of the service."""
     before = controller.files(), controller.service.clients()
     for more in (["--check"], []):
         run = controller.run(playbook, *more, *options, **environment)
         assert run.code == 2, run.output
-        assert f"The facts of host web-2 set {name!r}" in str(run.failures()), run.output
+        assert f"The facts of host web-2 set {', '.join(map(repr, names))}" in str(run.failures()), run.output
         assert run.calls() == []
     assert (controller.files(), controller.service.clients()) == before
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
 @pytest.mark.parametrize("left_out", [[], ["web-1"]], ids=["all", "by itself"])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("label", "of-another"),
-        ("config_template", "/etc/hostname"),
-        ("base_url", "https://192.0.2.1/v4"),
-        ("api_token", "0" * 64),
-    ],
-)
 def test_a_host_does_not_choose_its_client_nor_files_nor_the_account(
-    emulator: Emulator, tmp_path: Path, name: str, value: str, left_out: list[str], state: str
+    pair: Local, left_out: list[str], state: str
 ) -> None:
-    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), **{f"monitor_agent_{name}": value})
+    controller = hostile(
+        pair,
+        monitor_agent_api_token="0" * 64,
+        monitor_agent_base_url="https://192.0.2.1/v4",
+        monitor_agent_config_template="/etc/hostname",
+        monitor_agent_label="of-another",
+    )
     controller.group_vars["left_out"] = left_out
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
     play = controller.play(ROLE.replace("STATE", state))
-    refused(controller, play, f"monitor_agent_{name}", **CACHE)
+    names = [f"monitor_agent_{name}" for name in ("api_token", "base_url", "config_template", "label")]
+    refused(controller, play, names, **CACHE)
     # One host alone differs from no other one.
-    refused(controller, play, f"monitor_agent_{name}", "--limit", "web-2", **CACHE)
+    refused(controller, play, names, "--limit", "web-2", **CACHE)
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_facts_that_the_run_itself_gathers_are_refused(emulator: Emulator, tmp_path: Path, state: str) -> None:
-    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_label="of-another")
-    refused(controller, controller.play(GATHER + ROLE.replace("STATE", state)), "monitor_agent_label")
+def test_facts_that_the_run_itself_gathers_are_refused(pair: Local, state: str) -> None:
+    controller = hostile(pair, monitor_agent_label="of-another")
+    refused(controller, controller.play(GATHER + ROLE.replace("STATE", state)), ["monitor_agent_label"])
 
 
-def test_cached_facts_choose_no_file_on_the_controller(emulator: Emulator, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_audit_html=str(page))
+def test_cached_facts_choose_no_file_on_the_controller(pair: Local) -> None:
+    page = pair.directory / "page.html"
+    controller = hostile(pair, monitor_agent_audit_html=str(page))
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
     for playbook in ("rollout", "audit", "adopt"):
-        refused(controller, f"monitor.cloud.{playbook}", "monitor_agent_audit_html", "--limit", "web-2", **CACHE)
+        refused(controller, f"monitor.cloud.{playbook}", ["monitor_agent_audit_html"], "--limit", "web-2", **CACHE)
     assert not page.exists()
 
 
-def test_cached_facts_do_not_raise_the_limit_of_prune(emulator: Emulator, tmp_path: Path) -> None:
-    controller = hostile(Local(tmp_path, emulator, "web-2"), prune_limit="1000")
-    emulator.seed(20)
+def test_cached_facts_do_not_raise_the_limit_of_prune(pair: Local) -> None:
+    controller = hostile(pair, prune_limit="1000")
+    controller.service.seed(20)
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
-    refused(controller, "monitor.cloud.prune", "prune_limit", "-e", "prune_pattern=.*", **CACHE)
+    refused(controller, "monitor.cloud.prune", ["prune_limit"], "-e", "prune_pattern=.*", **CACHE)
 
 
 @pytest.mark.parametrize(
     "labels", ["['web-1', 'of-another']", "(['web-2'] | monitor.cloud.client_labels(hostvars)).values() | list"]
 )
-def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
-    emulator: Emulator, tmp_path: Path, labels: str
-) -> None:
-    controller = hostile(Local(tmp_path, emulator, "web-1", "web-2"), monitor_agent_label="of-another")
+def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(pair: Local, labels: str) -> None:
+    controller = hostile(pair, monitor_agent_label="of-another")
     run = controller.run(controller.play(GATHER + OWN_TASKS.replace("LABELS", labels)))
     assert "The facts of host web-2 set 'monitor_agent_label'" in str(run.failures()), run.output
     assert controller.read("web-2") is None
 
 
-def test_set_fact_is_no_fact_of_the_host(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2")
-    run = controller.run(controller.play(SET_FACT + ROLE.replace("STATE", "present")))
+def test_set_fact_is_no_fact_of_the_host(pair: Local) -> None:
+    run = pair.run(pair.play(SET_FACT + ROLE.replace("STATE", "present")))
     assert run.code == 0, run.output
-    assert {client["label"] for client in emulator.clients()} == {"my-web-1", "my-web-2"}
+    assert labels(pair) == ["my-web-1", "my-web-2"]
