@@ -9,22 +9,17 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.calls import call
-from ansible_collections.monitor.cloud.tests.support.runs import Controller
-from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, text_of
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play, text_of
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
 # Each of these would be wrong on the controller: no sshd is there, /usr/bin/python3 has no requests, and sudo drops the
 # environment that has the token.
-FOR_HOSTS = {
-    "connection": "ansible_connection=ssh",
-    "become": "ansible_become=true",
-    "interpreter": "ansible_python_interpreter=/usr/bin/python3",
-}
+FOR_HOSTS = "ansible_connection=ssh ansible_become=true ansible_python_interpreter=/usr/bin/python3"
 
 
-@pytest.mark.parametrize("variable", FOR_HOSTS.values(), ids=FOR_HOSTS)
-def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controller, variable: str) -> None:
-    given = ("-e", variable)
+def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controller) -> None:
+    given = ("-e", FOR_HOSTS)
     # sudo even if the user is root already.
     sudo = {"ANSIBLE_BECOME_ALLOW_SAME_USER": "True"}
     converge(controller, "monitor.cloud.rollout", *given, changes=ALL, environment=sudo)
@@ -52,13 +47,13 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     assert configured(controller) == {"db-1", "db-2"}
 
 
-def test_a_misspelled_variable_is_named_once_with_the_nearest_name(controller: Controller) -> None:
-    controller.group_vars["monitor_agent_config_pth"] = "/etc/agent.conf"
-    controller.host_vars["db-2"] = {"monitor_agent_lable": "database"}
+def test_a_misspelled_variable_is_named_once_with_the_nearest_name(pair: Local) -> None:
+    pair.group_vars["monitor_agent_config_pth"] = "/etc/agent.conf"
+    pair.host_vars["web-2"]["monitor_agent_lable"] = "database"
     for playbook in ("rollout", "audit", "adopt", "retire"):
         options = ["-e", "target=all"] if playbook == "retire" else []
         given = ("-e", "monitor_agent_token=x", "-e", "monitor_agent_html=audit.html")
-        run = controller.run(f"monitor.cloud.{playbook}", *given, *options)
+        run = pair.run(f"monitor.cloud.{playbook}", *given, *options)
         assert run.code == 0, run.output
         output = " ".join(run.output.split())
         for name, nearest in (
@@ -74,8 +69,8 @@ def test_a_misspelled_variable_is_named_once_with_the_nearest_name(controller: C
             assert output.count(repr(name)) == 1, (playbook, name)
 
 
-def test_prune_names_a_misspelled_variable(controller: Controller) -> None:
-    run = controller.run("monitor.cloud.prune", "-e", "prune_pattern=x", "-e", "monitor_agent_retry_timeot=1")
+def test_prune_names_a_misspelled_variable(pair: Local) -> None:
+    run = pair.run("monitor.cloud.prune", "-e", "prune_pattern=x", "-e", "monitor_agent_retry_timeot=1")
     assert run.code == 0, run.output
     assert "did you mean 'monitor_agent_retry_timeout'?" in " ".join(run.output.split())
 
@@ -92,30 +87,27 @@ def test_prune_names_a_misspelled_variable(controller: Controller) -> None:
         ("rollout", "@vars.yml", "target"),
     ],
 )
-def test_a_misspelled_variable_of_a_playbook_is_refused(
-    controller: Controller, playbook: str, given: str, nearest: str
-) -> None:
-    (controller.directory / "vars.yml").write_text("Target: web-1\n", encoding="utf-8")
-    controller.service.seed(labels=["gone-1"])
-    run = controller.run(f"monitor.cloud.{playbook}", "-e", given)
+def test_a_misspelled_variable_of_a_playbook_is_refused(pair: Local, playbook: str, given: str, nearest: str) -> None:
+    (pair.directory / "vars.yml").write_text("Target: web-1\n", encoding="utf-8")
+    pair.service.seed(labels=["gone-1"])
+    run = pair.run(f"monitor.cloud.{playbook}", "-e", given)
     assert (run.code, run.calls()) == (2, []), run.output
     [message] = set(run.failures().values())
     assert f"is not a variable of the playbook {playbook}; did you mean {nearest!r}? Nothing was done." in message
-    assert configured(controller) == set()
+    assert configured(pair) == set()
 
 
-def test_variables_of_other_playbooks_and_ones_own_are_not_misspelled(controller: Controller) -> None:
+def test_variables_of_other_playbooks_and_ones_own_are_not_misspelled(pair: Local) -> None:
     given = ("-e", "retire_limit=50 labels=gone-1 audits=x stage=eu", "-e", "prune_pattern=gone-1 prune_limit=20")
-    controller.group_vars["targets"] = "x"
+    pair.group_vars["targets"] = "x"
     for playbook in ("audit", "prune"):
-        assert controller.run(f"monitor.cloud.{playbook}", *given).code == 0
-    play = controller.play("- hosts: web-1\n  gather_facts: false\n  roles: [monitor.cloud.monitor_agent]\n")
-    run = controller.run(play, "-e", "targets=x", "--check")
+        assert pair.run(f"monitor.cloud.{playbook}", *given).code == 0
+    run = pair.run(role_play(pair), "-e", "targets=x", "--check")
     assert run.code == 0, run.output
 
 
-def test_no_variable_of_the_role_or_the_users_own_is_taken_for_misspelled(controller: Controller) -> None:
-    controller.group_vars.update(
+def test_no_variable_of_the_role_or_the_users_own_is_taken_for_misspelled(pair: Local) -> None:
+    pair.group_vars.update(
         {
             "monitor_agent_config_mode": "0640",
             "monitor_agent_install_command": "true",
@@ -126,4 +118,4 @@ def test_no_variable_of_the_role_or_the_users_own_is_taken_for_misspelled(contro
         }
     )
     for playbook in ("rollout", "audit", "adopt"):
-        assert "is not a variable" not in " ".join(controller.run(f"monitor.cloud.{playbook}").output.split())
+        assert "is not a variable" not in " ".join(pair.run(f"monitor.cloud.{playbook}").output.split())

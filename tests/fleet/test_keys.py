@@ -6,14 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
-from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Run
-from ansible_collections.monitor.cloud.tests.support.steps import converge, diffs, snapshots, text_of
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local, Run
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, diffs, snapshots, text_of
 
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 
@@ -31,17 +28,17 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_cloned_hosts_are_reported_and_fixed(controller: Controller, form: str) -> None:
-    clients = {client["label"]: client for client in controller.service.seed(labels=["elsewhere", "web-1"])}
-    controller.hosts["web-1"].write(text_of(controller, "web-1"))
+def test_cloned_hosts_are_reported_and_fixed(four: Local, form: str) -> None:
+    clients = {client["label"]: client for client in four.service.seed(labels=["elsewhere", "web-1"])}
+    four.write("web-1", text_of(four, "web-1"))
     for name, carried in {"web-2": "web-1", "db-1": "elsewhere"}.items():
         code, key = clients[carried]["install_code"], clients[carried]["api_key"]
-        controller.hosts[name].write(form.format(code=code, key=key))
-    controller.hosts["db-2"].write(form.format(code=UNKNOWN[::-1], key=UNKNOWN))
+        four.write(name, form.format(code=code, key=key))
+    four.write("db-2", form.format(code=UNKNOWN[::-1], key=UNKNOWN))
     # An unknown key is found by its position in the template.
     stranger = "unknown" if "api_key=" in form else "no_key"
 
-    steps = converge(controller, changes={"web-2", "db-1", "db-2"})
+    steps = converge(four, changes={"web-2", "db-1", "db-2"})
     expected = {
         "web-1": ("own", "web-1"),
         "web-2": ("other", "web-1"),
@@ -49,23 +46,21 @@ def test_cloned_hosts_are_reported_and_fixed(controller: Controller, form: str) 
         "db-2": (stranger, None),
     }
     assert owners(steps.check) == owners(steps.run) == expected
-    assert owners(steps.again) == {name: ("own", name) for name in controller.hosts}
+    assert owners(steps.again) == {name: ("own", name) for name in four.host_vars}
     assert diffs(steps.check) == {
         "web-1": ("web-1", "web-1"),
         "web-2": ("web-1", "web-2"),
         "db-1": ("elsewhere", "db-1"),
         "db-2": (stranger, "db-2"),
     }
-    assert {name: host.read() for name, host in controller.hosts.items()} == {
-        name: text_of(controller, name) for name in controller.hosts
-    }
+    assert configured(four) == set(four.host_vars)
 
 
-def test_an_unknown_key_has_a_fingerprint(controller: Controller) -> None:
+def test_an_unknown_key_has_a_fingerprint(four: Local) -> None:
     for name in ("web-1", "web-2"):
-        controller.hosts[name].write(f"install_code=x\napi_key={UNKNOWN}\n")
-    run = controller.run("monitor.cloud.rollout", "--check")
-    fingerprints = {name: run.of(CONFIGURE)[name].result["key_fingerprint"] for name in controller.hosts}
+        four.write(name, f"install_code=x\napi_key={UNKNOWN}\n")
+    run = four.run("monitor.cloud.rollout", "--check")
+    fingerprints = {name: run.of(CONFIGURE)[name].result["key_fingerprint"] for name in four.host_vars}
     assert fingerprints == {"web-1": fingerprint(UNKNOWN), "web-2": fingerprint(UNKNOWN), "db-1": None, "db-2": None}
 
 
@@ -78,18 +73,17 @@ MASKS = {
 
 
 @pytest.fixture
-def two(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
+def two(pair: Local) -> Local:
     """Two hosts, web-1 and web-2. The first has a client, and carries its key."""
-    controller = controllers(*running[:2])
-    controller.service.seed(labels=["web-1"])
-    controller.hosts["web-1"].write(text_of(controller, "web-1"))
-    return controller
+    pair.service.seed(labels=["web-1"])
+    pair.write("web-1", text_of(pair, "web-1"))
+    return pair
 
 
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
-def test_masked_keys_are_never_written(two: Controller, mask: dict[str, str]) -> None:
+def test_masked_keys_are_never_written(two: Local, mask: dict[str, str]) -> None:
     two.service.seed(labels=["web-2"])
-    two.hosts["web-2"].write("nothing yet\n")
+    two.write("web-2", "nothing yet\n")
     before = snapshots(two)
     two.service.configure(mask_for="all", **mask)
 
@@ -101,14 +95,14 @@ def test_masked_keys_are_never_written(two: Controller, mask: dict[str, str]) ->
     for _again in range(2):
         run = two.run()
         assert run.code == 2
-        assert set(run.failures()) == set(two.hosts)
+        assert set(run.failures()) == set(two.host_vars)
         assert all("read-write access" in message for message in run.failures().values())
         assert run.writes() == []
     assert snapshots(two) == before
 
 
 @pytest.mark.parametrize("mask", list(MASKS.values())[:-1], ids=list(MASKS)[:-1])
-def test_one_masked_client_stops_no_other(two: Controller, mask: dict[str, str]) -> None:
+def test_one_masked_client_stops_no_other(two: Local, mask: dict[str, str]) -> None:
     before = snapshots(two)["web-1"]
     two.service.configure(mask_labels=["web-1"], **mask)
     check = two.run("monitor.cloud.rollout", "--check")
@@ -121,10 +115,10 @@ def test_one_masked_client_stops_no_other(two: Controller, mask: dict[str, str])
     assert "read-write access to this client" in run.failures()["web-1"]
     assert run.changed_hosts() == {"web-2"}
     assert snapshots(two)["web-1"] == before
-    assert two.hosts["web-2"].read() == text_of(two, "web-2")
+    assert two.read("web-2") == text_of(two, "web-2")
 
 
-def test_a_token_that_may_only_read(two: Controller) -> None:
+def test_a_token_that_may_only_read(two: Local) -> None:
     before = snapshots(two)
     token = two.service.tokens["read_only"]
     check = two.run("monitor.cloud.rollout", "--check", MONITOR_API_TOKEN=token)
@@ -133,7 +127,7 @@ def test_a_token_that_may_only_read(two: Controller) -> None:
     assert "the service will refuse what check mode predicts" in " ".join(check.output.split())
     run = two.run(MONITOR_API_TOKEN=token)
     assert run.code == 2
-    assert set(run.failures()) == set(two.hosts)
+    assert set(run.failures()) == set(two.host_vars)
     assert "read-write access" in run.failures()["web-1"]
     assert "monitor:read_write" in run.failures()["web-2"], "its client could not be created"
     assert snapshots(two) == before

@@ -9,25 +9,29 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, texts
-from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Local
+from ansible_collections.monitor.cloud.tests.support.steps import (
+    configured,
+    converge,
+    labels,
+    refuse,
+    role_play,
+    text_of,
+)
 
 
-def test_a_host_name_of_60_characters(controllers: Callable[..., Controller], running: list[Host]) -> None:
-    controller = controllers(running[0])
+def test_a_host_name_of_60_characters(emulator: Emulator, tmp_path: Path) -> None:
     name = "web-" + "x" * 43 + ".example.com."
     assert len(name) == 60
-    controller.hosts = {name: running[0]}
-    converge(controller, changes={name})
-    assert configured(controller) == {name}
-    assert [len(label) for label in labels(controller)] == [32]
+    local = Local(tmp_path, emulator, name)
+    converge(local, changes={name})
+    assert configured(local) == {name}
+    assert [len(label) for label in labels(local)] == [32]
 
 
 @pytest.mark.parametrize(
@@ -35,18 +39,17 @@ def test_a_host_name_of_60_characters(controllers: Callable[..., Controller], ru
     [((), ""), ((), "serial: 1"), (("--limit", "web-1"), "")],
     ids=["in the batch", "in different batches", "one outside the limit"],
 )
-def test_colliding_labels_are_refused_before_any_call(
-    controller: Controller, options: tuple[str, ...], batches: str
-) -> None:
-    controller.host_vars = {name: {"monitor_agent_label": "the-same"} for name in ("web-1", "db-2")}
-    (message,) = refuse(controller, role_play(controller, play=batches), *options)
+def test_colliding_labels_are_refused_before_any_call(four: Local, options: tuple[str, ...], batches: str) -> None:
+    for name in ("web-1", "db-2"):
+        four.host_vars[name]["monitor_agent_label"] = "the-same"
+    (message,) = refuse(four, role_play(four, play=batches), *options)
     assert "The hosts web-1 and db-2 have the same label 'the-same'" in message
 
 
-def test_a_label_from_the_inventory(controller: Controller) -> None:
-    controller.host_vars["web-1"] = {"monitor_agent_label": "front-door"}
-    steps = converge(controller, changes=controller.hosts)
-    assert labels(controller) == ["db-1", "db-2", "front-door", "web-2"]
+def test_a_label_from_the_inventory(four: Local) -> None:
+    four.host_vars["web-1"]["monitor_agent_label"] = "front-door"
+    steps = converge(four, changes=four.host_vars)
+    assert labels(four) == ["db-1", "db-2", "front-door", "web-2"]
     assert steps.run.of(CONFIGURE)["web-1"].result["label"] == "front-door"
 
 
@@ -55,66 +58,56 @@ def test_a_label_from_the_inventory(controller: Controller) -> None:
     ("label", "reason"),
     [("ab", "The label 'ab' has 2 characters;"), ("{{ nowhere_set }}", ".*nowhere_set.* (is undefined|fails)")],
 )
-def test_an_invalid_label_is_refused_with_its_host(
-    controller: Controller, playbook: str, label: str, reason: str
-) -> None:
-    controller.host_vars["db-1"] = {"monitor_agent_label": label}
-    (message,) = refuse(controller, playbook)
+def test_an_invalid_label_is_refused_with_its_host(four: Local, playbook: str, label: str, reason: str) -> None:
+    four.host_vars["db-1"]["monitor_agent_label"] = label
+    (message,) = refuse(four, playbook)
     assert re.match(f"monitor_agent_label of host db-1: {reason}", message)
 
 
-def test_prune_keeps_the_client_of_a_host_whose_label_fails(emulator: Emulator, tmp_path: Path) -> None:
-    local = Local(tmp_path, emulator, "web-1", "web-2")
-    local.host_vars["web-2"]["monitor_agent_label"] = "{{ site }}-web-2"
-    assert local.run(ROLLOUT, "-e", "site=eu").code == 0
-    run = local.run("monitor.cloud.prune", "-e", "prune_pattern=.*")
+def test_prune_keeps_the_client_of_a_host_whose_label_fails(pair: Local) -> None:
+    pair.host_vars["web-2"]["monitor_agent_label"] = "{{ site }}-web-2"
+    assert pair.run(ROLLOUT, "-e", "site=eu").code == 0
+    run = pair.run("monitor.cloud.prune", "-e", "prune_pattern=.*")
     assert (run.code, run.requests) == (2, []), run.output
     assert re.search("'site' is undefined|host web-2: the template '{{ site }}-web-2' fails", run.output)
 
 
 @pytest.mark.parametrize("playbook", ["prune -e prune_pattern=web.*", "adopt"])
 @pytest.mark.parametrize("source", ["-i inventory.yml -i broken.yml", "-i web-1,"])
-def test_nothing_is_pruned_nor_adopted_by_a_part_of_the_inventory(
-    emulator: Emulator, tmp_path: Path, source: str, playbook: str
-) -> None:
-    local = Local(tmp_path, emulator, "web-1")
-    local.inventory()
-    (tmp_path / "broken.yml").write_text("all: {hosts: {web-2: ", encoding="utf-8")
-    emulator.seed(labels=["web-1", "web-2"])
-    local.write("web-1", texts(emulator.clients())["web-2"])
-    run = local.shell(f"ansible-playbook {source} -c local monitor.cloud.{playbook}")
+def test_nothing_is_pruned_nor_adopted_by_a_part_of_the_inventory(single: Local, source: str, playbook: str) -> None:
+    single.inventory()
+    (single.directory / "broken.yml").write_text("all: {hosts: {web-2: ", encoding="utf-8")
+    single.service.seed(labels=["web-1", "web-2"])
+    single.write("web-1", text_of(single, "web-2"))
+    run = single.shell(f"ansible-playbook {source} -c local monitor.cloud.{playbook}")
     assert "would be taken for clients without a host" in run.failures()["web-1"], run.output
     assert run.writes() == []
 
 
 @pytest.mark.parametrize("playbook", ["prune", "adopt"])
-def test_clients_of_labels_that_are_made_of_facts_are_kept(emulator: Emulator, tmp_path: Path, playbook: str) -> None:
-    controller = Local(tmp_path, emulator, "web-1")
-    controller.host_vars["web-1"].update(
+def test_clients_of_labels_that_are_made_of_facts_are_kept(single: Local, playbook: str) -> None:
+    single.host_vars["web-1"].update(
         monitor_agent_label="{{ ansible_facts['architecture'] | default(inventory_hostname) }}",
         ansible_python_interpreter=sys.executable,
     )
-    play = "- hosts: all\n  gather_facts: true\n  roles: [monitor.cloud.monitor_agent]\n"
-    run = controller.run(controller.play(play))
+    run = single.run(role_play(single, play="gather_subset: ['!all', '!min', platform]", facts=True))
     assert (run.code, run.writes()) == (0, [f"create_client {platform.machine()}"]), run.output
-    run = controller.run(f"monitor.cloud.{playbook}", "-e", "prune_pattern=.*")
+    run = single.run(f"monitor.cloud.{playbook}", "-e", "prune_pattern=.*")
     assert (run.code, run.writes()) == (2, []), run.output
     assert "monitor_agent_label of host web-1 is made of facts, which this run does not have" in str(run.failures())
 
 
 @pytest.mark.parametrize("label", ["web{1}", "{{ 12345 }}"])
-def test_a_label_that_resembles_something_else_is_a_text(emulator: Emulator, tmp_path: Path, label: str) -> None:
-    local = Local(tmp_path, emulator, "web-1")
-    local.host_vars["web-1"]["monitor_agent_label"] = label
+def test_a_label_that_resembles_something_else_is_a_text(single: Local, label: str) -> None:
+    single.host_vars["web-1"]["monitor_agent_label"] = label
     audit = ("monitor.cloud.audit", "-e", "monitor_agent_audit_fail_on_drift=true")
-    assert (local.run().code, local.run(*audit).code) == (0, 0)
-    assert labels(local) == [label.strip("{ }") if "{{" in label else label]
+    assert (single.run().code, single.run(*audit).code) == (0, 0)
+    assert labels(single) == [label.strip("{ }") if "{{" in label else label]
 
 
-def test_a_template_of_a_label_that_gives_a_list_is_refused(emulator: Emulator, tmp_path: Path) -> None:
-    local = Local(tmp_path, emulator, "web-1")
-    local.host_vars["web-1"]["monitor_agent_label"] = "{{ ['web-1'] }}"
-    (message,) = refuse(local)
+def test_a_template_of_a_label_that_gives_a_list_is_refused(single: Local) -> None:
+    single.host_vars["web-1"]["monitor_agent_label"] = "{{ ['web-1'] }}"
+    (message,) = refuse(single)
     assert message == "monitor_agent_label of host web-1: ['web-1'] is not text. Write one label as text."
 
 
@@ -122,22 +115,22 @@ INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
 
 
 @pytest.mark.parametrize(("play", "role"), [(INVISIBLE_LABEL, ""), ("", INVISIBLE_LABEL)], ids=["play", "role"])
-def test_a_label_outside_the_inventory_is_refused_before_any_call(controller: Controller, play: str, role: str) -> None:
-    (message,) = refuse(controller, role_play(controller, play=play, role=role))
+def test_a_label_outside_the_inventory_is_refused_before_any_call(pair: Local, play: str, role: str) -> None:
+    (message,) = refuse(pair, role_play(pair, play=play, role=role))
     assert "monitor_agent_label" in message
     assert "in the inventory" in message
 
 
-def test_one_label_that_the_service_refuses(controller: Controller) -> None:
-    controller.service.configure(strict_labels=True)
-    controller.host_vars["db-1"] = {"monitor_agent_label": "not so good"}
+def test_one_label_that_the_service_refuses(four: Local) -> None:
+    four.service.configure(strict_labels=True)
+    four.host_vars["db-1"]["monitor_agent_label"] = "not so good"
     others = {"web-1", "web-2", "db-2"}
     # What the service is going to refuse is its own matter: check mode can't know.
-    assert controller.run(ROLLOUT, "--check").code == 0
+    assert four.run(ROLLOUT, "--check").code == 0
     for changed in (others, set()):
-        run = controller.run()
+        run = four.run()
         assert run.code == 2
         assert set(run.failures()) == {"db-1"}
         assert "Could not create client 'not so good': the service returned 400" in run.failures()["db-1"]
         assert run.changed_hosts() == changed
-        assert configured(controller) == others
+        assert configured(four) == others
