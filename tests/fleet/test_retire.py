@@ -6,24 +6,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
-from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play
 
 RETIRE = "monitor.cloud.retire"
 
 
 @pytest.fixture
-def two(emulator: Emulator, tmp_path: Path) -> Local:
+def two(pair: Local) -> Local:
     """A controller whose hosts are monitored, and an account with clients of hosts that are gone."""
-    local = Local(tmp_path, emulator, "web-1", "web-2")
-    assert local.run().code == 0
-    emulator.seed(labels=["old-database-1", "web-9"])
-    return local
+    assert pair.run().code == 0
+    pair.service.seed(labels=["old-database-1", "web-9"])
+    return pair
 
 
 def test_variables_of_the_inventory_choose_nothing(two: Local) -> None:
@@ -45,10 +41,30 @@ def test_an_empty_choice_is_none(two: Local, choice: str) -> None:
 
 
 def test_labels_given_as_text_count_as_labels(two: Local) -> None:
-    run = two.run(RETIRE, "-e", "labels=old-database-1,web-9", "-e", "retire_limit=1")
-    assert "This would retire 2 clients" in run.failures()["web-1"]
-    run = two.run(RETIRE, "-e", "labels=old-database-1,web-9", "-e", "retire_limit=2")
+    given = (RETIRE, "-e", '{"labels": "old-database-1, web-9"}', "-e", "retire_limit=2")
+    run = two.run(*given)
     assert (run.code, labels(two)) == (0, ["web-1", "web-2"]), run.output
+    assert sorted(run.writes()) == ["delete_client old-database-1", "delete_client web-9"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("target=all", "retire_limit=1"), "more than retire_limit (1)"),
+        (("target=all", '{"labels": ["web-9"]}', "retire_limit=2"), "retire 3 clients"),
+        (("labels=old-database-1,web-9", "retire_limit=1"), "This would retire 2 clients"),
+    ],
+    ids=["hosts", "both together", "labels in one text"],
+)
+def test_more_than_the_limit_is_refused(two: Local, options: tuple[str, ...], expected: str) -> None:
+    (message,) = refuse(two, RETIRE, *(part for option in options for part in ("-e", option)))
+    assert expected in message
+
+
+def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None:
+    two.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
+    assert two.run(RETIRE, "-e", "target=all").code == 4
+    assert labels(two) == ["old-database-1", "web-1", "web-9"]
 
 
 def test_an_invalid_label_is_refused_before_a_host_is_retired(two: Local) -> None:
@@ -59,16 +75,23 @@ def test_an_invalid_label_is_refused_before_a_host_is_retired(two: Local) -> Non
 
 
 def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
-    choice = RETIRE, "-e", "target=web-1", "-e", "labels=web-9,old-database-1"
+    choice = RETIRE, "-e", "target=all", "-e", "labels=web-9", "--limit", "web-1"
     before = labels(two), two.files()
     checked = two.run(*choice, "--check")
     assert (checked.code, labels(two), two.files()) == (0, *before)
+    for line in ("Would be removed, configuration of: web-1", "Would be removed, clients: web-1, web-9"):
+        assert line in checked.output
     run = two.run(*choice)
-    assert (run.code, labels(two), two.read("web-1")) == (0, ["web-2"], None), run.output
+    assert (run.code, labels(two), configured(two)) == (0, ["old-database-1", "web-2"], {"web-2"}), run.output
+    assert two.read("web-1") is None
+    assert "Removed, configuration of: web-1" in run.output and "Removed, clients: web-1, web-9" in run.output
+    assert "There was no" not in run.output
     for task in (CONFIGURE, "Remove the clients of the hosts", "Remove the clients of hosts that are gone"):
         assert run.changed_hosts(task) == checked.changed_hosts(task) == {"web-1"}, task
     again = two.run(*choice)
     assert (again.code, again.writes(), again.changed_hosts()) == (0, [], set()), again.output
+    assert "There was no configuration on: web-1" in again.output
+    assert "There was no client of the label: web-1, web-9" in again.output and "Removed" not in again.output
 
 
 def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> None:

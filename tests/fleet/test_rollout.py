@@ -64,12 +64,3 @@ def test_how_many_commands_a_host_gets(controller: Controller) -> None:
     first = commands()
     hosts[1].run(f"rm {CONFIG}")
     assert (first, commands(), commands()) == ([3, 1, 1, 1], [1, 2, 1, 1], [1, 1, 1, 1])
-
-
-def test_a_rollout_is_undone(controller: Controller) -> None:
-    controller.run()
-    controller.group_vars["monitor_agent_state"] = "absent"
-    steps = converge(controller, changes=controller.hosts)
-    assert sorted(steps.run.writes()) == sorted(f"delete_client {client_label(name)}" for name in controller.hosts)
-    assert [host.read() for host in controller.hosts.values()] == [None] * len(controller.hosts)
-    assert controller.service.clients() == []
