@@ -19,6 +19,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hostile import TEMPLATES
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
+from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 STRANGE = "11111111-2222-3333-4444444444444444"
@@ -40,19 +41,11 @@ class Fleet(Local):
 
     counts: Tally
 
-    def snapshot(self) -> dict[str, object]:
-        """Content and mode of each host's file."""
-        paths = {host: self.path(host) for host in self.host_vars}
-        return {
-            host: (path.read_bytes(), path.stat().st_mode) if path.is_file() else path.exists()
-            for host, path in paths.items()
-        }
-
     def audit(self, *options: str, **environment: str) -> dict[str, str]:
-        before = self.snapshot()
+        before = snapshots(self)
         run = self.run(AUDIT, *options, **environment)
         self.counts.check(self.service, run.output)
-        assert (run.writes(), self.snapshot()) == ([], before)
+        assert (run.writes(), snapshots(self)) == ([], before)
         return proposals(run)
 
     def does(
@@ -65,11 +58,11 @@ class Fleet(Local):
         environment: Mapping[str, str] | None = None,
     ) -> Run:
         """Run a command as it is printed: it changes these hosts, makes these calls, and nothing else."""
-        before = self.snapshot()
+        before = snapshots(self)
         run = self.shell(command, **(environment or {}))
         self.counts.check(self.service, run.output, faults=1)
         assert run.code == code, f"{command}\n{run.output}"
-        after = self.snapshot()
+        after = snapshots(self)
         assert {host for host in before if before[host] != after[host]} == set(hosts), command
         assert sorted(run.writes()) == sorted(writes), command
         self.counts.converged += 1

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fleet of directories, each broken in a way of its own, and what an audit finds."""
+
+from __future__ import annotations
+
+from ansible_collections.monitor.cloud.tests.support.runs import Local, texts
+
+STRANGE = "11111111-2222-3333-4444444444444444"
+# Every fourth host is of the same slice: clone-1 and clone-2 are of one, web-1 is of another.
+HOSTS = (
+    *("clone-1", "web-1", "renamed", "strange-1"),
+    *("clone-2", "fresh", "strange-2", "pending"),
+    *("edited", "open", "closed", "gone"),
+    *("empty", "fine", "labelled.example.com", "ok-10"),
+)
+UNREGISTERED = {"renamed", "strange-1", "fresh"}
+ORPHANS = ["old-name", "retired-1", "retired-2", "{{ 7 * 7 }}"]
+EXPECTED = {
+    "gone": ["unreachable"],
+    "clone-1": ["foreign_key", "shared_key"],
+    "clone-2": ["foreign_key", "shared_key"],
+    "renamed": ["foreign_key", "not_registered"],
+    "strange-1": ["unknown_key", "shared_key", "not_registered"],
+    "strange-2": ["unknown_key", "shared_key", "wrong_permissions"],
+    "web-1": ["shared_key"],
+    "fresh": ["not_registered", "not_configured"],
+    "empty": ["not_configured"],
+    "closed": ["unverifiable"],
+    "edited": ["outdated"],
+    "pending": ["restart_pending"],
+    "open": ["wrong_permissions"],
+    "fine": ["ok"],
+    "labelled.example.com": ["ok"],
+    "ok-10": ["ok"],
+}
+
+
+def break_all(fleet: Local) -> None:
+    """Leave the hosts as life does."""
+    fleet.host_vars["labelled.example.com"]["monitor_agent_label"] = "labelled"
+    fleet.host_vars["pending"]["monitor_agent_service"] = "monitor-agent"
+    fleet.host_vars["gone"] = {"ansible_connection": "ssh", "ansible_host": "127.0.77.249", "ansible_port": 1}
+    fleet.service.seed(labels=[*(fleet.label(host) for host in HOSTS if host not in UNREGISTERED), *ORPHANS])
+    fleet.service.set_plan("monitor-40")
+    written = texts(fleet.service.clients())
+    for host in ("web-1", "pending", "edited", "open", "fine", "labelled.example.com", "ok-10"):
+        fleet.write(host, written[fleet.label(host)], 0o644 if host == "open" else 0o600)
+    for host in ("clone-1", "clone-2"):
+        fleet.write(host, written["web-1"])
+    fleet.write("renamed", written["old-name"])
+    fleet.write("strange-1", f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n")
+    fleet.write("strange-2", f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n", 0o640)
+    fleet.write("empty", "# to be done\n")
+    fleet.write("edited", f"{written['edited']}# edited\n")
+    fleet.path("pending").with_name(".agent.conf.restart-0123abcd").touch()
+    fleet.path("closed").mkdir(parents=True)
