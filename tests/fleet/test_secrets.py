@@ -73,15 +73,13 @@ def assert_silent(controller: Controller, *runs: Run) -> None:
 
 
 @pytest.mark.parametrize("pipelining", ["False", "True"])
-@pytest.mark.parametrize("user", ["root", USER])
-def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) -> None:
-    controller.group_vars.update(
-        ansible_user=user,
-        ansible_become=user != "root",
-        monitor_agent_install_command='test -n "$MONITOR_INSTALL_CODE" && sleep 0.2',
-    )
+def test_good_runs_over_ssh(controller: Controller, pipelining: str) -> None:
+    """Half of the hosts by sudo: with pipelining the other half."""
+    controller.group_vars["monitor_agent_install_command"] = 'test -n "$MONITOR_INSTALL_CODE" && sleep 0.2'
+    for name in ("web-2", "db-2") if pipelining == "True" else ("web-1", "db-1"):
+        controller.host_vars[name] = {"ansible_user": USER, "ansible_become": True}
     # One host is enough for a step that takes four times as long as all others together.
-    controller.host_vars["web-1"] = {"monitor_agent_packages": ["bash"]}
+    controller.host_vars.setdefault("web-1", {})["monitor_agent_packages"] = ["bash"]
     controller.service.seed(labels=["elsewhere"])
     settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
     directories = [loud_home() / "ansible"]
@@ -104,10 +102,9 @@ def test_good_runs_over_ssh(controller: Controller, user: str, pipelining: str) 
     assert watch.keys_seen > 0
 
 
-@pytest.mark.parametrize("pipelining", ["False", "True"])
-def test_failing_runs_stay_readable(controller: Controller, pipelining: str) -> None:
+def test_failing_runs_stay_readable(controller: Controller) -> None:
     controller.run()
-    settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
+    settings = loud(controller)
     controller.hosts["web-1"].run("rm /etc/monitor/agent.conf; mkdir /etc/monitor/agent.conf")
     controller.hosts["web-2"].run("rm -rf /etc/monitor; mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
     controller.host_vars["db-1"] = {"monitor_agent_config_owner": "no-such-user"}
@@ -150,22 +147,20 @@ WRITING = """
 """
 
 
-@pytest.mark.parametrize("no_log", ["", "no_log: true", "no_log: false"])
-def test_writing_in_place_and_without_input(controller: Controller, no_log: str) -> None:
+@pytest.mark.parametrize("no_log", ["", "no_log: true"])
+def test_writing_in_place_and_without_input(one: Controller, no_log: str) -> None:
     """Of a file that is a mount, over a connection that passes no standard input on."""
-    for name in list(controller.hosts)[1:]:
-        del controller.hosts[name]
-    host = controller.hosts["web-1"]
+    host = one.hosts["web-1"]
     path = "/etc/monitor/agent.conf"
     host.run(f"mkdir -p /etc/monitor; touch /tmp/inside {path}; chmod 644 {path}; mount --bind /tmp/inside {path}")
-    controller.group_vars["ansible_become_method"] = "su"
-    settings = loud(controller)
-    with watching(controller.service, [host], [loud_home() / "ansible"], []) as watch:
-        run = controller.run(controller.play(WRITING.format(no_log=no_log)), *LOUD, **settings)
+    one.group_vars["ansible_become_method"] = "su"
+    settings = loud(one)
+    with watching(one.service, [host], [loud_home() / "ansible"], []) as watch:
+        run = one.run(one.play(WRITING.format(no_log=no_log)), *LOUD, **settings)
     assert run.code == 0, run.output[-3000:]
     assert "of web-1" in (host.read() or "")
     assert host.facts().startswith("regular file 600")
-    assert_silent(controller, run)
+    assert_silent(one, run)
     assert watch.problems == set()
 
 
@@ -214,8 +209,8 @@ MODULES = """
 CONNECTIONS = {
     "ssh": {"ANSIBLE_PIPELINING": "False"},
     "ssh, pipelining": {"ANSIBLE_PIPELINING": "True"},
-    "local": {"ANSIBLE_TRANSPORT": "local", "ANSIBLE_PIPELINING": "False"},
-    "local, pipelining": {"ANSIBLE_TRANSPORT": "local", "ANSIBLE_PIPELINING": "True"},
+    # In the controller's process.
+    "local": {"ANSIBLE_TRANSPORT": "local"},
 }
 
 
@@ -230,72 +225,64 @@ def bring_requests(host: Host) -> None:
 
 
 @pytest.mark.parametrize("connection", CONNECTIONS.values(), ids=CONNECTIONS)
-def test_modules_with_and_without_keys_and_no_log(controller: Controller, connection: dict[str, str]) -> None:
-    for name in list(controller.hosts)[1:]:
-        del controller.hosts[name]
-    bring_requests(controller.hosts["web-1"])
+def test_modules_with_and_without_keys_and_no_log(one: Controller, connection: dict[str, str]) -> None:
+    bring_requests(one.hosts["web-1"])
     if "ANSIBLE_TRANSPORT" in connection:
-        controller.host_vars["web-1"] = {"ansible_python_interpreter": sys.executable}
-    variables = controller.directory / "variables.yml"
-    token = controller.service.tokens["read_write"]
-    variables.write_text(f"url: {controller.service.base_url}\ntoken: {token}\n", encoding="utf-8")
-    plays = [
-        MODULES.format(keys=keys, no_log=no_log)
-        for keys in ("true", "false")
-        for no_log in ("", "no_log: true", "no_log: false")
-    ]
-    settings = loud(controller, **connection)
-    run = controller.run(controller.play("".join(plays)), *LOUD, "-e", f"@{variables}", **settings)
+        one.host_vars["web-1"] = {"ansible_python_interpreter": sys.executable}
+    variables = one.directory / "variables.yml"
+    token = one.service.tokens["read_write"]
+    variables.write_text(f"url: {one.service.base_url}\ntoken: {token}\n", encoding="utf-8")
+    plays = [MODULES.format(keys=keys, no_log=no_log) for keys in ("true", "false") for no_log in ("", "no_log: true")]
+    settings = loud(one, **connection)
+    run = one.run(one.play("".join(plays)), *LOUD, "-e", f"@{variables}", **settings)
     assert run.code == 0, run.output[-3000:]
     reasons = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
-    assert len(reasons) == 4, "the failure is readable unless its task has no_log"
+    assert len(reasons) == 2, "the failure is readable unless its task has no_log"
     assert all("99999" in message for message in reasons)
-    assert_silent(controller, run)
+    assert_silent(one, run)
 
 
-@pytest.mark.parametrize("pipelining", ["False", "True"])
-def test_local_connection(controller: Controller, pipelining: str) -> None:
-    target = controller.directory / "agent.conf"
-    controller.hosts.clear()
-    controller.host_vars = {"here": {"ansible_connection": "local", "monitor_agent_config_path": str(target)}}
-    settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
-    with watching(controller.service, [], [loud_home() / "ansible", target.parent], []) as watch:
-        run = controller.run("monitor.cloud.rollout", *LOUD, **settings)
-        target.write_text(f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n", encoding="utf-8")
-        again = controller.run("monitor.cloud.rollout", *LOUD, **settings)
-        target.unlink()
-        target.mkdir()
-        failed = controller.run("monitor.cloud.rollout", *LOUD, **settings)
+def test_local_connection(single: Local) -> None:
+    settings = loud(single)
+    with watching(single.service, [], [loud_home() / "ansible", single.directory], []) as watch:
+        run = single.run("monitor.cloud.rollout", *LOUD, **settings)
+        single.write("web-1", f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
+        again = single.run("monitor.cloud.rollout", *LOUD, **settings)
+        single.write("web-1", None)
+        single.path("web-1").mkdir()
+        failed = single.run("monitor.cloud.rollout", *LOUD, **settings)
     assert [run.code, again.code, failed.code] == [0, 0, 2], again.output[-3000:]
-    assert "is a directory" in failed.failures()["here"]
-    assert_silent(controller, run, again, failed)
+    assert "is a directory" in failed.failures()["web-1"]
+    assert_silent(single, run, again, failed)
     assert watch.problems == set()
 
 
 SHOWN_BY_INSTALLERS = {
-    "cut in the middle": 'printf "%600s" x; printf "%s" "$MONITOR_INSTALL_CODE"; printf "%0470d" 0',
-    "in part": 'printf "%s" "$MONITOR_INSTALL_CODE" | cut -c 1-30',
+    "cut-in-the-middle": 'printf "%600s" x; printf "%s" "$MONITOR_INSTALL_CODE"; printf "%0470d" 0',
+    "in-part": 'printf "%s" "$MONITOR_INSTALL_CODE" | cut -c 1-30',
     "wrapped": 'printf "%s" "$MONITOR_INSTALL_CODE" | fold -w 10',
     "coloured": """printf "%s" "$MONITOR_INSTALL_CODE" | sed 's/./\033[31m&\033[0m/g'""",
-    "in capitals": "echo $MONITOR_INSTALL_CODE | tr A-Z a-z",
-    "in base64": "echo x$MONITOR_INSTALL_CODE | base64",
-    "in hexadecimal": """printf "%s" "$MONITOR_INSTALL_CODE" | od -An -tx1""",
-    "in an address": "echo https://x/?code=$MONITOR_INSTALL_CODE | sed s/-/%2D/g",
+    "in-capitals": "echo $MONITOR_INSTALL_CODE | tr A-Z a-z",
+    "in-base64": "echo x$MONITOR_INSTALL_CODE | base64",
+    "in-hexadecimal": """printf "%s" "$MONITOR_INSTALL_CODE" | od -An -tx1""",
+    "in-an-address": "echo https://x/?code=$MONITOR_INSTALL_CODE | sed s/-/%2D/g",
 }
 
 
-@pytest.mark.parametrize("command", SHOWN_BY_INSTALLERS.values(), ids=SHOWN_BY_INSTALLERS)
-def test_installers_that_show_their_code(emulator: Emulator, tmp_path: Path, command: str) -> None:
-    controller = Local(tmp_path, emulator, "web-1")
-    controller.group_vars["monitor_agent_install_command"] = f"{command}; exit 3"
+def test_installers_that_show_their_code(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, *SHOWN_BY_INSTALLERS)
+    for name, command in SHOWN_BY_INSTALLERS.items():
+        controller.host_vars[name]["monitor_agent_install_command"] = f"{command}; exit 3"
     run = controller.run("monitor.cloud.rollout", *LOUD)
-    message = run.failures()["web-1"]
-    assert "<install_code>" in message
-    code = emulator.clients()[0]["install_code"]
-    encoded = [code, code.lower(), code.encode().hex(), base64.b64encode(b"x" + code.encode()).decode()[4:-4]]
-    parts = {form[start : start + 8] for form in encoded for start in range(len(form) - 7)}
-    squeezed = re.sub(r"\x1b\[\d+m|\s", "", message)
-    assert [part for part in parts if part in run.output or part in squeezed] == []
+    codes = {client["label"]: client["install_code"] for client in emulator.clients()}
+    assert run.failures().keys() == SHOWN_BY_INSTALLERS.keys()
+    for name, message in run.failures().items():
+        assert "<install_code>" in message, name
+        code = codes[name]
+        encoded = [code, code.lower(), code.encode().hex(), base64.b64encode(b"x" + code.encode()).decode()[4:-4]]
+        parts = {form[start : start + 8] for form in encoded for start in range(len(form) - 7)}
+        squeezed = re.sub(r"\x1b\[\d+m|\s", "", message)
+        assert [part for part in parts if part in run.output or part in squeezed] == [], name
     assert_silent(controller, run)
 
 
@@ -336,21 +323,16 @@ PLAY_OF_MODULES = """
 """
 
 
-def test_callbacks_see_no_token(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2")
-    token, seen = emulator.tokens["read_write"], controller.directory / "seen"
-    controller.group_vars.update(monitor_agent_api_token=token, token_of_mine=token)
+def test_callbacks_see_no_token(pair: Local) -> None:
+    token, seen = pair.service.tokens["read_write"], pair.directory / "seen"
+    pair.group_vars.update(monitor_agent_api_token=token, token_of_mine=token)
     runs = [
-        controller.run(playbook, *options, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
-        for playbook, *options in (
+        pair.run(*arguments, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
+        for arguments in (
             ["monitor.cloud.rollout", "--check"],
-            ["monitor.cloud.rollout"],
-            ["monitor.cloud.audit"],
-            ["monitor.cloud.adopt"],
-            ["monitor.cloud.prune", "-e", "prune_pattern=x.*"],
-            ["monitor.cloud.retire", "-e", "target=web-2"],
-            ["monitor.cloud.retire", "-e", "{labels: [web-8]}"],
-            [controller.play(PLAY_OF_MODULES)],
+            [*(f"monitor.cloud.{name}" for name in ("rollout", "audit", "adopt", "prune")), "-e", "prune_pattern=x.*"],
+            ["monitor.cloud.retire", "-e", "target=web-2", "-e", "{labels: [web-8]}"],
+            [pair.play(PLAY_OF_MODULES)],
         )
     ]
     assert [run.code for run in runs] == [0] * len(runs), runs[-1].output[-3000:]
@@ -359,7 +341,7 @@ def test_callbacks_see_no_token(emulator: Emulator, tmp_path: Path) -> None:
     assert "monitor_agent_connection" in text, "the tasks' fields were seen"
     assert "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text
     assert token not in text
-    assert_silent(controller, *runs)
+    assert_silent(pair, *runs)
 
 
 PLAY_OF_OTHERS = """
@@ -389,30 +371,34 @@ PLAY_OF_ROLE = """
 """
 
 
-def test_a_restart_shows_no_token_of_the_plays_environment(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1")
-    controller.group_vars.update(monitor_agent_service="none-such", ansible_python_interpreter=sys.executable)
-    environment = f"  environment: {{MONITOR_API_TOKEN: {emulator.tokens['read_write']}, SHOWN: 'yes'}}\n"
-    run = controller.run(controller.play(PLAY_OF_ROLE + environment), *LOUD, MONITOR_API_TOKEN="")
-    assert controller.read("web-1") is not None, run.output
+def test_a_restart_shows_no_token_of_the_plays_environment(single: Local) -> None:
+    single.group_vars.update(monitor_agent_service="none-such", ansible_python_interpreter=sys.executable)
+    environment = f"  environment: {{MONITOR_API_TOKEN: {single.service.tokens['read_write']}, SHOWN: 'yes'}}\n"
+    run = single.run(single.play(PLAY_OF_ROLE + environment), *LOUD, MONITOR_API_TOKEN="")
+    assert single.read("web-1") is not None, run.output
     assert "SHOWN=yes" in run.output and run.failures()
-    assert_silent(controller, run)
+    assert_silent(single, run)
 
 
-def test_an_executed_module_shows_no_token_of_the_environment(emulator: Emulator, tmp_path: Path) -> None:
-    controller, python = Local(tmp_path, emulator, "web-1"), tmp_path / "python"
-    # Another name than that of Ansible's own interpreter, which would run the module in its process.
+def execute_modules(controller: Local) -> None:
+    """By another name than that of Ansible's own interpreter, which runs modules in its process."""
+    python = controller.directory / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     controller.group_vars["ansible_python_interpreter"] = str(python)
-    environment = f"  environment: {{MONITOR_API_TOKEN: {emulator.tokens['read_write']}, SHOWN: 'yes'}}\n"
+
+
+def test_an_executed_module_shows_no_token_of_the_environment(single: Local) -> None:
+    execute_modules(single)
+    token = single.service.tokens["read_write"]
+    environment = f"  environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}\n"
     tasks = (
         "  tasks: [{monitor.cloud.monitor_client_info: }, {monitor.cloud.monitor_client_info: , async: 20, poll: 1}]\n"
     )
-    play = controller.play(f"- hosts: all\n  gather_facts: false\n{environment}{tasks}")
-    run = controller.run(play, *LOUD, MONITOR_API_TOKEN="")
+    play = single.play(f"- hosts: all\n  gather_facts: false\n{environment}{tasks}")
+    run = single.run(play, *LOUD, MONITOR_API_TOKEN="")
     assert (run.code, run.calls()) == (0, ["list_clients"] * 2), run.output
-    assert "SHOWN=yes" in run.output and emulator.tokens["read_write"] not in run.output
+    assert "SHOWN=yes" in run.output and token not in run.output
 
 
 PLAY_WITH_ENVIRONMENT = """
@@ -424,6 +410,10 @@ PLAY_WITH_ENVIRONMENT = """
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
       when: inventory_hostname != 'web-1'
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}
+- hosts: web-1
+  gather_facts: false
+  environment: {MONITOR_API_TOKEN: "{{ token_of_mine }}"}
+  tasks:
     - monitor.cloud.monitor_client_info: {label: "{{ item }}"}
       loop: [web-1, web-2]
     - monitor.cloud.monitor_client_info:
@@ -435,32 +425,27 @@ PLAY_WITH_ENVIRONMENT = """
 
 
 @pytest.mark.parametrize("executed", [False, True], ids=["in this process", "executed"])
-def test_the_environment_keeps_its_token_from_callbacks_and_has_it_for_each_retry(
-    emulator: Emulator, tmp_path: Path, executed: bool
-) -> None:
-    controller, python, seen = Local(tmp_path, emulator, "web-1", "web-2"), tmp_path / "python", tmp_path / "seen"
-    controller.group_vars["token_of_mine"] = emulator.tokens["read_write"]
+def test_the_environment_keeps_its_token_from_callbacks_and_has_it_for_each_retry(pair: Local, executed: bool) -> None:
+    token, seen = pair.service.tokens["read_write"], pair.directory / "seen"
+    pair.group_vars["token_of_mine"] = token
     if executed:
-        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
-        python.chmod(0o755)
-        controller.group_vars["ansible_python_interpreter"] = str(python)
-    play = controller.play(PLAY_WITH_ENVIRONMENT)
-    run = controller.run(play, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
+        execute_modules(pair)
+    play = pair.play(PLAY_WITH_ENVIRONMENT)
+    run = pair.run(play, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
     assert run.code == 0, run.output
-    # Two hosts with two items and two attempts each, after the role's.
-    assert run.calls()[-8:] == ["list_clients"] * 8
-    assert emulator.tokens["read_write"] not in seen.read_text(encoding="utf-8")
-    assert_silent(controller, run)
+    # Two items and two attempts, after the role's.
+    assert run.calls()[-4:] == ["list_clients"] * 4
+    assert token not in seen.read_text(encoding="utf-8")
+    assert_silent(pair, run)
 
 
-def test_template_is_rendered_once(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1")
-    rendered, template = controller.directory / "rendered", controller.directory / "templates" / "ours.j2"
+def test_template_is_rendered_once(single: Local) -> None:
+    rendered, template = single.directory / "rendered", single.directory / "templates" / "ours.j2"
     template.parent.mkdir()
     template.write_text(f"{{{{ client.api_key }}}}{{{{ lookup('pipe', 'echo >> {rendered}') }}}}\n", encoding="utf-8")
     # A relative path: the search for it reports at -vvvvv.
-    controller.group_vars["monitor_agent_config_template"] = template.name
-    play = controller.play(PLAY_OF_ROLE)
+    single.group_vars["monitor_agent_config_template"] = template.name
+    play = single.play(PLAY_OF_ROLE)
     for times in (1, 2):
-        assert controller.run(play).code == 0
+        assert single.run(play).code == 0
         assert len(rendered.read_text(encoding="utf-8").splitlines()) == times
