@@ -31,26 +31,23 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "first"), list(zip(WINDOWS.values(), [True, False, True, False], strict=True)), ids=WINDOWS
-)
-def test_windows_hosts_get_no_client_and_lose_one(
-    emulator: Emulator, tmp_path: Path, kind: dict[str, str], first: bool
-) -> None:
-    names = ["win-1", "web-1"] if first else ["web-1", "win-1"]
-    controller = Local(tmp_path, emulator, *names)
-    controller.host_vars["win-1"] = {**kind, "monitor_agent_config_path": "C:/agent.conf"}
+@pytest.mark.parametrize("first", [True, False])
+def test_windows_hosts_get_no_client_and_lose_one(emulator: Emulator, tmp_path: Path, first: bool) -> None:
+    windows = {f"win-{kind}": variables for kind, variables in WINDOWS.items()}
+    controller = Local(tmp_path, emulator, *([*windows, "web-1"] if first else ["web-1", *windows]))
+    for name, variables in windows.items():
+        controller.host_vars[name] = {**variables, "monitor_agent_config_path": "C:/agent.conf"}
     for options in (["--check"], [], []):
         run = controller.run("monitor.cloud.rollout", *options)
-        assert set(run.failures()) == {"win-1"}, run.output
-        assert "this is a Windows host" in run.failures()["win-1"]
+        assert set(run.failures()) == set(windows), run.output
+        assert all("this is a Windows host" in message for message in run.failures().values())
         assert run.statuses()["web-1"] in ("changed", "ok")
         assert labels(emulator) == ([] if options else ["web-1"])
-    emulator.seed(labels=["win-1"])
-    for options, left in ((["--check"], ["web-1", "win-1"]), ([], []), ([], [])):
+    emulator.seed(labels=list(windows))
+    for options, left in ((["--check"], ["web-1", *sorted(windows)]), ([], []), ([], [])):
         run = controller.run("monitor.cloud.retire", "-e", "target=all", *options)
         assert run.code == 0, run.output
-        assert run.statuses()["win-1"] == "ok"
+        assert {run.statuses()[name] for name in windows} == {"ok"}
         assert labels(emulator) == left
 
 
@@ -62,18 +59,17 @@ def test_windows_hosts_that_are_registered_alone_get_no_client(emulator: Emulato
     assert labels(emulator) == ["web-2"]
 
 
-def test_path_of_variables_that_the_inventory_does_not_know(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2")
-    controller.group_vars["monitor_agent_config_path"] = "{{ of_the_play }}/{{ inventory_hostname }}"
-    for values in controller.host_vars.values():
+def test_path_of_variables_that_the_inventory_does_not_know(pair: Local) -> None:
+    pair.group_vars["monitor_agent_config_path"] = "{{ of_the_play }}/{{ inventory_hostname }}"
+    for values in pair.host_vars.values():
         del values["monitor_agent_config_path"]
     play = f"""
 - hosts: all
   gather_facts: false
-  vars: {{of_the_play: {controller.directory}/agents}}
+  vars: {{of_the_play: {pair.directory}/agents}}
   roles: [monitor.cloud.monitor_agent]
 """
-    run = controller.run(controller.play(play))
+    run = pair.run(pair.play(play))
     assert run.code == 0, run.output
     assert run.changed_hosts() == {"web-1", "web-2"}
 
@@ -96,17 +92,16 @@ _TASKS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("task", _TASKS)
-def test_delegation_is_refused(emulator: Emulator, tmp_path: Path, task: str) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2")
-    written = controller.directory / "written"
+def test_delegation_is_refused(pair: Local, task: str) -> None:
+    written = pair.directory / "written"
     options = _TASKS[task].replace("WRITTEN", str(written))
     for to in ("web-2", "localhost"):
-        run = controller.run(controller.play(_DELEGATED.format(task=CONFIGURE, options=options, to=to)))
+        run = pair.run(pair.play(_DELEGATED.format(task=CONFIGURE, options=options, to=to)))
         message = run.failures()["web-1"]
         assert f"monitor.cloud.{task} can't be delegated: {to} would get the client of web-1." in message
         assert not written.exists()
-    play = controller.play(_DELEGATED.format(task=CONFIGURE, options=options, to="web-1"))
-    assert controller.run(play).statuses() == {"web-1": "changed"}
+    play = pair.play(_DELEGATED.format(task=CONFIGURE, options=options, to="web-1"))
+    assert pair.run(play).statuses() == {"web-1": "changed"}
     assert written.exists()
 
 
@@ -123,26 +118,22 @@ _ROLE_DELEGATED = {
 
 
 @pytest.mark.parametrize("form", _ROLE_DELEGATED)
-def test_delegation_of_the_role_is_refused_before_a_client_is_created(
-    emulator: Emulator, tmp_path: Path, form: str
-) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2")
+def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local, form: str) -> None:
     play = "- hosts: HOST\n  gather_facts: false\n  tasks:" + _ROLE_DELEGATED[form]
-    assert refuse(controller, controller.play(play.replace("HOST", "web-2"))) == [
+    assert refuse(pair, pair.play(play.replace("HOST", "web-2"))) == [
         "The role can't be delegated: web-1 would get the client of web-2. Nothing was done. Use the role in a play "
         "that has web-1 among its hosts."
     ]
-    assert controller.run(controller.play(play.replace("HOST", "web-1"))).changed_hosts() == {"web-1"}
+    assert pair.run(pair.play(play.replace("HOST", "web-1"))).changed_hosts() == {"web-1"}
 
 
-def test_a_template_in_another_encoding_is_named(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1")
-    path = tmp_path / "latin.j2"
+def test_a_template_in_another_encoding_is_named(single: Local) -> None:
+    path = single.directory / "latin.j2"
     path.write_bytes("# café\n{{ client.api_key }}\n".encode("latin-1"))
-    controller.group_vars["monitor_agent_config_template"] = str(path)
-    message = controller.run().failures()["web-1"]
+    single.group_vars["monitor_agent_config_template"] = str(path)
+    message = single.run().failures()["web-1"]
     assert message.startswith(f"Could not render the template {path}: "), message
-    assert controller.read("web-1") is None
+    assert single.read("web-1") is None
 
 
 def _give_key_of_elsewhere(controller: Local) -> None:
@@ -151,19 +142,18 @@ def _give_key_of_elsewhere(controller: Local) -> None:
         controller.write(host, text_of(controller, "elsewhere"))
 
 
-def test_keys_of_other_clients_are_reported(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2")
-    _give_key_of_elsewhere(controller)
+def test_keys_of_other_clients_are_reported(pair: Local) -> None:
+    _give_key_of_elsewhere(pair)
     for arguments in (["monitor.cloud.audit"], ["monitor.cloud.audit", "--check"], ["monitor.cloud.adopt", "--check"]):
-        assert "carried the key" not in controller.run(*arguments).output
-    check = controller.run("monitor.cloud.rollout", "--check")
+        assert "carried the key" not in pair.run(*arguments).output
+    check = pair.run("monitor.cloud.rollout", "--check")
     assert "web-1 carried the key of client 'elsewhere'" in " ".join(check.output.split())
     text = "It would get the key of 'web-1'. If it was renamed, run monitor.cloud.adopt first: it keeps that client."
     assert text in " ".join(check.output.split())
-    run = controller.run()
+    run = pair.run()
     text = "web-2 carried the key of client 'elsewhere', so it reported as that one. It now has the key of 'web-2'."
     assert text in " ".join(run.output.split())
-    assert "carried the key" not in controller.run().output
+    assert "carried the key" not in pair.run().output
 
 
 def test_the_report_of_many_keys_is_bounded(emulator: Emulator, tmp_path: Path) -> None:

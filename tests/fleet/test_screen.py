@@ -7,12 +7,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
@@ -23,19 +21,13 @@ REMOVE = "Remove the clients of the hosts"
 _HEADER = re.compile(r"^(?:TASK|RUNNING HANDLER) \[monitor\.cloud\.monitor_agent : (.*)\]", re.MULTILINE)
 
 
-@pytest.fixture
-def pair(emulator: Emulator, tmp_path: Path) -> Controller:
-    """A controller for two hosts that are directories."""
-    return Local(tmp_path, emulator, "web-1", "web-2")
-
-
 def shown(run: Run) -> list[str]:
     """The headers of the role's tasks, as the default callback prints them."""
     assert "skipping:" not in run.output
     return _HEADER.findall(run.output)
 
 
-def test_each_state_shows_the_tasks_that_it_needs(pair: Controller) -> None:
+def test_each_state_shows_the_tasks_that_it_needs(pair: Local) -> None:
     for options in (["--check"], [], []):
         assert shown(pair.run("monitor.cloud.rollout", *options)) == [REGISTER, CONFIGURE]
     removed = pair.run("monitor.cloud.rollout", "-e", "monitor_agent_state=absent")
@@ -43,14 +35,14 @@ def test_each_state_shows_the_tasks_that_it_needs(pair: Controller) -> None:
     assert labels(pair.service) == []
 
 
-def test_the_restart_is_shown_if_a_service_is_set_and_something_changed(pair: Controller) -> None:
+def test_the_restart_is_shown_if_a_service_is_set_and_something_changed(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_service"] = "monitor-agent"
     run = pair.run("monitor.cloud.rollout", "--check")
     assert shown(run) == [REGISTER, CONFIGURE, HANDLER, RECORD], run.output
     assert set(run.of(HANDLER)) == set(run.of(RECORD)) == {"web-2"}
 
 
-def test_the_installation_of_one_host_is_in_its_result(pair: Controller) -> None:
+def test_the_installation_of_one_host_is_in_its_result(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_install_command"] = "true"
     run = pair.run()
     assert shown(run) == [REGISTER, CONFIGURE]
@@ -60,17 +52,7 @@ def test_the_installation_of_one_host_is_in_its_result(pair: Controller) -> None
     }
 
 
-def test_a_failed_installation_is_retried_and_the_configuration_stays(pair: Controller) -> None:
-    pair.host_vars["web-2"]["monitor_agent_install_command"] = "exit 3"
-    for owner in ("no_file", "own"):
-        run = pair.run()
-        assert set(run.failures()) == {"web-2"}
-        assert "exit code 3" in run.failures()["web-2"]
-        assert run.of(CONFIGURE)["web-2"].result["key_owner"] == owner
-    assert labels(pair.service) == ["web-1", "web-2"]
-
-
-def test_a_state_that_only_the_inventory_sets(pair: Controller) -> None:
+def test_a_state_that_only_the_inventory_sets(pair: Local) -> None:
     pair.run()
     pair.group_vars["monitor_agent_state"] = "absent"
     for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
@@ -82,7 +64,7 @@ def test_a_state_that_only_the_inventory_sets(pair: Controller) -> None:
 
 
 @pytest.mark.parametrize("kind", ["role", "play", "import"])
-def test_a_state_of_the_play_or_the_role(pair: Controller, kind: str) -> None:
+def test_a_state_of_the_play_or_the_role(pair: Local, kind: str) -> None:
     pair.run()
     variables = "vars: {monitor_agent_state: absent}"
     if kind == "role":
@@ -95,7 +77,7 @@ def test_a_state_of_the_play_or_the_role(pair: Controller, kind: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Controller, state: str) -> None:
+def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Local, state: str) -> None:
     if state == "absent":
         pair.run()
         pair.group_vars["monitor_agent_state"] = "absent"
@@ -109,13 +91,3 @@ def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Controller
     run = pair.run(play, "-e", "ansible_python_interpreter=/nowhere/python", **wrong)
     assert (run.code, run.changed_hosts()) == (0, {"web-2"}), run.output
     assert labels(pair.service) == (["web-2"] if state == "present" else ["web-1"])
-
-
-@pytest.mark.parametrize("host", ["web-1", "web-2"])
-def test_different_states_are_refused_whichever_host_is_first(pair: Controller, host: str) -> None:
-    for name, values in pair.host_vars.items():
-        values["monitor_agent_state"] = "absent" if name == host else "present"
-    run = pair.run()
-    assert run.code == 2
-    assert "monitor_agent_state differs" in run.output
-    assert (run.calls(), run.of(CONFIGURE)) == ([], {})

@@ -217,15 +217,15 @@ def test_a_state_that_some_hosts_have_is_refused_in_any_order(three: Local, diff
     assert run.requests == [] and not any(three.files().values())
 
 
-def test_a_failed_installation_reports_what_was_written(three: Local) -> None:
+def test_a_failed_installation_reports_what_was_written_and_is_retried(three: Local) -> None:
     three.host_vars["web-1"].update(monitor_agent_install_command="exit 3", monitor_agent_service="agent")
-    run = three.run("monitor.cloud.rollout", "--limit", "web-1")
-    result = run.of(CONFIGURE)["web-1"].result
-    assert "exit code 3" in result["msg"] and "the next run restarts it" in result["msg"]
-    assert (result["changed"], result["path"]) == (True, str(three.path("web-1")))
-    run = three.run("monitor.cloud.rollout", "--limit", "web-1")
-    result = run.of(CONFIGURE)["web-1"].result
-    assert "the next run restarts it" in result["msg"] and result["differs"] == ["restart"]
+    for owner, differs in (("no_file", ["content"]), ("own", ["restart"])):
+        run = three.run()
+        assert set(run.failures()) == {"web-1"}
+        result = run.of(CONFIGURE)["web-1"].result
+        assert "exit code 3" in result["msg"] and "the next run restarts it" in result["msg"]
+        assert (result["changed"], result["path"]) == (True, str(three.path("web-1")))
+        assert (result["key_owner"], result["differs"]) == (owner, differs)
 
 
 def test_a_file_of_the_users_own_is_written_without_the_roles_steps(three: Local, tmp_path: Path) -> None:
