@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
-from ansible_collections.monitor.cloud.tests.support.steps import converge, host, role_play, snapshots
+from ansible_collections.monitor.cloud.tests.support.steps import converge, host, role_play, snapshots, text_of
 
 RIGHT = "regular file 600 root root"
 
@@ -19,14 +21,16 @@ def key(controller: Controller) -> str:
     return str(controller.service.clients()[0]["api_key"])
 
 
-def assert_converges(controller: Controller, *, owner: str = "no_file") -> None:
-    """Check mode, run and second run are as expected, and leave the right key and nothing beside the file."""
-    steps = converge(controller, changes={"web-1"})
+def assert_converges(controller: Controller, owners: Mapping[str, str], facts: Mapping[str, str]) -> None:
+    """Check mode, run and second run are as expected, and leave the right keys and nothing beside the files."""
+    steps = converge(controller, changes=controller.hosts)
     assert "would fail" not in steps.check.output
     for run in (steps.check, steps.run):
-        assert run.of(CONFIGURE)["web-1"].result["key_owner"] == owner
-    assert f"api_key={key(controller)}" in (host(controller).read() or "")
-    assert host(controller).run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
+        assert {name: event.result["key_owner"] for name, event in run.of(CONFIGURE).items()} == owners
+    for name, machine in controller.hosts.items():
+        assert machine.read() == text_of(controller, name)
+        assert machine.facts() == facts[name]
+        assert machine.run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
 
 
 def assert_refused(controller: Controller, message: str, prepare: str) -> None:
@@ -39,23 +43,22 @@ def assert_refused(controller: Controller, message: str, prepare: str) -> None:
         assert snapshots(controller) == before
 
 
-@pytest.mark.parametrize(
-    "prepare",
-    [
-        "mkdir -p /etc/monitor",
-        "rm -rf /etc/monitor",
-        "mkdir -p /etc/monitor; echo old > /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf",
-        "mkdir -p /etc/monitor; ln -s nowhere /etc/monitor/agent.conf",
-        "mkdir -p /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf",
-    ],
-    ids=["nothing", "no directory", "link", "dangling link", "link to a directory"],
-)
-def test_new_file(one: Controller, prepare: str) -> None:
-    host(one).run(prepare)
-    assert_converges(one, owner="no_key" if "old" in prepare else "no_file")
-    assert host(one).facts() == RIGHT
-    if "old" in prepare:
-        assert host(one).read("/etc/monitor/elsewhere") == "old\n", "the target of the link is not changed"
+# What is at the path, and whose key that carries. A file that is a mount is written in place.
+BEFORE = {
+    "mkdir -p /etc/monitor": "no_file",
+    "rm -rf /etc/monitor": "no_file",
+    "mkdir -p /etc/monitor; echo old > /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf": "no_key",
+    "mkdir -p /etc/monitor; ln -s nowhere /etc/monitor/agent.conf": "no_file",
+    "mkdir -p /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf": "no_file",
+    f"mkdir -p /etc/monitor; touch /tmp/inside {CONFIG}; mount --bind /tmp/inside {CONFIG}": "no_key",
+}
+
+
+def test_new_file(six: Controller) -> None:
+    for machine, prepare in zip(six.hosts.values(), BEFORE, strict=True):
+        machine.run(prepare)
+    assert_converges(six, dict(zip(six.hosts, BEFORE.values(), strict=True)), dict.fromkeys(six.hosts, RIGHT))
+    assert six.hosts["web-03"].read("/etc/monitor/elsewhere") == "old\n", "the target of the link is not changed"
 
 
 def test_a_directory_at_the_path_is_refused(one: Controller) -> None:
@@ -74,12 +77,6 @@ def test_what_is_read_only_is_refused(one: Controller, prepare: str) -> None:
     assert_refused(one, "can't be written", prepare)
 
 
-def test_a_file_that_is_a_mount_is_written_in_place(one: Controller) -> None:
-    host(one).run(f"mkdir -p /etc/monitor; touch /tmp/inside {CONFIG}; mount --bind /tmp/inside {CONFIG}")
-    assert_converges(one, owner="no_key")
-    assert host(one).facts() == RIGHT
-
-
 def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controller) -> None:
     path, machine = "/opt/agent/etc/agent.conf", host(one)
     one.group_vars["monitor_agent_config_path"] = path
@@ -96,31 +93,31 @@ def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controll
     assert one.run("monitor.cloud.audit").failures() == {}, "an audit writes nothing"
 
 
-@pytest.mark.parametrize(
-    ("owned", "facts"),
-    [
-        ({"owner": "daemon"}, "regular file 600 daemon root"),
-        ({"owner": "1"}, "regular file 600 daemon root"),
-        ({"owner": "daemon", "group": "adm", "mode": "0640"}, "regular file 640 daemon adm"),
-        ({"group": "4"}, "regular file 600 root adm"),
-    ],
-    ids=["by name", "by number", "all", "group by number"],
-)
-def test_owner_group_and_mode(one: Controller, owned: dict[str, str], facts: str) -> None:
-    one.group_vars.update({f"monitor_agent_config_{name}": value for name, value in owned.items()})
-    assert_converges(one)
-    assert host(one).facts() == facts
-    host(one).run(f"chown bin:bin {CONFIG}; chmod 666 {CONFIG}")
-    assert_converges(one, owner="own")
-    assert host(one).facts() == facts
+# What is set, and what the file then has.
+OWNED: list[tuple[dict[str, str], str]] = [
+    ({"owner": "daemon"}, "regular file 600 daemon root"),
+    ({"owner": "1"}, "regular file 600 daemon root"),
+    ({"owner": "daemon", "group": "adm", "mode": "0640"}, "regular file 640 daemon adm"),
+    ({"group": "4"}, "regular file 600 root adm"),
+]
+
+
+def test_owner_group_and_mode(controller: Controller) -> None:
+    facts = {}
+    for name, (owned, expected) in zip(controller.hosts, OWNED, strict=True):
+        controller.host_vars[name] = {f"monitor_agent_config_{option}": value for option, value in owned.items()}
+        facts[name] = expected
+    assert_converges(controller, dict.fromkeys(controller.hosts, "no_file"), facts)
+    for machine in controller.hosts.values():
+        machine.run(f"chown bin:bin {CONFIG}; chmod 666 {CONFIG}")
+    assert_converges(controller, dict.fromkeys(controller.hosts, "own"), facts)
 
 
 def test_another_name_of_the_same_owner_is_no_difference(one: Controller) -> None:
     """As a directory service has: `svc` may be shown as `svc@example.com`."""
     host(one).run("echo 'daemon-2:x:1:1::/:/bin/sh' >> /etc/passwd; echo 'adm-2:x:4:' >> /etc/group")
     one.group_vars.update(monitor_agent_config_owner="daemon-2", monitor_agent_config_group="adm-2")
-    assert_converges(one)
-    assert host(one).facts() == "regular file 600 daemon adm"
+    assert_converges(one, {"web-1": "no_file"}, {"web-1": "regular file 600 daemon adm"})
     host(one).run(f"chgrp daemon {CONFIG}")
     steps = converge(one, changes={"web-1"})
     assert steps.run.of(CONFIGURE)["web-1"].result["differs"] == ["group"]
@@ -138,29 +135,37 @@ def test_an_unknown_owner_is_refused(one: Controller) -> None:
     assert host(one).run("ls -A /etc/monitor") == "", "nothing half-done is left"
 
 
-@pytest.mark.parametrize(("kind", "name"), [("owner", "daemon"), ("group", "1")])
-@pytest.mark.parametrize("before", ["no file", "a file"])
-def test_check_mode_warns_a_user_who_is_not_root(one: Controller, kind: str, name: str, before: str) -> None:
-    host(one).run(f"mkdir -p /etc/monitor; chown {USER} /etc/monitor")
-    if before == "a file":
-        host(one).run(f"touch {CONFIG}; chown daemon:daemon {CONFIG}")
-    one.group_vars.update({"ansible_user": USER, f"monitor_agent_config_{kind}": name})
-    kinds = {"owner": "user", "group": "group"}
-    check = " ".join(one.run(role_play(one), "--check").output.split())
-    assert "The run would fail, unless an earlier task of it adds them." in check
-    assert f" only root can give files to the {kinds[kind]} {name} (exit code 1)." in check
-    assert "could not be written" in one.run(role_play(one)).failures()["web-1"]
-    one.group_vars[f"monitor_agent_config_{kind}"] = USER if kind == "owner" else "4242"
-    assert "would fail" not in one.run(role_play(one), "--check").output
-    assert one.run(role_play(one)).code == 0
+def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None:
+    """Of an owner and of a group, for a new file and for one that another user has."""
+    own = {"owner": ("user", "daemon", USER), "group": ("group", "1", "4242")}
+    options = dict(zip(controller.hosts, [*own, *own], strict=True))
+    controller.group_vars["ansible_user"] = USER
+    for number, (name, option) in enumerate(options.items()):
+        controller.hosts[name].run(f"mkdir -p /etc/monitor; chown {USER} /etc/monitor")
+        if number > 1:
+            controller.hosts[name].run(f"touch {CONFIG}; chown daemon:daemon {CONFIG}")
+        controller.host_vars[name] = {f"monitor_agent_config_{option}": own[option][1]}
+    play = role_play(controller)
+    for name, event in controller.run(play, "--check").of(CONFIGURE).items():
+        warning = " ".join(str(event.result["warnings"]).split())
+        kind, given, _own = own[options[name]]
+        assert "The run would fail, unless an earlier task of it adds them." in warning
+        assert f" only root can give files to the {kind} {given} (exit code 1)." in warning
+    failures = controller.run(play).failures()
+    assert {name: "could not be written" in message for name, message in failures.items()} == dict.fromkeys(
+        options, True
+    )
+    for name, option in options.items():
+        controller.host_vars[name] = {f"monitor_agent_config_{option}": own[option][2]}
+    assert "would fail" not in controller.run(play, "--check").output
+    assert controller.run(play).code == 0
 
 
 def test_a_user_who_cannot_enter_the_working_directory_gets_no_warning(one: Controller) -> None:
     host(one).run(f"mkdir -p /etc/monitor; chown daemon /etc/monitor; chmod 700 /home/{USER}")
     one.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")
     one.group_vars["monitor_agent_config_owner"] = "daemon"
-    assert_converges(one)
-    assert host(one).facts() == "regular file 600 daemon daemon"
+    assert_converges(one, {"web-1": "no_file"}, {"web-1": "regular file 600 daemon daemon"})
 
 
 BACKUP = """

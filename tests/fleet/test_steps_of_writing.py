@@ -10,11 +10,9 @@ that no step is missed, however short it is.
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
-from ansible_collections.monitor.cloud.tests.support.steps import role_play, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import text_of
 
 # The directory that sshd and sudo put first into PATH.
 TOOL_DIRECTORY = "/usr/local/sbin"
@@ -49,53 +47,31 @@ def seen(host: Host) -> list[tuple[str, str, bool]]:
     return [(f"{when} {tool}", mode, found != "0") for when, tool, mode, found, _path in lines]
 
 
-@pytest.fixture
-def one(controller: Controller) -> Controller:
-    """A controller for web-1, which is observed."""
-    for name in list(controller.hosts)[1:]:
-        del controller.hosts[name]
-    observe(controller.hosts["web-1"])
-    return controller
+# By host, the steps at which a key has to be seen: otherwise the steps were not observed.
+_WRITER = {"after dd", "before chmod", "before mv", "after mv"}
+STEPS: dict[str, set[str]] = {"web-1": _WRITER, "web-2": _WRITER, "db-1": {"before mv"}, "db-2": set()}
 
 
-@pytest.mark.parametrize("user", ["root", USER])
-def test_no_step_of_the_writer_leaves_a_key_to_others(one: Controller, user: str) -> None:
-    host = one.hosts["web-1"]
-    host.write("nothing\n", mode="0644")
-    one.group_vars.update(ansible_user=user, ansible_become=user != "root", monitor_agent_config_owner="daemon")
-    run = one.run()
+def test_no_step_of_writing_leaves_a_key_to_others(controller: Controller) -> None:
+    """By the writer as root and by sudo, of a file that is a mount and can't be replaced, and without input."""
+    hosts = controller.hosts
+    for host in hosts.values():
+        observe(host)
+        host.write("nothing\n", mode="0644")
+    hosts["db-1"].run(f"touch /tmp/inside; chmod 644 /tmp/inside; mount --bind /tmp/inside {CONFIG}")
+    controller.host_vars = {
+        "web-1": {"monitor_agent_config_owner": "daemon"},
+        "web-2": {"monitor_agent_config_owner": "daemon", "ansible_user": USER, "ansible_become": True},
+        "db-2": {"ansible_become": True, "ansible_become_method": "su"},
+    }
+    run = controller.run()
     assert run.code == 0, run.output
-    observations = seen(host)
-    assert {mode for _step, mode, key in observations if key} == {"600"}, observations
-    # Otherwise the steps were not observed.
-    assert {"after dd", "before chmod", "before mv", "after mv"} <= {
-        step for step, _mode, key in observations if key
-    }, observations
-    assert host.facts() == "regular file 600 daemon root"
-
-
-def test_no_step_of_writing_in_place_leaves_a_key_to_others(one: Controller) -> None:
-    """A file that is a mount can't be replaced."""
-    host = one.hosts["web-1"]
-    host.run(f"mkdir -p /etc/monitor; touch /tmp/inside {CONFIG}; chmod 644 {CONFIG} /tmp/inside")
-    host.run(f"mount --bind /tmp/inside {CONFIG}")
-    run = one.run(role_play(one))
-    assert run.code == 0, run.output
-    assert host.read() == text_of(one, "web-1")
-    observations = seen(host)
-    assert {mode for _step, mode, key in observations if key} == {"600"}, observations
-    assert "before mv" in {step for step, _mode, key in observations if key}
-
-
-def test_no_step_of_the_way_without_input_leaves_a_key_to_others(one: Controller) -> None:
-    host = one.hosts["web-1"]
-    host.write("nothing\n", mode="0644")
-    one.group_vars.update(ansible_become=True, ansible_become_method="su")
-    run = one.run()
-    assert run.code == 0, run.output
-    observations = seen(host)
-    # Core makes what it transfers executable, for its owner.
-    assert {mode for _step, mode, key in observations if key} == {"600", "700"}, observations
-    assert "/.ansible/tmp/" in (host.read(SEEN) or ""), "the file that carried the content was seen"
-    assert host.facts() == "regular file 600 root root"
-    assert host.run("find /root/.ansible /etc/monitor -type f") == f"{CONFIG}\n"
+    for name, host in hosts.items():
+        assert host.read() == text_of(controller, name)
+        assert host.facts() == f"regular file 600 {'daemon' if name.startswith('web') else 'root'} root"
+        with_key = [(step, mode) for step, mode, key in seen(host) if key]
+        # Core makes what it transfers executable, for its owner.
+        assert {mode for _step, mode in with_key} == {"600", *(["700"] if name == "db-2" else [])}, with_key
+        assert STEPS[name] <= {step for step, _mode in with_key}, with_key
+    assert "/.ansible/tmp/" in (hosts["db-2"].read(SEEN) or ""), "the file that carried the content was seen"
+    assert hosts["db-2"].run("find /root/.ansible /etc/monitor -type f") == f"{CONFIG}\n"
