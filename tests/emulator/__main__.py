@@ -59,7 +59,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--token", metavar="TEXT", help="the token with all rights (default: made at the start)")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
-    parser.add_argument("--fast", action="store_true", help="do not check responses against the contract")
     parser.add_argument(
         "--with-parent",
         nargs="?",
@@ -72,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    settings = Settings(validate_responses=not options.fast)
+    settings = Settings()
     for assignment in options.set:
         settings = change(settings, parse(assignment))
     return settings

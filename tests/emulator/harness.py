@@ -39,10 +39,8 @@ class Emulator:
     added to the command line; with `--tls-cert` among them, `cafile` is what the certificate is checked against.
     """
 
-    def __init__(self, *, fast: bool = False, arguments: Sequence[str] = (), cafile: str | None = None) -> None:
+    def __init__(self, *, arguments: Sequence[str] = (), cafile: str | None = None) -> None:
         self._command = [sys.executable, "-m", _MODULE, "--port", "0", "--with-parent", str(os.getpid()), *arguments]
-        if fast:
-            self._command.append("--fast")
         self._tls = ssl.create_default_context(cafile=cafile) if cafile else None
         # Calls to loopback must not go to a proxy that the environment names.
         handlers = [urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self._tls)]

@@ -44,16 +44,7 @@ def test_schemathesis_finds_no_violation(emulator: Emulator, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "deviation",
-    [
-        {"apps_as_integers": True},
-        {"mask_for": "all", "mask_kind": "missing"},
-        {"region_availability": "array"},
-        {"error_field": "null"},
-        {"login_page": True},
-        {"error_field": "missing"},
-    ],
-    ids=str,
+    "deviation", [{"apps_as_integers": True}, {"error_field": "missing"}, {"login_page": True}], ids=str
 )
 def test_schemathesis_sees_a_service_that_leaves_the_contract(
     emulator: Emulator, tmp_path: Path, deviation: dict[str, object]

@@ -22,29 +22,35 @@ def _labels(emulator: Emulator) -> list[str]:
     return [client["label"] for client in emulator.clients()]
 
 
-def _is_reset(emulator: Emulator) -> bool:
-    try:
-        create(emulator, "web")
-    except ConnectionResetError:
-        return True
-    return False
-
-
-def test_drop_does_nothing_and_resets_the_connection(emulator: Emulator) -> None:
-    emulator.fault(kind="drop")
-    assert _is_reset(emulator)
-    assert _labels(emulator) == []
+@pytest.mark.parametrize(
+    ("fault", "status", "media_type", "body", "labels"),
+    [
+        ({"kind": "drop"}, None, "", "", []),
+        ({"kind": "lost_response"}, None, "", "", ["web"]),
+        ({"kind": "html"}, 502, "text/html", "<html>", []),
+        ({"kind": "html", "status": 504, "done": True}, 504, "text/html", "<html>", ["web"]),
+        ({"kind": "text", "status": 400}, 400, "text/plain", "400 Gateway Trouble", []),
+        ({"kind": "status", "status": 429}, 429, "application/json", '"reason": "429 Gateway Trouble"', []),
+        ({"kind": "status", "status": 503, "body": {}, "done": True}, 503, "application/json", "{}", ["web"]),
+        ({"kind": "status", "status": 418, "body": "text"}, 418, "application/json", '"text"', []),
+    ],
+    ids=str,
+)
+def test_errors_and_lost_responses_of_a_create(
+    emulator: Emulator, fault: dict[str, Any], status: int | None, media_type: str, body: str, labels: list[str]
+) -> None:
+    emulator.fault(**fault, headers={"Retry-After": "7"})
+    if status is None:
+        with pytest.raises(ConnectionResetError):
+            create(emulator, "web")
+    else:
+        reply = create(emulator, "web")
+        assert (reply.status, reply.headers["content-type"], reply.headers["retry-after"]) == (status, media_type, "7")
+        assert body in reply.text
+    assert _labels(emulator) == labels
     (entry,) = emulator.requests()
-    assert (entry["status"], entry["fault"], entry["label"]) == (None, "drop", "web")
-    assert entry["ended"] >= entry["started"]
-
-
-def test_drop_can_be_late(emulator: Emulator) -> None:
-    emulator.fault(kind="drop", seconds=0.3)
-    started = time.monotonic()
-    assert _is_reset(emulator)
-    assert time.monotonic() - started >= 0.3
-    assert _labels(emulator) == []
+    assert (entry["status"], entry["fault"], entry["label"]) == (status, fault["kind"], "web")
+    assert create(emulator, "web").status == (400 if labels else 200)
 
 
 @pytest.mark.parametrize("done", [False, True])
@@ -69,13 +75,6 @@ def test_a_late_call_does_nothing_after_a_reset(emulator: Emulator) -> None:
     assert _labels(emulator) == []
 
 
-def test_lost_responses_of_a_create_that_was_done(emulator: Emulator) -> None:
-    emulator.fault(kind="lost_response", operation="create_client")
-    assert _is_reset(emulator)
-    assert _labels(emulator) == ["web"]
-    assert create(emulator, "web").status == 400
-
-
 def test_truncate_announces_all_and_sends_half(emulator: Emulator) -> None:
     whole = call(emulator, "GET", "/regions").text
     emulator.fault(kind="truncate")
@@ -83,37 +82,6 @@ def test_truncate_announces_all_and_sends_half(emulator: Emulator) -> None:
         call(emulator, "GET", "/regions")
     assert cut.value.partial.decode() == whole[: len(whole) // 2]
     assert call(emulator, "GET", "/regions").text == whole
-
-
-@pytest.mark.parametrize("status", [400, 502, 503, 504])
-@pytest.mark.parametrize(("kind", "media_type"), [("html", "text/html"), ("text", "text/plain")])
-def test_errors_of_a_gateway(emulator: Emulator, kind: str, media_type: str, status: int) -> None:
-    emulator.fault(kind=kind, status=status)
-    reply = create(emulator, "web")
-    assert (reply.status, reply.headers["content-type"]) == (status, media_type)
-    assert ("<html>" in reply.text) == (kind == "html")
-    assert _labels(emulator) == []
-
-
-def test_errors_of_a_gateway_after_the_work_was_done(emulator: Emulator) -> None:
-    emulator.fault(kind="html", status=504, done=True)
-    assert create(emulator, "web").status == 504
-    assert _labels(emulator) == ["web"]
-
-
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
-def test_statuses_with_headers(emulator: Emulator, status: int) -> None:
-    emulator.fault(kind="status", status=status, headers={"Retry-After": "7"})
-    reply = create(emulator, "web")
-    assert (reply.status, reply.headers["retry-after"]) == (status, "7")
-    assert str(status) in reply.error["reason"]
-    assert _labels(emulator) == []
-
-
-@pytest.mark.parametrize("body", [{"errors": [{"reason": "No."}]}, [], "text", {}])
-def test_statuses_with_a_body_of_choice(emulator: Emulator, body: Any) -> None:
-    emulator.fault(kind="status", status=418, body=body)
-    assert call(emulator, "GET", "/regions").json == body
 
 
 def test_fields_of_a_response_are_removed_and_added(emulator: Emulator) -> None:
@@ -164,13 +132,6 @@ def test_times_and_skip(emulator: Emulator) -> None:
     assert emulator.faults() == []
 
 
-def test_for_ever_until_cleared(emulator: Emulator) -> None:
-    emulator.fault(kind="status", status=503, times=-1)
-    assert {create(emulator, f"web-{number}").status for number in range(5)} == {503}
-    emulator.clear_faults()
-    assert create(emulator, "web").status == 200
-
-
 @pytest.mark.parametrize(
     ("condition", "hit"),
     [
@@ -191,20 +152,8 @@ def test_only_calls_that_match_are_hit(emulator: Emulator, condition: dict[str, 
         call(emulator, "GET", "/monitor/plan", token="read_only"),
     ]
     assert [reply.status == 503 for reply in replies] == hit
-
-
-def test_one_page_of_a_list_can_be_hit(emulator: Emulator) -> None:
-    emulator.seed(count=250)
-    emulator.fault(kind="status", status=500, match={"page": 2})
-    statuses = [call(emulator, "GET", f"/monitor/clients?page={page}").status for page in (1, 2, 3, 2)]
-    assert statuses == [200, 500, 200, 200]
-
-
-def test_label_matches_the_client_in_the_path_too(emulator: Emulator) -> None:
-    one, two = emulator.seed(labels=["one", "two"])
-    emulator.fault(kind="status", status=500, operation="delete_client", match={"label": "two"})
-    assert call(emulator, "DELETE", f"/monitor/clients/{one['id']}").status == 200
-    assert call(emulator, "DELETE", f"/monitor/clients/{two['id']}").status == 500
+    emulator.clear_faults()
+    assert call(emulator, "GET", "/regions").status == 200
 
 
 @pytest.mark.parametrize(

@@ -2,138 +2,162 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Settings of the emulator that change responses. Test names begin with the row of the field notes.
+"""What the emulator responds, with settings and without.
 
 Not here: settings whose effect a contract test needs in order to pass.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
+import urllib.request
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.calls import call, create
+from ansible_collections.monitor.cloud.tests.support.calls import call
 
+CLIENT = "GET /monitor/clients/1"
+CREATE = "POST /monitor/clients"
+PLAN = "PUT /monitor/plan"
+NEW = {"label": "new"}
+SECOND_PAGE = {"availability_records": 120}
 
-@pytest.mark.parametrize("path", ["/monitor/clients", "/monitor/clients/1"])
-@pytest.mark.parametrize(
-    ("settings", "shown"),
-    [
-        ({}, lambda _: "[REDACTED]"),
-        ({"mask_text": "***"}, lambda _: "***"),
-        ({"mask_text": ""}, lambda _: ""),
-        ({"mask_kind": "cut_short"}, lambda key: key[:6]),
-        ({"mask_kind": "missing"}, lambda _: None),
-    ],
-    ids=["usual text", "other text", "empty", "cut short", "missing"],
-)
-def test_api_key_and_install_code_in_a_different_form(
-    emulator: Emulator, settings: dict[str, Any], shown: Any, path: str
-) -> None:
-    emulator.configure(**settings)
-    (true,) = emulator.seed(labels=["web"])
-    reply = call(emulator, "GET", path, token="read_only").json
-    client = reply["data"][0] if "data" in reply else reply
-    for name in ("api_key", "install_code"):
-        assert client.get(name) == shown(true[name])
-    whole = call(emulator, "GET", "/monitor/clients/1").json
-    assert whole["api_key"] == true["api_key"]
-
-
-def test_api_key_masked_for_clients_that_a_token_only_reads(emulator: Emulator) -> None:
-    one, two = emulator.seed(labels=["one", "two"])
-    emulator.set_token("partial", read_only_ids=[two["id"]])
-    seen = call(emulator, "GET", "/monitor/clients", token="partial").json["data"]
-    assert [client["api_key"] for client in seen] == [one["api_key"], "[REDACTED]"]
-    assert call(emulator, "DELETE", f"/monitor/clients/{two['id']}", token="partial").status == 403
-    assert call(emulator, "POST", f"/monitor/clients/{two['id']}", {"label": "new"}, token="partial").status == 403
-    assert call(emulator, "DELETE", f"/monitor/clients/{one['id']}", token="partial").status == 200
-
-
-@pytest.mark.parametrize(
-    ("key_format", "pattern"),
-    [("grouped_hex", r"[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{16}"), ("plain_hex", r"[0-9a-f]{40}")],
-)
-def test_key_format(emulator: Emulator, key_format: str, pattern: str) -> None:
-    emulator.configure(key_format=key_format)
-    assert re.fullmatch(pattern, create(emulator, "web").json["api_key"])
-
-
-def test_label_on_create_is_invented_or_required(emulator: Emulator) -> None:
-    invented = call(emulator, "POST", "/monitor/clients", {}).json["label"]
-    assert 3 <= len(invented) <= 32
-    emulator.configure(label_required=True)
-    refused = call(emulator, "POST", "/monitor/clients", {})
-    assert (refused.status, refused.error["field"]) == (400, "label")
-
-
-def test_apps_as_integers_in_the_response_to_a_create_only(emulator: Emulator) -> None:
-    emulator.configure(apps_as_integers=True)
+# Settings, a call, its body and token; the status of the response, and what its JSON has, as a regular expression.
+RESPONSES: list[tuple[dict[str, Any], str, Any, str, int, str]] = [
+    ({}, CLIENT, None, "read_write", 200, '"api_key": "([0-9A-F]{4,16}-?){4}", "install_code"'),
+    ({}, CLIENT, None, "read_only", 200, r'"api_key": "\[REDACTED\]", "install_code": "\[REDACTED\]"'),
+    ({"mask_text": "***"}, CLIENT, None, "read_only", 200, r'"api_key": "\*\*\*", "install_code": "\*\*\*"'),
+    ({"mask_text": ""}, CLIENT, None, "read_only", 200, '"api_key": "", "install_code": ""'),
+    ({"mask_kind": "cut_short"}, CLIENT, None, "read_only", 200, '"api_key": "\\w{6}", "install_code": "\\w{6}"'),
+    ({"mask_kind": "missing"}, CLIENT, None, "read_only", 200, '{"id": 1, "label": "web", "created": '),
+    ({"key_format": "plain_hex"}, CREATE, NEW, "read_write", 200, '"api_key": "[0-9a-f]{40}"'),
+    ({}, CREATE, {}, "read_write", 200, '"label": "monitor002"'),
+    ({"label_required": True}, CREATE, {}, "read_write", 400, '"field": "label"'),
+    ({"duplicate_status": 409}, CREATE, {"label": "web"}, "read_write", 409, "Label must be unique"),
+    ({"duplicate_reason": "Taken."}, CREATE, {"label": "web"}, "read_write", 400, '"reason": "Taken."'),
     # JSON text, since Python takes 0 and False for the same.
-    assert re.search(r'"apps": ?{"apache": ?0', create(emulator, "web").text)
-    assert re.search(r'"apps": ?{"apache": ?false', call(emulator, "GET", "/monitor/clients/1").text)
+    ({"apps_as_integers": True}, CREATE, NEW, "read_write", 200, '"apps": {"apache": 0, '),
+    ({"apps_as_integers": True}, CLIENT, None, "read_write", 200, '"apps": {"apache": false, '),
+    ({"delete_status": 204}, "DELETE /monitor/clients/1", None, "read_write", 204, "^null$"),
+    ({"extra_fields": True}, CLIENT, None, "read_write", 200, '"tags": '),
+    ({"extra_fields": True}, "GET /monitor/subscriptions/monitor-3", None, "", 200, '"retention_days": '),
+    ({"extra_fields": True}, "GET /regions/us-west", None, "", 200, '"site_type": '),
+    ({"extra_fields": True}, "GET /regions/us-west/availability", None, "", 200, '"stock": '),
+    ({"extra_fields": True}, CREATE, {"label": "no"}, "read_write", 400, '"code": "E400"'),
+    ({}, PLAN, {}, "read_write", 200, '"id": "monitor-10"'),
+    ({}, PLAN, {"monitor_subscription": "monitor-4"}, "read_write", 400, '"field": "monitor_subscription"'),
+    ({}, PLAN, {"monitor_subscription": ""}, "read_write", 400, '"field": "monitor_subscription"'),
+    ({"plan_empty_string": True}, PLAN, {"monitor_subscription": ""}, "read_write", 200, "^{}$"),
+    ({}, "GET /monitor/plan", None, "no_plan", 403, "lacks the grant"),
+    ({"forbidden_status": 401}, "GET /monitor/plan", None, "no_plan", 401, "lacks the grant"),
+    (SECOND_PAGE, "GET /regions/availability?page=2", None, "", 200, '"page": 2, "pages": 2, "results": 120'),
+    (SECOND_PAGE, "GET /regions/availability?page=3", None, "", 404, "Not found"),
+    ({**SECOND_PAGE, "past_end": "empty"}, "GET /regions/availability?page=3", None, "", 200, r'{"data": \[\], '),
+    ({"refuse_token_on_public": True}, "GET /regions", None, "read_write", 400, "needs no token"),
+    ({"refuse_token_on_public": True}, "GET /regions", None, "", 200, "us-west"),
+    ({}, "GET /monitor", None, "", 404, '"field": ""'),
+    ({}, "PUT /monitor/clients/1", NEW, "read_write", 405, '"field": ""'),
+    ({"error_field": "null"}, "GET /monitor/clients/9", None, "read_write", 404, '"field": null'),
+    ({"error_field": "null"}, "GET /monitor/clients", None, "", 401, '"field": null'),
+    ({"error_field": "null"}, CREATE, {"label": "no"}, "read_write", 400, '"field": "label"'),
+    ({"error_field": "missing"}, "GET /nowhere", None, "", 404, r'^{"errors": \[{"reason": "[^"]*"}\]}$'),
+]
+
+
+@pytest.mark.parametrize(("settings", "request_line", "body", "token", "status", "expected"), RESPONSES)
+def test_responses(
+    emulator: Emulator, settings: dict[str, Any], request_line: str, body: Any, token: str, status: int, expected: str
+) -> None:
+    emulator.seed(labels=["web"])
+    emulator.set_plan("monitor-10")
+    emulator.configure(**settings)
+    method, path = request_line.split(" ")
+    reply = call(emulator, method, path, body, token=token or None)
+    assert reply.status == status
+    assert re.search(expected, json.dumps(reply.json if reply.text else None))
+    assert ("content-type" in reply.headers) is bool(reply.text)
 
 
 @pytest.mark.parametrize(
-    ("path", "usual"),
+    ("method", "path", "body"),
     [
-        ("/monitor/clients/1", {"id", "label", "api_key", "install_code", "apps", "created", "updated"}),
-        ("/monitor/plan", {"id", "label", "clients_included", "price"}),
-        ("/monitor/subscriptions/monitor-3", {"id", "label", "clients_included", "price"}),
-        ("/regions/us-west", {"id", "label", "country", "capabilities", "resolvers", "status"}),
-        ("/regions/us-west/availability", {"available", "plan", "region"}),
+        ("GET", "/monitor/clients", None),
+        ("POST", "/monitor/clients", {"label": "new"}),
+        ("GET", "/monitor/clients/1", None),
+        ("POST", "/monitor/clients/1", {"label": "new"}),
+        ("DELETE", "/monitor/clients/1", None),
+        ("GET", "/monitor/plan", None),
+        ("PUT", "/monitor/plan", {"monitor_subscription": "monitor-3"}),
     ],
 )
-def test_unknown_fields(emulator: Emulator, path: str, usual: set[str]) -> None:
-    emulator.seed(labels=["web"])
-    emulator.set_plan("monitor-3")
-    assert set(call(emulator, "GET", path).json) == usual
-    emulator.configure(extra_fields=True)
-    assert set(call(emulator, "GET", path).json) > usual
+def test_token_and_scope_of_section_5(emulator: Emulator, method: str, path: str, body: Any) -> None:
+    emulator.seed(labels=["old"])
+    assert call(emulator, method, path, body, token=None).status == 401
+    assert call(emulator, method, path, body, token="wrong").status == 401
+    read_only = call(emulator, method, path, body, token="read_only").status
+    assert read_only == (200 if method == "GET" else 403)
+    assert [client["label"] for client in emulator.clients()] == ["old"]
+    assert call(emulator, method, path, body).status == 200
 
 
-def test_unknown_fields_in_errors(emulator: Emulator) -> None:
-    emulator.configure(extra_fields=True)
-    assert set(create(emulator, "no").error) == {"field", "reason", "code"}
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b'{"label": null}', b'{"label": "\\ud800abc"}']
+)
+def test_an_invalid_body_is_refused_with_an_error_of_the_service(emulator: Emulator, body: bytes) -> None:
+    reply = call(emulator, "POST", "/monitor/clients", body)
+    assert reply.status == 400
+    assert reply.error["reason"]
+    assert emulator.clients() == []
+    assert emulator.requests()[0]["status"] == 400
 
 
-def test_plan_null_as_an_empty_string(emulator: Emulator) -> None:
-    emulator.set_plan("monitor-10")
-    assert call(emulator, "PUT", "/monitor/plan", {"monitor_subscription": ""}).status == 400
-    emulator.configure(plan_empty_string=True)
-    assert call(emulator, "PUT", "/monitor/plan", {"monitor_subscription": ""}).json == {}
+def test_filters_are_ignored(emulator: Emulator) -> None:
+    """Field note "filters"."""
+    emulator.seed(2)
+    address = f"{emulator.base_url}/monitor/clients"
+    headers = {"Authorization": f"Bearer {emulator.tokens['read_only']}", "X-Filter": '{"label": "none"}'}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as reply:
+        assert json.load(reply)["results"] == 2
 
 
-@pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.parametrize(("size", "taken"), [(24, False), (25, True), (500, True), (501, False)])
-def test_page_size_outside_of_its_limits(emulator: Emulator, size: int, taken: bool, status: int) -> None:
-    emulator.configure(page_size_status=status)
-    reply = call(emulator, "GET", f"/monitor/clients?page_size={size}")
-    assert reply.status == (200 if taken else status)
-    if not taken:
-        assert reply.error["field"] == "page_size"
+@pytest.mark.parametrize(
+    ("limit", "path"),
+    [
+        ({"rate_total": 3}, "/monitor/plan"),
+        ({"rate_call": 3}, "/monitor/plan"),
+        ({"rate_paged": 3}, "/monitor/clients"),
+        ({"rate_paged": 3}, "/regions"),
+    ],
+    ids=str,
+)
+def test_rate_limit_holds_until_its_window_is_over(emulator: Emulator, limit: dict[str, int], path: str) -> None:
+    # Windows of 120 and 60 seconds become 2 seconds and 1.
+    emulator.configure(rate_limit=True, rate_window_scale=1 / 60, **limit)
+    statuses = [call(emulator, "GET", path).status for dummy in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    refused = call(emulator, "GET", path)
+    wait = int(refused.headers["retry-after"])
+    assert wait in (1, 2)
+    emulator.configure(retry_after="none")
+    assert "retry-after" not in call(emulator, "GET", path).headers
+    time.sleep(wait)
+    assert call(emulator, "GET", path).status == 200
 
 
-def test_page_past_the_end(emulator: Emulator) -> None:
-    emulator.seed(count=120)
-    assert len(call(emulator, "GET", "/monitor/clients?page=2").json["data"]) == 20
-    assert call(emulator, "GET", "/monitor/clients?page=3").status == 404
-    emulator.configure(past_end="empty")
-    past = call(emulator, "GET", "/monitor/clients?page=3")
-    assert (past.status, past.json["data"], past.json["pages"]) == (200, [], 2)
-
-
-def test_latency(emulator: Emulator) -> None:
-    emulator.configure(latency_ms=150)
-    started = time.monotonic()
-    call(emulator, "GET", "/regions")
-    assert time.monotonic() - started >= 0.15
-    (entry,) = emulator.requests()
-    assert entry["ended"] - entry["started"] >= 0.15
+@pytest.mark.parametrize(
+    ("limit", "statuses"), [("rate_call", [200, 429, 200, 200, 200]), ("rate_paged", [200, 429, 429, 200, 200])]
+)
+def test_rate_limits_are_per_token_and_per_call_or_of_all_paged_reads(
+    emulator: Emulator, limit: str, statuses: list[int]
+) -> None:
+    emulator.configure(rate_limit=True, **{limit: 1})
+    paths = ["/monitor/clients", "/monitor/clients", "/regions", "/monitor/plan"]
+    found = [call(emulator, "GET", path).status for path in paths]
+    assert [*found, call(emulator, "GET", "/monitor/clients", token="read_only").status] == statuses
 
 
 def test_responses_are_checked_against_the_contract_by_default(emulator: Emulator) -> None:
