@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
-from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, TODAY, Bench
+from ansible_collections.monitor.cloud.tests.benchmark.bench import TODAY, Bench
 from ansible_collections.monitor.cloud.tests.benchmark.measure import Contender, Cost, median_ratio, side_by_side
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
@@ -229,21 +229,21 @@ def registration(bench: Bench) -> Outcome:
     def start() -> Cost:
         return bench.play("start", variables={"labels": labels})
 
-    def register(*, anew: bool) -> Cost:
-        bench.forget() if anew else bench.emulator.clear_log()
-        cost = bench.play("register", variables={"labels": labels})
-        bench.check_requests(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
-        return cost
+    def register() -> Cost:
+        return bench.play("register", variables={"labels": labels})
 
-    def script(*, anew: bool) -> Cost:
+    def script() -> Cost:
+        return bench.script(given)
+
+    def checked(contender: Contender, *, anew: bool) -> Cost:
         bench.forget() if anew else bench.emulator.clear_log()
-        cost = bench.script(given)
+        cost = contender()
         bench.check_requests(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
         return cost
 
     def script_without_latency() -> Cost:
         bench.emulator.configure(latency_ms=0)
-        cost = script(anew=True)
+        cost = checked(script, anew=True)
         bench.emulator.configure(latency_ms=20)
         return cost
 
@@ -251,10 +251,10 @@ def registration(bench: Bench) -> Outcome:
     contenders: dict[str, Callable[[], Cost]] = {
         "script, no latency": script_without_latency,
         "Ansible's start": start,
-        "script, creating": lambda: script(anew=True),
-        "creating": lambda: register(anew=True),
-        "script, reading": lambda: script(anew=False),
-        "reading": lambda: register(anew=False),
+        "script, creating": lambda: checked(script, anew=True),
+        "creating": lambda: checked(register, anew=True),
+        "script, reading": lambda: checked(script, anew=False),
+        "reading": lambda: checked(register, anew=False),
     }
     costs = side_by_side(contenders, bench.rounds)
     bench.emulator.configure(latency_ms=0)
@@ -355,26 +355,6 @@ def audit(bench: Bench) -> Outcome:
     return _outcome(costs, figures)
 
 
-def report(bench: Bench) -> Outcome:
-    """The report that ends an audit of many local hosts, against the whole of that audit."""
-    fleet = fleets.local(bench.room("report"), bench.size(2000))
-    bench.first_rollout(fleet)()
-    files = _reports(bench)
-    spent = bench.directory / "last_task.json"
-    timed = {
-        "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callbacks"),
-        "ANSIBLE_CALLBACKS_ENABLED": "last_task",
-        "LAST_TASK": str(spent),
-    }
-    watched = replace(fleet, settings={**fleet.settings, **timed})
-    costs: dict[str, list[Cost]] = {"audit": [], "report": []}
-    for _round in range(bench.rounds):
-        whole = bench.play("monitor.cloud.audit", watched, files)
-        costs["audit"].append(whole)
-        costs["report"].append(Cost(**json.loads(spent.read_text(encoding="utf-8")), memory=whole.memory))
-    return _outcome(costs, [_figure("report", fleet.size, costs, "report", "audit", 0.1)])
-
-
 def page(bench: Bench) -> Outcome:
     """The page of an audit in a browser, against what a reader is to wait at most."""
     if problem := browser.missing():
@@ -427,7 +407,6 @@ SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
     "registration": registration,
     "module": module,
     "audit": audit,
-    "report": report,
     "page": page,
     "join": join,
 }
