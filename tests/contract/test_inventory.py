@@ -7,9 +7,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +14,9 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 
-BIN = Path(sys.executable).parent
 GROUPED: dict[str, Any] = {
     "keyed_groups": [
         {"key": "monitor_apps | dict2items | selectattr('value') | map(attribute='key')", "prefix": "app"},
@@ -32,42 +29,30 @@ GROUPED: dict[str, Any] = {
 
 
 class Inventory:
-    """An inventory file in a directory of its own, and what ansible-inventory makes of it."""
+    """An inventory file, and what Ansible's programs make of it."""
 
-    def __init__(self, directory: Path, emulator: Emulator) -> None:
-        self.directory = directory
-        self.emulator = emulator
+    def __init__(self, controller: Local) -> None:
+        self.controller = controller
+        self.directory = controller.directory
+        self.emulator = controller.service
         self.token = "read_write"
-        (directory / "ansible.cfg").write_text("[inventory]\nany_unparsed_is_failed = true\n", encoding="utf-8")
 
     def run(
         self,
-        *arguments: str,
+        command: str = "ansible-inventory --list --export",
         name: str = "account.monitor_clients.yml",
-        program: str = "ansible-inventory",
-        sources: tuple[str, ...] = (),
         **options: Any,
     ) -> tuple[int, str]:
-        """Exit code and output. ``sources`` are those of the inventory before this one."""
+        """Exit code and output of a command line, to which this inventory is added."""
         path = self.directory / name
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("ANSIBLE_", "MONITOR_"))}
-        environment = {**inherited, "ANSIBLE_CONFIG": str(self.directory / "ansible.cfg")}
-        done = subprocess.run(
-            [str(BIN / program), *(f"--inventory={source}" for source in (*sources, path)), *arguments],
-            cwd=self.directory,
-            env={**environment, **self.emulator.environment(self.token)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout
+        settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", **self.emulator.environment(self.token)}
+        run = self.controller.shell(f"{command} -i {path}", **settings)
+        return run.code, run.output
 
     def listed(self, **options: Any) -> dict[str, Any]:
         """The whole inventory."""
-        code, output = self.run("--list", "--export", **options)
+        code, output = self.run(**options)
         assert code == 0, output
         return dict(json.loads(output))
 
@@ -75,7 +60,7 @@ class Inventory:
 @pytest.fixture
 def inventory(tmp_path: Path, emulator: Emulator) -> Inventory:
     emulator.seed(labels=["web-1", "web-2", "db-1"])
-    return Inventory(tmp_path, emulator)
+    return Inventory(Local(tmp_path, emulator))
 
 
 def plain(value: Any) -> Any:
@@ -88,7 +73,7 @@ LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed", "all", "ungrouped", "local
 
 def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
     inventory.emulator.seed(labels=LABELS)
-    code, output = inventory.run("monitor.cloud.prune", "--check", "-e", "prune_pattern=.*", program="ansible-playbook")
+    code, output = inventory.run("ansible-playbook monitor.cloud.prune --check -e 'prune_pattern=.*'")
     assert code == 0 and "No client without a host" in output, output
     hosts = inventory.listed()["_meta"]["hostvars"]
     own = {plain(variables.get("monitor_agent_label")) for variables in hosts.values()}
@@ -101,15 +86,14 @@ def test_localhost_stays_the_controller(inventory: Inventory) -> None:
     tasks = [{"ansible.builtin.command": "true", "delegate_to": name} for name in ("localhost", "127.0.0.1", "::1")]
     play.write_text(yaml.safe_dump([{"hosts": "web-1", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
     compose = {"ansible_host": "'192.0.2.1'", "ansible_timeout": "1"}
-    code, output = inventory.run(str(play), program="ansible-playbook", compose=compose)
+    code, output = inventory.run("ansible-playbook play.yml", compose=compose)
     assert code == 0, output
 
 
 def test_localhost_of_another_source_is_the_host_of_its_client(inventory: Inventory) -> None:
     inventory.emulator.seed(labels=["localhost"])
     (inventory.directory / "hosts").write_text("localhost ansible_connection=local\n", encoding="utf-8")
-    sources = (str(inventory.directory / "hosts"),)
-    code, output = inventory.run("--list", "--export", sources=sources)
+    code, output = inventory.run("ansible-inventory --list --export -i hosts")
     assert code == 0, output
     hosts = json.loads(output)["_meta"]["hostvars"]
     assert set(hosts) == {"web-1", "web-2", "db-1", "localhost"}
@@ -125,7 +109,7 @@ def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> N
     assert set(web) == {f"monitor_{n}" for n in ("id", "label", "apps", "created", "updated", "key_fingerprint")}
     assert (web["monitor_id"], web["monitor_label"]) == (client["id"], "web-1")
     assert len(web["monitor_key_fingerprint"]) == 12
-    code, output = inventory.run("--list", "-vvvv")
+    code, output = inventory.run("ansible-inventory --list -vvvv")
     assert code == 0
     assert found_in(output, plain_secrets(inventory.emulator)) == []
 
@@ -139,17 +123,14 @@ def test_groups_and_names_are_composed(inventory: Inventory) -> None:
     inventory.token = "read_only"
     listed = inventory.listed(**GROUPED)
     assert set(listed["masked"]["hosts"]) == {"web-1", "web-2", "db-1"}
-
-
-def test_the_graph(inventory: Inventory) -> None:
-    code, output = inventory.run("--graph", **GROUPED)
+    code, output = inventory.run("ansible-inventory --graph", **GROUPED)
     assert code == 0
     assert "  |--@kind_web:\n  |  |--web-1\n  |  |--web-2\n" in output
 
 
 def test_a_pattern_chooses(inventory: Inventory) -> None:
     assert set(inventory.listed(label_pattern="web-.")["_meta"]["hostvars"]) == {"web-1", "web-2"}
-    code, output = inventory.run("--list", label_pattern="(")
+    code, output = inventory.run(label_pattern="(")
     assert code != 0 and "label_pattern" in output
 
 
@@ -162,13 +143,13 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 3
     inventory.emulator.seed(labels=["new-1"])
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 3
-    assert len(inventory.emulator.requests("list_clients")) == 1
+    assert inventory.emulator.requests() == []
     inventory.token = "read_only"
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
     inventory.token = "read_write"
     # Before 2.19, ansible-inventory has no such option.
     (inventory.directory / "empty.yml").write_text("[{hosts: all, gather_facts: false}]", encoding="utf-8")
-    assert inventory.run("--flush-cache", "empty.yml", program="ansible-playbook", **cached)[0] == 0
+    assert inventory.run("ansible-playbook --flush-cache empty.yml", **cached)[0] == 0
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
     text = "".join(path.read_text(encoding="utf-8") for path in (inventory.directory / "c").iterdir())
     assert "web-1" in text
@@ -179,13 +160,13 @@ def test_the_token_may_be_a_template_and_a_wrong_one_is_named(inventory: Invento
     (inventory.directory / "token").write_text(inventory.emulator.tokens["read_only"], encoding="utf-8")
     template = "{{ lookup('ansible.builtin.file', '" + str(inventory.directory / "token") + "') }}"
     assert len(inventory.listed(api_token=template)["_meta"]["hostvars"]) == 3
-    code, output = inventory.run("--list", api_token="wrong")
+    code, output = inventory.run(api_token="wrong")
     assert code != 0
     assert "the service returned 401" in output
 
 
 @pytest.mark.parametrize("name", ["hosts.yml", "monitor_clients.yml", "a.monitor_clients.json"])
 def test_other_files_are_not_read(inventory: Inventory, name: str) -> None:
-    code, _output = inventory.run("--list", name=name)
+    code, _output = inventory.run(name=name)
     assert code != 0
     assert inventory.emulator.requests() == []

@@ -103,28 +103,15 @@ def test_no_client_is_chosen_by_null(emulator: Emulator, state: str) -> None:
     assert "The label None is not text." in _refusal(emulator, monitor_client, label=None, state=state)
 
 
-def test_a_label_listed_twice(emulator: Emulator) -> None:
-    error = _refusal(emulator, monitor_clients, labels=["web1", "web2", "web1"])
-    assert error == "The label 'web1' is listed twice. Labels are unique: give each host its own."
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"renames": {"web1": "web9", "web9": "web8"}}, "renames has a chain or swap at 'web9'"),
         ({"renames": {"web1": "web2"}}, "'web1' can't be renamed to 'web2': there are clients of both labels"),
-        ({"state": "absent", "prune": True, "prune_pattern": "web.*"}, "renames and prune need state: present"),
         ({"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 1}, "prune would delete 2 cli"),
-        ({"renames": {"web1": 123}}, "The label 123 is not text. Put it in quotes."),
-        (
-            {"labels": ["web1", 1.1], "prune": True, "prune_pattern": ".*"},
-            "The label 1.1 is not text. Put it in quotes.",
-        ),
-        ({"labels": [True]}, "The label True is not text. Put it in quotes."),
-        ({"labels": ["['web1'", "'web2']"], "prune": True, "prune_pattern": "web.*"}, "is the text of a list"),
+        ({"labels": ["web1", 1.1], "prune": True, "prune_pattern": ".*"}, "The label 1.1 is not text. Put it in quo"),
         ({"labels": ["web1", " web2"], "prune": True, "prune_pattern": "web.*"}, "Remove the white space around"),
         ({"labels": [" web2"], "state": "absent"}, "There is no client ' web2', but there is 'web2'."),
-        ({"labels": ["web1"], "concurrency": 0}, "concurrency must be at least 1"),
     ],
 )
 def test_contradictory_options_of_a_fleet_are_refused(
@@ -162,8 +149,6 @@ def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
         ({"brand": "mon/itor"}, "brand 'mon/itor' must be the product word"),
         ({"brand": ""}, "brand '' must be the product word"),
         ({"page_size": 0}, "page_size must be at least 1, not 0"),
-        ({"timeout": 0.0}, "timeout must be more than 0 seconds"),
-        ({"retry_timeout": -1.0}, "retry_timeout at least 0"),
         ({"label_pattern": "*web"}, "label_pattern '*web' is not a valid regular expression"),
     ],
 )

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
-from ansible_collections.monitor.cloud.tests.support.servers import Listener, Request
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Reply, Request
 from ansible_collections.monitor.cloud.tests.support.tasks import Module, Result, go
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -44,7 +44,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 def _read(service: Any, module: Module = monitor_client_info, **options: Any) -> Result:
-    return go(service, module, timeout=5.0, retry_timeout=5.0, **options)
+    return go(service.account, module, timeout=5.0, retry_timeout=5.0, **options)
 
 
 class Service(Listener):
@@ -57,11 +57,10 @@ class Service(Listener):
         self, first: bytes | None, *, files: tuple[str, str] | None = None, broken: int = 0, done: bool = False
     ):
         self.log: list[str] = []
-        self.tokens = {"read_write": "0123456789abcdef"}
+        self.account = Account()
         self._first, self._broken, self._done = first, broken, done
-        self._clients: list[dict[str, Any]] = []
-        super().__init__(lambda _request: None, tls=files)
-        self.base_url = f"{'https' if files else 'http'}://127.0.0.1:{self.port}/v4"
+        super().__init__(self._respond, tls=files)
+        self.account.base_url = f"{'https' if files else 'http'}://127.0.0.1:{self.port}/v4"
 
     def serve(self, plain: socket.socket) -> None:
         breaks = len(self.log) == self._broken
@@ -75,20 +74,20 @@ class Service(Listener):
             connection.sendall(_HEAD)
             return
         self.log.append(request.method)
-        response = self._respond(request) if self._done or not breaks else b""
-        connection.sendall(self._first if breaks and self._first is not None else response)
+        if not breaks:
+            self.converse(connection, request)
+        else:
+            if self._done:
+                self._respond(request)
+            connection.sendall(self._first or b"")
         # Without the farewell of TLS.
         socket.socket(fileno=connection.detach()).close()
 
-    def _respond(self, request: Request) -> bytes:
-        value: Any = {"data": self._clients, "page": 1, "pages": 1, "results": len(self._clients)}
+    def _respond(self, request: Request) -> Reply:
+        status, headers, body = self.account.respond(request)
         if request.method == "POST":
-            value = {"id": len(self._clients) + 1, "label": "web1"}
-            self._clients.append(value)
-        elif "/plan" in request.target:
-            value = {}
-        body = json.dumps(value).encode()
-        return _HEAD + f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+            self.account.there.append(json.loads(body))
+        return status, {**headers, "Connection": "close"}, body
 
 
 @pytest.fixture
@@ -101,7 +100,7 @@ def serve(opened: Callable[..., Any]) -> Callable[..., Any]:
 def test_a_read_is_retried(serve: Callable[..., Any], name: str) -> None:
     service = serve(_BROKEN[name])
     result = _read(service)
-    assert result["clients"] == []
+    assert [client["id"] for client in result["clients"]] == [1]
     assert service.log == ["GET", "GET"]
     assert result["api_usage"]["retries"] == 1
 
@@ -109,7 +108,7 @@ def test_a_read_is_retried(serve: Callable[..., Any], name: str) -> None:
 @pytest.mark.parametrize("name", [None, *_BROKEN])
 def test_a_read_over_tls_is_retried(serve: Callable[..., Any], certificate: tuple[str, str], name: str | None) -> None:
     service = serve(_BROKEN[name] if name else None, files=certificate)
-    assert _read(service, ca_path=certificate[0])["clients"] == []
+    assert len(_read(service, ca_path=certificate[0])["clients"]) == 1
     assert len(service.log) == 2
 
 
@@ -120,27 +119,23 @@ def test_a_create_is_searched_in_the_list_before_it_is_retried(
     serve: Callable[..., Any], certificate: tuple[str, str], name: str, done: bool, secure: bool
 ) -> None:
     service = serve(_BROKEN[name], files=certificate if secure else None, broken=2, done=done)
-    result = _read(service, monitor_client, label="web1", ca_path=certificate[0] if secure else None)
+    result = _read(service, monitor_client, label="web2", ca_path=certificate[0] if secure else None)
     assert result["changed"] is True
-    assert result["client"]["id"] == 1
+    assert result["client"]["id"] == 2
     assert service.log == ["GET", "GET", "POST", "GET", *([] if done else ["POST"])]
 
 
-def test_invalid_settings_fail_at_once(serve: Callable[..., Any], certificate: tuple[str, str]) -> None:
-    service = serve(_HEAD)
+def test_https_to_a_service_without_fails_at_once(serve: Callable[..., Any]) -> None:
+    account = serve(_HEAD).account
     with pytest.raises(ApiError, match="no secure connection: SSLError: .*Check base_url; for a private") as failed:
-        go(service, monitor_client_info, base_url=service.base_url.replace("http:", "https:"), retry_timeout=30.0)
+        go(account, monitor_client_info, base_url=account.base_url.replace("http:", "https:"), retry_timeout=30.0)
     assert "retry_timeout" not in str(failed.value)
-    service = serve(b"", files=certificate)
-    with pytest.raises(ApiError, match="no secure connection: SSLCertVerificationError: .*for a private certificate"):
-        go(service, monitor_client_info, retry_timeout=30.0)
-    assert _read(serve(b"", files=certificate, broken=-1), validate_certs=False)["clients"] == []
 
 
 def test_a_bundle_that_is_not_there(serve: Callable[..., Any], certificate: tuple[str, str]) -> None:
     service = serve(b"", files=certificate)
     with pytest.raises(ApiError) as failed:
-        go(service, monitor_client_info, ca_path="/nonexistent/ca.pem", retry_timeout=30.0)
+        go(service.account, monitor_client_info, ca_path="/nonexistent/ca.pem", retry_timeout=30.0)
     message = str(failed.value)
     assert "Could not find a suitable TLS CA certificate bundle, invalid path: /nonexistent/ca.pem" in message
     assert message.endswith("Check ca_path and the environment's REQUESTS_CA_BUNDLE.")

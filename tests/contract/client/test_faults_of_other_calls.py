@@ -12,6 +12,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 from itertools import pairwise
 from typing import Any
@@ -23,7 +24,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service import http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.servers import Listener
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Outage
 from ansible_collections.monitor.cloud.tests.support.tasks import go, parameters
 
 
@@ -140,12 +141,18 @@ def test_a_budget_of_zero_allows_no_retries(emulator: Emulator) -> None:
     assert str(failed.value).endswith(f"503: 503 Gateway Trouble (GET {emulator.base_url}/monitor/clients).")
 
 
+def _not_listening() -> Any:
+    """A service at a closed port."""
+    account = Account()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        account.base_url = f"http://127.0.0.1:{server.getsockname()[1]}/v4"
+    return account
+
+
 def test_no_service_at_all() -> None:
-    with Emulator() as stopped:
-        pass
     began = time.monotonic()
     with pytest.raises(ApiError) as failed:
-        go(stopped, monitor_client, label="web1", retry_timeout=0.5)
+        go(_not_listening(), monitor_client, label="web1", retry_timeout=0.5)
     assert time.monotonic() - began < 10
     expected = "Could not list the clients: no response, because the connection failed: ConnectionRefusedError"
     assert str(failed.value).startswith(expected)
@@ -160,30 +167,29 @@ def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
             go(emulator, monitor_client, label="web1", base_url=address, timeout=0.3, retry_timeout=0.0)
 
 
-def test_a_wrong_port_is_given_up_within_seconds() -> None:
+def test_a_wrong_port_is_given_up_within_seconds(opened: Callable[..., Listener]) -> None:
     """A closed port, or a service that does not speak HTTP. A later outage is retried."""
-    with Emulator() as stopped:
-        pass
-    closing = Listener(lambda dummy: None)
-    try:
-        for port in (stopped.base_url.rpartition(":")[2], f"{closing.port}/v4"):
-            began = time.monotonic()
-            with pytest.raises(ApiError) as failed:
-                go(stopped, monitor_client, label="web1", base_url=f"http://127.0.0.1:{port}")
-            assert time.monotonic() - began < 20
-            assert "Gave up after 10 s, because the service has not responded yet." in str(failed.value)
-    finally:
-        closing.stop()
+    closed = _not_listening()
+    closing = opened(Listener, lambda dummy: None)
+    for address in (closed.base_url, f"http://127.0.0.1:{closing.port}/v4"):
+        began = time.monotonic()
+        with pytest.raises(ApiError) as failed:
+            go(closed, monitor_client, label="web1", base_url=address)
+        assert time.monotonic() - began < 20
+        assert "Gave up after 10 s, because the service has not responded yet." in str(failed.value)
 
 
 @pytest.mark.usefixtures("quick_backoff")
-def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
-    with Emulator() as emulator:
-        api = connect(parameters(emulator, monitor_client_info, retry_timeout=1.0))
+    outage: Any = Outage(emulator, after=1, seconds=None)
+    with outage as service:
+        api = connect(parameters(service, monitor_client_info, retry_timeout=1.0, allow_http=True))
         assert api.list_clients() == []
-    with pytest.raises(ApiError, match=r"Gave up after retry_timeout \(1 s\)"):
-        api.list_clients()
+        with pytest.raises(ApiError, match=r"Gave up after retry_timeout \(1 s\)"):
+            api.list_clients()
 
 
 @pytest.mark.usefixtures("quick_backoff")

@@ -110,15 +110,6 @@ def test_a_client_without_a_label_does_not_block_the_account(emulator: Emulator)
     run_all_forms(emulator, monitor_client, changes=False, label="None", state="absent")
 
 
-@pytest.mark.parametrize("label", [None, 5, ["web1"], {"a": 1}])
-def test_a_label_of_another_type_counts_as_null(emulator: Emulator, label: Any) -> None:
-    emulator.seed(labels=["web1"])
-    emulator.fault(kind="edit", operation="list_clients", add={"data.label": label}, times=-1)
-    (client,) = go(emulator, monitor_client_info)["clients"]
-    assert (client["id"], client["label"]) == (1, None)
-    assert client["key_fingerprint"]
-
-
 @pytest.mark.parametrize("options", [{"label": "web2"}, {"state": "absent"}])
 def test_a_client_without_a_label_is_renamed_and_deleted_by_its_id(emulator: Emulator, options: dict[str, Any]) -> None:
     emulator.seed(labels=["none"])

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError
@@ -31,19 +29,6 @@ def test_subscription_up_and_back_to_free(emulator: Emulator) -> None:
     assert undone["previous"] == result["plan"]
 
 
-@pytest.mark.parametrize(("desired", "tier"), [(1, 3), (3, 3), (4, 10), (41, 100), (100, 100)])
-def test_min_clients_takes_the_smallest_tier(emulator: Emulator, desired: int, tier: int) -> None:
-    result = run_all_forms(emulator, monitor_plan, min_clients=desired)
-    assert result["plan"]["clients_included"] == tier
-
-
-def test_min_clients_never_goes_down(emulator: Emulator) -> None:
-    emulator.set_plan("monitor-40")
-    result = run_all_forms(emulator, monitor_plan, changes=False, min_clients=3)
-    assert result["plan"] == result["previous"]
-    assert result["plan"]["id"] == "monitor-40"
-
-
 def test_a_tier_with_room_for_the_clients(emulator: Emulator) -> None:
     emulator.seed(3)
     emulator.set_plan("monitor-10")
@@ -51,25 +36,11 @@ def test_a_tier_with_room_for_the_clients(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize("check_mode", [True, False])
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"subscription": "monitor-3"},
-            r"The account has 4 clients, and the subscription 'monitor-3' includes 3\. Choose a larger one",
-        ),
-        ({"min_clients": 2}, "The account has 4 clients, and the subscription 'monitor-3' includes 3"),
-        ({"subscription": "free"}, "The account has 4 clients, and the limit of the free plan is not known."),
-    ],
-)
-def test_a_plan_below_the_clients_that_exist_is_refused(
-    emulator: Emulator, options: dict[str, Any], message: str, check_mode: bool
-) -> None:
+def test_a_plan_below_the_clients_that_exist_is_refused(emulator: Emulator, check_mode: bool) -> None:
+    """In other words, and where plans are not there: test_changes.py of the unit tests."""
     emulator.seed(4)
-    if options.get("subscription"):
-        emulator.set_plan("monitor-10")
-    with pytest.raises(InputError, match=message):
-        go(emulator, monitor_plan, check_mode=check_mode, **options)
+    with pytest.raises(InputError, match="The account has 4 clients, and the subscription 'monitor-3' includes 3"):
+        go(emulator, monitor_plan, check_mode=check_mode, min_clients=2)
     assert writes(emulator) == []
 
 
@@ -79,21 +50,6 @@ def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
     emulator.set_plan("monitor-10")
     run_all_forms(emulator, monitor_plan, subscription=subscription, allow_over_capacity=True)
     run_all_forms(emulator, monitor_plan, subscription="monitor-10")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"subscription": "monitor-7"}, "There is no subscription 'monitor-7'. Choose one of 'monitor-3', "),
-        ({"min_clients": 101}, "No subscription includes 101 clients; the largest, 'monitor-100'"),
-        ({"min_clients": 0}, "min_clients must be at least 1, not 0"),
-    ],
-)
-def test_plans_that_there_are_not(emulator: Emulator, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as refused:
-        go(emulator, monitor_plan, **options)
-    assert str(refused.value).startswith(message)
-    assert writes(emulator) == []
 
 
 def test_without_the_grant_the_error_names_it(emulator: Emulator) -> None:

@@ -230,16 +230,6 @@ def test_a_refused_label_fails_with_the_reason_of_the_service(emulator: Emulator
     assert "label: label may hold only letters, digits, hyphens and underscores." in str(failed.value)
 
 
-@pytest.mark.parametrize("error_field", ["empty", "missing", "null"])
-def test_errors_without_a_field(emulator: Emulator, error_field: str) -> None:
-    """Field note "errors"."""
-    emulator.configure(error_field=error_field)
-    with pytest.raises(ApiError) as failed:
-        go(emulator, monitor_client_info, base_url=emulator.base_url.replace("/v4", "/v9"))
-    assert failed.value.status == 404
-    assert "None" not in str(failed.value)
-
-
 def test_a_full_free_plan_fails_with_the_reason_of_the_service(emulator: Emulator) -> None:
     """Field note "too many clients for the plan"."""
     emulator.configure(free_limit=2)

@@ -80,14 +80,6 @@ def test_a_wrong_address_is_named_as_the_cause(emulator: Emulator, options: dict
     assert str(failed.value).endswith("Check base_url, which includes the version segment, and brand.")
 
 
-@pytest.mark.parametrize("page", [{"pages": "2"}, {"results": "many"}])
-def test_invalid_counts_in_a_response_are_refused(emulator: Emulator, page: dict[str, object]) -> None:
-    body = {"data": [], "page": 1, "pages": 1, "results": 0, **page}
-    emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1)
-    with pytest.raises(ApiError, match="pages or results is not a number"):
-        go(emulator, monitor_client, label="web1")
-
-
 def test_a_wrong_token_is_named_as_the_cause(emulator: Emulator) -> None:
     """Field note "statuses": 401."""
     for status, reason in (
@@ -217,24 +209,20 @@ def test_a_proxy_for_loopback_depends_on_the_environment_alone(
     assert go(emulator, monitor_plan_info)["free"] is True
 
 
-@pytest.mark.parametrize("concurrency", [8, 3])
-def test_a_thousand_labels_on_an_account_with_a_thousand_other_clients(emulator: Emulator, concurrency: int) -> None:
-    desired = [f"web-{number:04}" for number in range(1000)]
-    emulator.seed(1000)
-    result = go(emulator, monitor_clients, labels=desired, concurrency=concurrency)
+def test_many_labels_on_an_account_with_many_other_clients(emulator: Emulator) -> None:
+    desired = [f"web-{number:04}" for number in range(300)]
+    emulator.seed(700)
+    result = go(emulator, monitor_clients, labels=desired, concurrency=3)
     log = emulator.requests()
     made = Counter(entry["operation"] for entry in log)
-    assert made["create_client"] == 1000
-    assert made["list_clients"] <= 4
-    assert made["get_plan"] == 1
+    assert made == {"list_clients": 2, "get_plan": 1, "create_client": 300}
     assert sum(made.values()) == result["api_usage"]["requests"]
-    assert len({entry["connection"] for entry in log}) <= concurrency
+    assert len({entry["connection"] for entry in log}) <= 3
     assert result["created"] == desired
-    assert len(result["account_labels"]) == 2000
+    assert len(result["account_labels"]) == 1000
     emulator.clear_log()
-    again = go(emulator, monitor_clients, labels=desired, concurrency=concurrency)
+    again = go(emulator, monitor_clients, labels=desired, concurrency=3)
     assert again["changed"] is False
-    assert writes(emulator) == []
-    assert len(emulator.requests()) == 4
+    assert [entry["operation"] for entry in emulator.requests()] == ["list_clients"] * 2
     assert again["clients"].keys() == result["clients"].keys()
     assert again["key_owners"] == result["key_owners"]

@@ -82,7 +82,7 @@ def test_a_value_that_is_not_text_is_not_a_valid_label(label: Any) -> None:
 
 def test_a_label_twice_is_refused() -> None:
     check_labels(["web1", "web2"])
-    with pytest.raises(InputError, match="'web1' is listed twice"):
+    with pytest.raises(InputError, match="'web1' is listed twice. Labels are unique: give each host its own."):
         check_labels(["web1", "web2", "web1"])
 
 
