@@ -21,21 +21,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     write_command,
 )
 
-NAMES = [
-    "agent.conf",
-    "with space",
-    "it's",
-    "-dash",
-    "$HOME",
-    "a;b",
-    'quo"te',
-    "ümlaut",
-    "*",
-    "new\nline",
-    "!x!!",
-    "a\\b",
-]
-NAMES += ["newline at the end\n", "tilde~=x", "[a-z]?", "\\0101"]
+# Begins like an option, ends with a newline, and has all that shells, globs and tools take for their own.
+NAME = "-dash with space, it's $HOME;b quo\"te ümlaut * new\nline !x!! a\\b tilde~=x [a-z]? \\0101 newline at the end\n"
 
 
 def in_shell(

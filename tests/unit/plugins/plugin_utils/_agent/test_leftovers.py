@@ -23,7 +23,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     write_command,
 )
 from ansible_collections.monitor.cloud.tests.support.host_files import (
-    NAMES,
+    NAME,
     facts_of,
     in_shell,
     skip_without,
@@ -46,7 +46,7 @@ def _leave(left: Path, name: str) -> None:
         (left / f"{name}{suffix}").write_text("half a ke")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["-dash", NAME])
 def test_leftovers_of_a_killed_writer_are_found_and_removed(tmp_path: Path, free_pid: int, name: str) -> None:
     path = tmp_path / name
     left = tmp_path / f".{name}.writing-{free_pid}-aB3dE6gH"
