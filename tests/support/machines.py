@@ -31,9 +31,10 @@ from ansible_collections.monitor.cloud.tests.support.hosts import (
     wait,
 )
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
-from ansible_collections.monitor.cloud.tests.tools.outcome import NO_CONTAINERS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
+# The one reason for which a test may be skipped even with CI=true: a kernel or a sandbox cannot be installed.
+NO_CONTAINERS = "this machine boots no container"
 SERVICE = "monitor-agent"
 UNIT = f"/etc/systemd/system/{SERVICE}.service"
 _IMAGE = CHECKOUT / ".cache" / "machine"

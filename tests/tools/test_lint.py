@@ -1,0 +1,66 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Checks of the tree that do not run it: style, types, documentation, packaging. Each is a command that succeeds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, copied_tree
+
+BIN = Path(sys.executable).parent
+
+
+def _tool(name: str, *arguments: str) -> list[str]:
+    return [str(BIN / name), *arguments]
+
+
+def _own(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, str(CHECKOUT / "tests" / "tools" / name), *arguments]
+
+
+# The longest come first: the others fit in beside them.
+STEPS = {
+    "ansible-test sanity": _own("sanity.py"),
+    "ansible-lint": _tool("ansible-lint", "--nocolor", "--offline", "--profile=production", "--strict"),
+    "mypy": [
+        *_tool("mypy", f"--config-file={COLLECTION / 'pyproject.toml'}", f"--cache-dir={CHECKOUT / '.cache/mypy'}"),
+        *(str(COLLECTION / directory) for directory in ("plugins", "tests")),
+    ],
+    "documentation": _own("docs.py", "--lint"),
+    "package": _own("package.py", "--import"),
+    "ruff check": _tool("ruff", "check", "--no-cache"),
+    "ruff format": _tool("ruff", "format", "--no-cache", "--check", "--diff"),
+    "reuse": _tool("reuse", "lint", "--lines"),
+    "changelog": _tool("antsibull-changelog", "lint"),
+}
+
+
+@pytest.mark.flaky(reruns=0)
+@pytest.mark.parametrize("step", STEPS)
+def test_lint(step: str) -> None:
+    """Each in a copy of its own, for some write into the tree that others read."""
+    with copied_tree() as root:
+        above = root.parents[len(COLLECTION.parts) - 1]
+        environment = dict(os.environ)
+        # A virtual environment's tools call each other by name, and must see this copy, not the checkout.
+        environment.update(PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}", ANSIBLE_COLLECTIONS_PATH=str(above))
+        done = subprocess.run(
+            STEPS[step],
+            cwd=above if step == "mypy" else root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    print(done.stdout)
+    assert done.returncode == 0, "see what it printed"
