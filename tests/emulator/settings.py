@@ -182,20 +182,13 @@ def change(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
 def _checked(setting: dataclasses.Field[Any], value: Any) -> Any:
     """The value in the type of the setting's default."""
-    choices = setting.metadata["choices"]
+    choices, default = setting.metadata["choices"], setting.default
     if choices and value not in choices:
         raise ValueError(f"{setting.name} is one of {', '.join(map(str, choices))}, not {value!r}.")
-    if isinstance(setting.default, tuple):
-        if not isinstance(value, (list, tuple)):
-            raise ValueError(f"{setting.name} is a list, not {value!r}.")
+    if isinstance(default, tuple) and isinstance(value, list):
         return tuple(value)
-    if setting.default is None:
-        allowed: tuple[type, ...] = (int, type(None))
-    elif isinstance(setting.default, float):
-        allowed = (int, float)
-    else:
-        allowed = (type(setting.default),)
-    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+    allowed = (int, float) if isinstance(default, float) else (int, type(None)) if default is None else type(default)
+    if not isinstance(value, allowed) or isinstance(value, bool) is not isinstance(default, bool):
         raise ValueError(f"{setting.name} is of type {setting.type}, not {value!r}.")
     return value
 

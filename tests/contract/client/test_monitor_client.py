@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -25,23 +27,27 @@ def test_label_creates_finds_and_absent_undoes(emulator: Emulator) -> None:
     assert labels(emulator) == ["other"]
 
 
-def test_label_of_a_client_that_is_there(emulator: Emulator) -> None:
-    (seeded,) = emulator.seed(labels=["web1"])
-    result = run_all_forms(emulator, monitor_client, changes=False, label="web1")
-    assert result["client"]["id"] == seeded["id"]
-    assert result["diff"]["before"] == {"web1": result["client"]["key_fingerprint"]}
-
-
-def test_absent_by_a_label_that_is_not_there(emulator: Emulator) -> None:
-    result = run_all_forms(emulator, monitor_client, changes=False, label="web1", state="absent")
-    assert result["client"] == {}
-
-
-def test_id_alone_must_exist(emulator: Emulator) -> None:
-    (seeded,) = emulator.seed(labels=["web1"])
-    result = run_all_forms(emulator, monitor_client, changes=False, id=seeded["id"])
-    assert result["client"]["label"] == "web1"
-    assert go(emulator, monitor_client, id=seeded["id"])["api_usage"] == {"requests": 1, "retries": 0, "waited": 0.0}
+@pytest.mark.parametrize(
+    ("options", "changes", "label", "left"),
+    [
+        ({"label": "web1"}, False, "web1", ["web1", "web2"]),
+        ({"id": 1}, False, "web1", ["web1", "web2"]),
+        ({"label": "web3", "state": "absent"}, False, None, ["web1", "web2"]),
+        ({"id": 4711, "state": "absent"}, False, None, ["web1", "web2"]),
+        ({"id": 1, "state": "absent"}, True, "web1", ["web2"]),
+        ({"id": 1, "label": "web1", "state": "absent"}, True, "web1", ["web2"]),
+    ],
+    ids=str,
+)
+def test_present_and_absent_by_label_and_id(
+    emulator: Emulator, options: dict[str, Any], changes: bool, label: str | None, left: list[str]
+) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    result = run_all_forms(emulator, monitor_client, changes=changes, **options)
+    client = result["client"]
+    assert (client.get("id"), client.get("label")) == (1 if label else None, label)
+    assert result["diff"]["before"] == ({"web1": client["key_fingerprint"]} if label else {})
+    assert labels(emulator) == left
 
 
 def test_id_and_label_rename_and_rename_back(emulator: Emulator) -> None:
@@ -53,23 +59,6 @@ def test_id_and_label_rename_and_rename_back(emulator: Emulator) -> None:
     run_all_forms(emulator, monitor_client, id=seeded["id"], label="web1")
     (client,) = emulator.clients()
     assert {**client, "updated": None} == {**seeded, "updated": None}
-
-
-def test_absent_by_id(emulator: Emulator) -> None:
-    kept, gone = emulator.seed(labels=["web1", "web2"])
-    result = run_all_forms(emulator, monitor_client, id=gone["id"], state="absent")
-    assert result["client"]["label"] == "web2"
-    assert emulator.clients() == [kept]
-
-
-def test_absent_by_an_id_that_is_not_there(emulator: Emulator) -> None:
-    assert run_all_forms(emulator, monitor_client, changes=False, id=4711, state="absent")["client"] == {}
-
-
-def test_absent_by_id_and_the_label_it_has(emulator: Emulator) -> None:
-    (seeded,) = emulator.seed(labels=["web1"])
-    run_all_forms(emulator, monitor_client, id=seeded["id"], label="web1", state="absent")
-    assert labels(emulator) == []
 
 
 def test_absent_by_id_and_another_label_deletes_nothing(emulator: Emulator) -> None:
@@ -102,6 +91,10 @@ def test_include_keys_shows_keys_and_changes_nothing_else(emulator: Emulator) ->
 def test_which_requests_are_made(emulator: Emulator) -> None:
     go(emulator, monitor_client, label="web1")
     assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
+    emulator.clear_log()
+    result = go(emulator, monitor_client, id=1)
+    assert sent(emulator) == [("GET", "/monitor/clients/1")]
+    assert result["api_usage"] == {"requests": 1, "retries": 0, "waited": 0.0}
     emulator.clear_log()
     go(emulator, monitor_client, id=1, label="www")
     assert sent(emulator) == [

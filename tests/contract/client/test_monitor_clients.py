@@ -37,16 +37,36 @@ def test_labels_are_created_and_absent_undoes(emulator: Emulator) -> None:
     assert labels(emulator) == ["other", "web2"]
 
 
-def test_absent_labels_that_are_not_there(emulator: Emulator) -> None:
-    result = run_all_forms(emulator, monitor_clients, changes=False, labels=["web1"], state="absent")
-    assert _lists(result) == {"unchanged": ["web1"]}
+_WEB: dict[str, Any] = {"prune": True, "prune_pattern": "web.*"}
+_RENAME = {"renames": {"web1": "www1"}}
 
 
-def test_no_labels_at_all(emulator: Emulator) -> None:
-    emulator.seed(labels=["other"])
-    result = run_all_forms(emulator, monitor_clients, changes=False, labels=[])
-    assert result["clients"] == {}
-    assert result["account_labels"] == ["other"]
+@pytest.mark.parametrize(
+    ("there", "options", "expected"),
+    [
+        ([], {"labels": ["web1"], "state": "absent"}, {"unchanged": ["web1"]}),
+        (["other"], {"labels": []}, {}),
+        (["www1"], {"labels": [], **_RENAME}, {"unchanged": ["www1"]}),
+        ([], {"labels": ["www1"], **_RENAME}, {"created": ["www1"]}),
+        (["web1", "web2"], {"labels": ["www1"], **_RENAME, **_WEB}, {"renamed": ["www1"], "deleted": ["web2"]}),
+        (["web1", "web2"], {"labels": ["web1"], "prune_pattern": "web.*"}, {"unchanged": ["web1"]}),
+        (
+            ["web1", "web2", "web3"],
+            {"labels": ["web1"], **_WEB, "prune_limit": 2},
+            {"deleted": ["web2", "web3"], "unchanged": ["web1"]},
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_done(
+    emulator: Emulator, there: list[str], options: dict[str, Any], expected: dict[str, list[str]]
+) -> None:
+    emulator.seed(labels=there)
+    result = run_all_forms(emulator, monitor_clients, changes=bool(expected.keys() - {"unchanged"}), **options)
+    assert _lists(result) == expected
+    assert result["account_labels"] == labels(emulator)
+    kept = [label for name, changed in expected.items() for label in changed if name != "deleted"]
+    assert list(result["clients"]) == ([] if "state" in options else kept)
 
 
 def test_renames_and_back(emulator: Emulator) -> None:
@@ -61,18 +81,6 @@ def test_renames_and_back(emulator: Emulator) -> None:
     assert labels(emulator) == ["other", "web1", "web2"]
 
 
-def test_a_rename_that_is_done_already(emulator: Emulator) -> None:
-    emulator.seed(labels=["www1"])
-    result = run_all_forms(emulator, monitor_clients, changes=False, labels=[], renames={"web1": "www1"})
-    assert _lists(result) == {"unchanged": ["www1"]}
-    assert list(result["clients"]) == ["www1"]
-
-
-def test_a_rename_of_a_missing_client_creates_the_new_label(emulator: Emulator) -> None:
-    result = run_all_forms(emulator, monitor_clients, labels=["www1"], renames={"web1": "www1"})
-    assert _lists(result) == {"created": ["www1"]}
-
-
 def test_prune_deletes_what_matches_and_is_not_named(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2", "web3", "xweb4", "web5x", "db1"])
     options: dict[str, Any] = {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web[0-9]"}
@@ -82,24 +90,6 @@ def test_prune_deletes_what_matches_and_is_not_named(emulator: Emulator) -> None
     assert result["account_labels"] == labels(emulator)
     assert set(result["diff"]["before"]) == {"web2", "web3"}
     assert set(result["diff"]["after"]) == {"new1"}
-
-
-def test_prune_spares_both_ends_of_a_rename(emulator: Emulator) -> None:
-    emulator.seed(labels=["web1", "web2"])
-    options: dict[str, Any] = {"labels": ["web9"], "renames": {"web1": "web9"}, "prune": True, "prune_pattern": "web.*"}
-    result = run_all_forms(emulator, monitor_clients, **options)
-    assert _lists(result) == {"renamed": ["web9"], "deleted": ["web2"]}
-
-
-def test_a_pattern_without_prune_deletes_nothing(emulator: Emulator) -> None:
-    emulator.seed(labels=["web1", "web2"])
-    run_all_forms(emulator, monitor_clients, changes=False, labels=["web1"], prune_pattern="web.*")
-
-
-def test_prune_of_exactly_the_limit(emulator: Emulator) -> None:
-    emulator.seed(labels=["web1", "web2", "web3"])
-    options: dict[str, Any] = {"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 2}
-    assert _lists(run_all_forms(emulator, monitor_clients, **options))["deleted"] == ["web2", "web3"]
 
 
 def test_include_keys(emulator: Emulator) -> None:

@@ -177,7 +177,7 @@ def test_responses_are_checked_against_the_contract_by_default(emulator: Emulato
         ({"page_size_max": "many"}, "of type int"),
         ({"rate_limit": 1}, "of type bool"),
         ({"page_size_max": True}, "of type int"),
-        ({"mask_labels": "web"}, "is a list"),
+        ({"mask_labels": "web"}, "of type tuple"),
     ],
     ids=str,
 )
