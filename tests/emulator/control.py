@@ -6,7 +6,6 @@
 
 | call | does |
 |---|---|
-| `GET health` | responds when the emulator is up |
 | `POST reset` | back to the start |
 | `GET settings`, `PATCH settings` | all settings; change some |
 | `GET faults`, `POST faults`, `DELETE faults` | scheduled faults; add one; drop all |
@@ -43,7 +42,6 @@ Handler = Callable[[State, Any], Any]
 def control_app(state: State) -> Starlette:
     # What each call does, by the state and the body of the request, or the operation that a query names.
     table: list[tuple[str, str, Handler]] = [
-        ("GET", "health", lambda _state, _query: {"ok": True}),
         ("POST", "reset", lambda state, _body: state.reset()),
         ("GET", "settings", lambda state, _query: dataclasses.asdict(state.settings)),
         ("PATCH", "settings", _change_settings),

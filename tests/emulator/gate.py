@@ -25,7 +25,7 @@ from .contract import Operation, Variant, allowed_methods, find_operation, varia
 from .errors import Headers, Response, ServiceError
 from .faults import Fault, edited, take
 from .limits import count_call
-from .state import CALL, Context, LogEntry, State
+from .state import CALLER, QUERY, LogEntry, State
 from .store import LabelTaken
 from .tokens import Token
 
@@ -207,7 +207,8 @@ async def _run(service: ASGIApp, call: Call) -> Response:
         else:
             response.body += message.get("body", b"")
 
-    CALL.set(Context(call.token, dict(parse_qsl(call.entry["query"]))))
+    CALLER.set(call.token)
+    QUERY.set(dict(parse_qsl(call.entry["query"])))
     await service(call.scope, receive, send)
     return response
 

@@ -75,8 +75,11 @@ class Emulator:
         if "=" not in line:
             self._fail("did not start")
         self.base_url = line.strip().partition("=")[2]
-        self._wait_until_up()
-        self._refresh_tokens()
+        try:
+            # It listens already: the call waits until it is served.
+            self._refresh_tokens()
+        except OSError:
+            self._fail("does not respond")
 
     def stop(self) -> None:
         if self._process is None:
@@ -167,17 +170,6 @@ class Emulator:
 
     def _refresh_tokens(self) -> None:
         self.tokens = {name: fields["token"] for name, fields in self._call("GET", "tokens").items()}
-
-    def _wait_until_up(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while True:
-            try:
-                self._call("GET", "health")
-                return
-            except OSError:
-                if time.monotonic() > deadline:
-                    self._fail("does not respond")
-                time.sleep(0.05)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         """One call of the control interface."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from . import catalogue
 from .errors import ServiceError
-from .state import CALL, State
+from .state import CALLER, QUERY, State
 from .store import LabelTaken, Row
 
 Body = dict[str, Any]
@@ -170,7 +170,7 @@ def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) ->
 
 
 def _query_number(name: str, default: int) -> int:
-    text = CALL.get().query.get(name)
+    text = QUERY.get().get(name)
     try:
         return default if text is None else int(text)
     except ValueError as error:
@@ -204,7 +204,7 @@ def _unlisted(state: State) -> set[int]:
 
 def _writable_client(state: State, client_id: int) -> Row:
     row = _client(state, client_id)
-    caller = CALL.get().token
+    caller = CALLER.get()
     if caller and caller.reads_only(client_id):
         raise ServiceError(state.settings.forbidden_status, "You have read-only access to this client.")
     return row
@@ -233,7 +233,7 @@ def _shown(state: State, row: Row) -> Body:
 def _is_masked(state: State, row: Row) -> bool:
     if state.settings.mask_for == "all" or row["label"] in state.settings.mask_labels:
         return True
-    caller = CALL.get().token
+    caller = CALLER.get()
     return caller is not None and caller.reads_only(row["id"])
 
 

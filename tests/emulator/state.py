@@ -20,17 +20,10 @@ from .tokens import Token, default_tokens
 LogEntry = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Context:
-    """What an operation needs to know of the call beside its arguments: who calls (None if no token is needed),
-    and the query as it came."""
-
-    token: Token | None = None
-    query: Mapping[str, str] = field(default_factory=dict)
-
-
-CALL: ContextVar[Context] = ContextVar("call")
-"""The call that is being processed."""
+CALLER: ContextVar[Token | None] = ContextVar("caller")
+"""Who makes the call that is being processed; None if no token is needed."""
+QUERY: ContextVar[Mapping[str, str]] = ContextVar("query")
+"""Its query as it came."""
 
 
 def _no_connection(_client: str, _reset: bool) -> None:

@@ -14,8 +14,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,48 +24,25 @@ from ansible_collections.monitor.cloud.tests.support.calls import call, create
 COMMAND = [sys.executable, "-m", "ansible_collections.monitor.cloud.tests.emulator"]
 
 
-@contextmanager
-def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    """The command on a free port, and the environment variables that it prints."""
-    command = [*COMMAND, "--port", "0", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            lines = [process.stdout.readline().strip().removeprefix("export ") for dummy in range(2)]
-            yield process, dict(line.split("=", 1) for line in lines)
-        finally:
-            if process.poll() is None:
-                process.kill()
-
-
-def _wait_for(url: str) -> int:
-    """The status of a call, as soon as there is a response."""
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            with urllib.request.urlopen(url, timeout=5) as response:
-                return int(response.status)
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_prints_the_environment_and_ends_cleanly(number: signal.Signals) -> None:
-    with running() as (process, environment):
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*COMMAND, "--port", "0"], stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline().strip().removeprefix("export ") for dummy in range(2)]
+        environment = dict(line.split("=", 1) for line in lines)
         assert set(environment) == {"MONITOR_BASE_URL", "MONITOR_API_TOKEN"}
         assert environment["MONITOR_BASE_URL"].endswith("/v4")
-        assert _wait_for(environment["MONITOR_BASE_URL"] + "/regions") == 200
+        urllib.request.urlopen(environment["MONITOR_BASE_URL"] + "/regions", timeout=60).close()
         process.send_signal(number)
         dummy, errors = process.communicate(timeout=60)
-        assert process.returncode == 0
-        assert errors.splitlines() == [
-            "Paste these two lines into another shell, in which you run Ansible:",
-            "",
-            "",
-            "Serving. Stop it with Ctrl-C in this shell; the account is lost then.",
-        ]
+    assert process.returncode == 0
+    assert errors.splitlines() == [
+        "Paste these two lines into another shell, in which you run Ansible:",
+        "",
+        "",
+        "Serving. Stop it with Ctrl-C in this shell; the account is lost then.",
+    ]
 
 
 def test_a_busy_port_fails_with_one_line() -> None:
