@@ -59,7 +59,6 @@ def over_ssh(directory: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]
     """Hosts with an address, an sshd and a file system each, so that no two share a connection."""
     names = [f"host-{number:05}" for number in range(size)]
     keys = ssh_hosts.make_keys(directory)
-    started = ssh_hosts.start(names, directory, keys, first_address=_FIRST_ADDRESS)
     sockets = directory / "sockets"
     settings = {
         "ANSIBLE_PIPELINING": str(pipelining),
@@ -71,19 +70,18 @@ def over_ssh(directory: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]
         f"ansible_user=root\nansible_ssh_private_key_file={keys}/client\nansible_python_interpreter=/usr/bin/python3\n"
         "monitor_agent_service="
     )
-    addresses = {host.name: f"ansible_host={host.address} ansible_port={host.port}" for host in started}
+    with ssh_hosts.running(names, directory, keys, first_address=_FIRST_ADDRESS) as started:
 
-    def forget() -> None:
-        for host in started:
-            host.run("rm -rf /etc/monitor")
+        def forget() -> None:
+            for host in started:
+                host.run("rm -rf /etc/monitor")
 
-    try:
+        addresses = {host.name: f"ansible_host={host.address} ansible_port={host.port}" for host in started}
         inventory = _write_inventory(directory, addresses, common)
-        yield Fleet(size, inventory, None, settings, forget, lambda: _close_connections(sockets))
-    finally:
-        _close_connections(sockets)
-        for host in started:
-            host.stop()
+        try:
+            yield Fleet(size, inventory, None, settings, forget, lambda: _close_connections(sockets))
+        finally:
+            _close_connections(sockets)
 
 
 def _close_connections(sockets: Path) -> None:

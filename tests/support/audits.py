@@ -81,9 +81,9 @@ def of(made: Report, host: str) -> Finding:
     return next(finding for finding in made.hosts if finding.host == host)
 
 
-def every_state(*more: Inspection) -> Report:
-    """A host in each state, and an orphan."""
-    seen = [
+def in_every_state() -> list[Inspection]:
+    """A host in each state."""
+    return [
         unreachable("gone"),
         inspected("clone", "other", owner_label="web"),
         inspected("renamed", "other", owner_label="old"),
@@ -97,8 +97,12 @@ def every_state(*more: Inspection) -> Report:
         inspected("stopped", service_state="inactive"),
         inspected("open", differs=["mode"]),
         inspected("fine"),
-        *more,
     ]
+
+
+def every_state(*more: Inspection) -> Report:
+    """A host in each state, and an orphan."""
+    seen = [*in_every_state(), *more]
     hosts = {one.host for one in seen}
     return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
 

@@ -155,12 +155,6 @@ def test_each_remedy_leads_to_its_hosts(opened: Opener) -> None:
     assert page.get_by_role("status").inner_text() == "290 of 2000 hosts"
 
 
-def test_without_scripts_the_links_lead_to_rows(opened: Opener) -> None:
-    page = opened(large(), java_script_enabled=False)
-    page.get_by_role("link", name="Show 285 hosts in the table").click()
-    assert page.locator("tr:target bdi").all_text_contents() == ["web-0"]
-
-
 def test_a_narrow_screen_has_a_sort_control(opened: Opener) -> None:
     page = opened(small(), 360)
     assert not page.locator("thead").is_visible()
@@ -193,7 +187,11 @@ def test_print_has_findings_only_with_their_colours(opened: Opener, scripts: boo
     page = opened(large(), java_script_enabled=scripts, color_scheme="dark")
     if scripts:
         page.get_by_role("button", name="Show hosts without drift").click()
+        page.get_by_label("Filter").fill("web-1")
+        page.get_by_label("Filter").fill("")
+        assert page.locator("tbody tr").count() < 290
     printed = page.pdf()
+    assert not scripts or page.locator("tbody tr").count() == 2000
     # Was 174 pages.
     assert len(re.findall(rb"/Type /Page\b", printed)) < 20
     page.emulate_media(media="print")
@@ -201,15 +199,6 @@ def test_print_has_findings_only_with_their_colours(opened: Opener, scripts: boo
     assert "web-8\t" not in text and "web-7\t" in text
     assert page.locator("tbody td:nth-child(2)").first.evaluate(DOT) == ["exact", "rgb(107, 114, 128)"]
     assert not page.locator(".controls").is_visible() and not page.locator(".fold").is_visible()
-
-
-def test_print_has_each_finding_after_a_filter(opened: Opener) -> None:
-    page = opened(large())
-    page.get_by_label("Filter").fill("web-1")
-    page.get_by_label("Filter").fill("")
-    assert page.locator("tbody tr").count() < 290
-    page.pdf()
-    assert page.locator("tbody tr").count() == 290
 
 
 def test_the_search_text_and_states_filter(opened: Opener) -> None:
@@ -277,6 +266,8 @@ def test_without_scripts_the_page_is_complete(opened: Opener) -> None:
     assert page.locator("tbody tr").count() == 7
     assert not page.get_by_label("Filter").is_visible() and not page.locator(".fold").is_visible()
     assert "monitor.cloud.rollout -e target=clone" in page.locator("main").inner_text()
+    page.get_by_role("link", name="clone").click()
+    assert page.locator("tr:target bdi").all_text_contents() == ["clone"]
     page.locator("summary").click()
     assert page.locator("details li").all_inner_texts() == ["web-2"]
 

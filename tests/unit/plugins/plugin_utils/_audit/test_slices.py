@@ -31,6 +31,7 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     account,
     details,
     fingerprint,
+    in_every_state,
     inspected,
     states,
     unreachable,
@@ -84,27 +85,18 @@ def assert_as_one(seen: Sequence[Inspection], known: Account, inventory: Iterabl
 
 
 def every_state() -> list[Inspection]:
-    """Hosts in each state, with keys that hosts of other slices have, as slices of every fourth host."""
+    """Hosts in each state, and keys that hosts of other slices have, as slices of every fourth host."""
     return [
-        unreachable("gone"),
-        inspected("clone-1", "other", owner_label="web-1"),
-        inspected("clone-2", "other", owner_label="web-1"),
-        inspected("renamed", "other", owner_label="old"),
-        inspected("stranger-1", "unknown", key_fingerprint=fingerprint("?"), differs=["content", "mode"]),
-        inspected("web-1"),
-        inspected("empty", "no_key", differs=["content"]),
+        *in_every_state(),
+        inspected("clone-2", "other", owner_label="web"),
         inspected("stranger-2", "unknown", key_fingerprint=fingerprint("?"), differs=["content"]),
-        inspected("new", "no_file"),
         Inspection("failed before", "failed before", facts_of(None)),
-        Inspection("closed", "closed", facts_of({"msg": "Task failed: Task failed: no\x1b sudo " + "x" * 500})),
+        Inspection("long", "long", facts_of({"msg": "Task failed: Task failed: no\x1b sudo " + "x" * 500})),
         inspected("unreadable", "unverifiable"),
-        inspected("edited", differs=["content"]),
         inspected("link", differs=["type"]),
-        inspected("pending", differs=["restart"], service_state="failed"),
-        inspected("stopped", service_state="inactive"),
-        inspected("open", differs=["mode", "owner"]),
+        inspected("owned", differs=["mode", "owner"]),
         inspected("leftover", differs=["leftovers"]),
-        inspected("fine", service_state="active"),
+        inspected("active", service_state="active"),
         inspected("twin-1", "other", owner_label="fine"),
         inspected("masked-1", "unverifiable", key_fingerprint=fingerprint("masked-1")),
         inspected("masked-2", "unverifiable", key_fingerprint=fingerprint("masked-1")),
