@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 import typing as t
 
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, WITHOUT_PYTHON
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 Variables = dict[str, t.Any]
 
@@ -42,7 +44,7 @@ _NO_INSTALLER = {"monitor_agent_install_command": ""}
 
 LOGIN_SHELLS = ("bash", "zsh", "fish", "bsd-csh", "tcsh")
 SHELLS = ("dash", "bash", "mksh", "ksh93", "zsh", "yash")
-NEEDED = (*LOGIN_SHELLS, *SHELLS, "busybox", "toybox", "doas", "su", "shasum")
+NEEDED = (*LOGIN_SHELLS, *SHELLS, "busybox", "toybox", "doas", "su", "shasum", "mmdebstrap")
 _PASSWORD = "the password of the tests"
 
 
@@ -98,6 +100,28 @@ sed -i 's,/bin/bash$,/bin/sh,' etc/passwd"""
 
 
 _TOYBOX = _only("toybox", "toybox", "/usr/bin/dash") + "\nln -s dash usr/bin/sh"
+
+# uutils 0.0.30 and sudo-rs 0.2.5, with the libraries that they need: those of Debian 12 are older.
+_RUST = CHECKOUT / ".cache" / "debian-13-rust"
+_UBUNTU = f"""{_USERS}
+cp -a {_RUST}/usr/lib usr; cp {_RUST}/usr/bin/coreutils usr/bin
+for tool in {_RUST}/usr/lib/cargo/bin/coreutils/*; do ln -sf coreutils usr/bin/${{tool##*/}}; done
+cp usr/lib/cargo/bin/sudo usr/bin/sudo; chmod 4755 usr/bin/sudo
+"""
+
+
+def unpack_rust() -> None:
+    """Download and unpack the packages of Debian 13, once. Raises CalledProcessError."""
+    if not _RUST.exists():
+        made = _RUST.with_suffix(".new")
+        options = f"--quiet --mode=root --variant=extract --aptopt={made}.apt --include=rust-coreutils,sudo-rs"
+        build = f"""set -e
+            rm -rf {made}; mkdir -m 700 -p {made.parent}
+            apt-config dump Acquire > {made}.apt
+            mmdebstrap {options} trixie {made}
+            mv {made} {_RUST}"""
+        subprocess.run(["sh", "-c", build], stdin=subprocess.DEVNULL, check=True)
+
 
 # The directory of this machine's tools on hosts that have stubs of the same names.
 _REAL = "/usr/lib/real-tools"
@@ -180,6 +204,7 @@ _MODES = tuple({"monitor_agent_config_mode": mode} for mode in ("0600", "4640", 
 
 KINDS = {
     "Alpine, OpenWrt: only busybox": Kind(_only("busybox", "busybox --list")),
+    "Ubuntu since 25.10: uutils, sudo-rs": Kind(_UBUNTU, ({}, _become(), _become(ansible_become_flags="-H -S -n -i"))),
     "only toybox, `dd` and a shell": Kind(_TOYBOX + "; cp /usr/bin/dd usr/bin"),
     "macOS: `stat -f`, `shasum`, `sh` is bash, no option of GNU": Kind(
         _bsd("usr/bin/sha256sum") + "\nln -sf bash usr/bin/sh", _MODES

@@ -25,6 +25,7 @@ from ansible_collections.monitor.cloud.tests.fleet.kinds import (
     ROOT,
     VARIABLES,
     Variables,
+    unpack_rust,
 )
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run, texts
@@ -83,6 +84,7 @@ def run_step(controller: Controller, step: str) -> tuple[Run, dict[str, str]]:
 
 def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -> Results:
     """Run all steps on the hosts of all kinds at once."""
+    unpack_rust()
     controller.group_vars.update(VARIABLES)
     seen: dict[str, Path] = {}
     for kind, properties in KINDS.items():
