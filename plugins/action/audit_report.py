@@ -66,7 +66,7 @@ class ActionModule(base.FleetAction):
             report = dataclasses.replace(report, sources=joined.sources, notes=joined.notes)
         todo = remedies.steps(report, self._invocation(options, variables))
         try:
-            files = _write_all(report, todo, options, base.address_of(variables, options["account"]))
+            files = _write_all(report, todo, options, account.url)
         except InputError:
             # All hosts were inspected for it.
             _core.show(self, table(report, todo))

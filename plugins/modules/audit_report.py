@@ -172,33 +172,6 @@ report:
         - Of a joined report, sentences about audits that are stale or differ, and about hosts that were left out.
       type: list
       elements: str
-  sample:
-    schema_version: 2
-    generated_at: "2026-01-02T03:04:05Z"
-    hosts:
-      - host: web2
-        label: web2
-        state: foreign_key
-        states: [foreign_key, shared_key]
-        shared_with: [web1]
-        detail: Carries the key of 'web1', the client of host web1. The same key is on web1.
-        reached: true
-        reason:
-        key_owner: other
-        owner_label: web1
-        key_fingerprint: 1f3a5c7e9b2d
-        differs: [content]
-        service_state:
-    orphans: [old1]
-    account:
-      clients_used: 3
-      clients_missing: 0
-      plan: monitor-10
-      free: false
-      clients_included: 10
-      price: {hourly: 0.06, monthly: 40}
-      next_tier:
-      problem:
 files:
   description: Absolute paths of the files that were written, by their kind.
   returned: always

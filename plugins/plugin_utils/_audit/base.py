@@ -67,7 +67,7 @@ def inspections(
     """The results that a task registered for each host under a name, with the label that the task used."""
     # A host that failed in an earlier play has the result of an audit before that one.
     active = set(variables["ansible_play_hosts"])
-    results = {host: _core.registered(variables, host, name) if host in active else None for host in hosts}
+    results = {host: _core.raw_variables(variables, host).get(name) if host in active else None for host in hosts}
     return [
         Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), facts_of(result))
         for host, result in results.items()
@@ -100,15 +100,11 @@ def account_of(
         # Clients that check mode predicts do not exist.
         labels=frozenset(result["account_labels"]) - set(result["created"]),
         key_owners=result["key_owners"],
+        url=result.get("account_url") or "",
         plan=planned.get("plan"),
         plan_problem=str(planned["msg"]) if planned.get("msg") else None,
         tiers=tiers.get("subscriptions") or (),
     )
-
-
-def address_of(variables: Mapping[str, t.Any], name: str) -> str:
-    """The base URL of the service, from the result of monitor_clients."""
-    return str(_registered(variables, name).get("account_url") or "")
 
 
 def slices_of(audits: Iterable[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:

@@ -76,7 +76,7 @@ class Inspection:
 def facts_of(result: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
     """The facts in what agent_config registered for a host, None for a host without a result.
 
-    ``reason`` tells why a host that was reached, or could not be, was not inspected; then ``key_owner`` is None.
+    ``key_owner`` is None for a host that was not inspected. ``reason`` tells why, and is None for one without a result.
     """
     reached = result is not None and not result.get("unreachable")
     found = result if result is not None and reached else {}
@@ -104,12 +104,14 @@ class Account:
     """The account as monitor_clients in check mode describes it.
 
     ``clients`` are those of the hosts, by label, predicted ones with the id None; ``labels`` are those of all existing
-    clients. ``plan`` is None if it cannot be read, for the reason ``plan_problem``; ``{}`` is the free plan.
+    clients. ``url`` is the base URL of the service. ``plan`` is None if it cannot be read, for the reason
+    ``plan_problem``; ``{}`` is the free plan.
     """
 
     clients: Mapping[str, Mapping[str, t.Any]]
     labels: frozenset[str]
     key_owners: Mapping[str, str]
+    url: str = ""
     plan: Mapping[str, t.Any] | None = None
     plan_problem: str | None = None
     tiers: Sequence[dict[str, t.Any]] = ()
@@ -118,11 +120,6 @@ class Account:
     def masked_labels(self) -> frozenset[str]:
         """The labels of clients whose keys cannot be read."""
         return self.labels - set(self.key_owners.values())
-
-    @property
-    def masked(self) -> int:
-        """The number of clients whose keys cannot be read."""
-        return len(self.masked_labels)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,7 +277,7 @@ class _Fleet:
         return Finding(one, states or ("ok",), shared, detail, *self._adoption(one, shared))
 
     def _adoption(self, one: Inspection, shared: Sequence[str]) -> tuple[Adoption, str]:
-        """Whether a host can keep the client whose key it carries, under its own label, and a sentence about it."""
+        """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
         key, owner = one.facts["key_owner"], one.facts["owner_label"]
         if key == "other":
             adoption = self._adoptions.get(one.host, "conflict")
@@ -290,10 +287,9 @@ class _Fleet:
             return adoption, f"{sentence}." if adoption == "adopt" else self._adoption_conflict(one, owner, shared)
         if key is None:
             return "unknown", f"The owner of its key is unknown: {one.facts['reason'] or 'not inspected.'}"
-        if key == "unverifiable" or (key == "unknown" and self.account.masked):
+        if key == "unverifiable" or (key == "unknown" and self.account.masked_labels):
             return "unknown", "The owner of its key is unknown: keys are masked."
-        sentences = {"own": "Carries its own key.", "unknown": "Carries a key of no client of the account."}
-        return "nothing", sentences.get(key, "Carries no key.")
+        return "nothing", ""
 
     def _adoption_conflict(self, one: Inspection, owner: str, shared: Sequence[str]) -> str:
         """Why a host cannot keep the client whose key it carries."""
@@ -334,7 +330,7 @@ class _Fleet:
 
     def _key_states(self, one: Inspection) -> dict[State, str]:
         """State → sentence, for the key in a host's file."""
-        key, masked = one.facts["key_owner"], self.account.masked
+        key, masked = one.facts["key_owner"], len(self.account.masked_labels)
         if key == "own":
             return {}
         if key == "other":
@@ -364,7 +360,7 @@ def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
     return {
         "clients_used": used,
         "clients_missing": missing,
-        "clients_masked": account.masked,
+        "clients_masked": len(account.masked_labels),
         "plan": plan.get("id"),
         "free": not plan if known else None,
         "clients_included": included,
@@ -384,12 +380,12 @@ def _price(tier: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
     price = tier.get("price")
     if not isinstance(price, dict):
         return None
-    return {name: value for name, value in price.items() if name not in _PRICES or _is_amount(value)}
-
-
-def _is_amount(value: t.Any) -> bool:
-    # Not for what is not a number, infinity, or what no float can hold.
-    return isinstance(value, (int, float)) and abs(value) < _MOST_EXPENSIVE
+    return {
+        name: value
+        for name, value in price.items()
+        # Not for what is not a number, infinity, or what no float can hold.
+        if name not in _PRICES or (isinstance(value, (int, float)) and abs(value) < _MOST_EXPENSIVE)
+    }
 
 
 def natural(name: str) -> list[tuple[float, str]]:

@@ -122,9 +122,9 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
 @pytest.mark.parametrize(
     ("seen", "labels", "inventory", "adoption", "detail"),
     [
-        (inspected("web"), ["web"], [], "nothing", "Carries its own key."),
-        (inspected("web", "no_key"), ["web"], [], "nothing", "Carries no key."),
-        (inspected("web", "unknown"), ["web"], [], "nothing", "Carries a key of no client of the account."),
+        (inspected("web"), ["web"], [], "nothing", ""),
+        (inspected("web", "no_key"), ["web"], [], "nothing", ""),
+        (inspected("web", "unknown"), ["web"], [], "nothing", ""),
         (unreachable("web"), ["web"], [], "unknown", "The owner of its key is unknown: no route."),
         (
             Inspection("web", "web", facts_of(None)),
