@@ -188,7 +188,7 @@ class ActionModule(HostAction):
             return None
         write = _write_command(desired, backup=False)
         command = remote_file.create_command(desired.path, write(), create_directory=desired.create_directory)
-        return self.shell(command, data=_content(desired))
+        return self.shell(command, data=desired.data)
 
     def _inspect(self, path: str, service: str = "", created: Completed | None = None) -> remote_file.HostFile:
         """The facts of a path. A host that runs no command with standard input gives none when a file is created."""
@@ -255,9 +255,9 @@ class ActionModule(HostAction):
         write = _write_command(desired, backup=backup)
         done = created if created and BEGUN in created.stdout else None
         if done is None and _core.takes_input(self._connection):
-            done = self.shell(write(), data=_content(desired))
+            done = self.shell(write(), data=desired.data)
         if done is None or remote_file.got_no_input(done.returncode, done.stdout):
-            done = self._put_through_a_file(write, _content(desired))
+            done = self._put_through_a_file(write, desired.data)
         _check_done(done, f"{desired.path} could not be written")
         return remote_file.markers_in(done.stdout)
 
@@ -300,16 +300,12 @@ class ActionModule(HostAction):
         return result
 
 
-def _content(desired: decision.Desired) -> bytes:
-    return (desired.content or "").encode("utf-8")
-
-
 def _write_command(desired: decision.Desired, *, backup: bool) -> t.Callable[..., str]:
     """The writing command, which can be given the source of the content."""
     return functools.partial(
         remote_file.write_command,
         desired.path,
-        len(_content(desired)),
+        len(desired.data),
         owner=desired.owner,
         group=desired.group,
         mode=desired.mode,

@@ -19,7 +19,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     InputError,
     MonitorError,
-    TaskFailure,
     missing_option,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import LOOPBACK, Http, Settings, split_url
@@ -134,7 +133,7 @@ class Module:
             if check_mode and result["changed"] and (reason := api.why_refused()):
                 result["warnings"] = [*result.get("warnings", []), reason]
         except MonitorError as error:
-            result = {**(error.details if isinstance(error, TaskFailure) else {}), "failed": True, "msg": str(error)}
+            result = {**error.details, "failed": True, "msg": str(error)}
         if not diff:
             result.pop("diff", None)
         if not result.get("warnings"):

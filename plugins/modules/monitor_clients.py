@@ -190,7 +190,6 @@ from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
-    Change,
     Fleet,
     by_label,
     reconcile_fleet,
@@ -241,6 +240,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
     remaining = [client for client in current if client["id"] not in gone]
     views = Views(remaining, [entry.client for entry in done], include_keys=params["include_keys"])
+    before, made = Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]
     return {
         **result,
         "clients": {
@@ -249,14 +249,10 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         "key_owners": views.key_owners(),
         "account_labels": _labels(remaining, done),
         "account_url": api.http.settings.base_url,
-        "diff": _diff(Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]),
-    }
-
-
-def _diff(views: Views, changes: Sequence[Change]) -> Result:
-    return {
-        "before": views.fingerprints(change.before for change in changes),
-        "after": views.fingerprints(change.after for change in changes),
+        "diff": {
+            "before": before.fingerprints(change.before for change in made),
+            "after": before.fingerprints(change.after for change in made),
+        },
     }
 
 

@@ -480,7 +480,10 @@ def _render(action: ActionBase, template: str | None, content: t.Any, variables:
     if template is not None:
         source = action._find_needle("templates", template)
         search += [action._loader.get_basedir(), os.path.dirname(source)]
-        text = trusted(_file_text(action._loader, source))
+        loader = action._loader
+        # The first is new in 2.19.
+        read = getattr(loader, "get_text_file_contents", lambda path: loader._get_file_contents(path)[0].decode())
+        text = trusted(read(source))
         options["overrides"] = {"trim_blocks": True, "newline_sequence": "\n"}
     paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
     templar: t.Any = action._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
@@ -494,13 +497,6 @@ def _render(action: ActionBase, template: str | None, content: t.Any, variables:
     if any("\ud800" <= character <= "\udfff" for character in rendered):
         raise InputError("it is not text in UTF-8. Convert it.")
     return rendered
-
-
-def _file_text(loader: DataLoader, path: str) -> str:
-    # New in 2.19.
-    if hasattr(loader, "get_text_file_contents"):
-        return loader.get_text_file_contents(path)
-    return loader._get_file_contents(path)[0].decode()
 
 
 def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: Templar) -> t.Any:
@@ -573,13 +569,8 @@ def variables_of_play(task: Task) -> set[str]:
 
 
 def raw_variables(variables: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
-    """The variables of the inventory and the facts of a host as they are: ``hostvars[host]`` would render them."""
+    """The variables of a host as they are, without those of the play: ``hostvars[host]`` would render them again."""
     return t.cast("Mapping[str, t.Any]", variables["hostvars"].raw_get(host))
-
-
-def registered(variables: Mapping[str, t.Any], host: str, name: str) -> Mapping[str, t.Any] | None:
-    """What a task registered for a host under a name: ``hostvars[host]`` would template the whole result again."""
-    return t.cast("Mapping[str, t.Any] | None", raw_variables(variables, host).get(name))
 
 
 def unrendered(value: t.Any, templar: t.Any) -> t.Any:

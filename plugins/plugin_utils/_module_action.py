@@ -119,14 +119,18 @@ class ModuleAction(_core.PrivateAction):
         if not any(_ROLE_DEFAULTS in defaults for defaults in self._task.module_defaults):
             return
         for name in _role_variables.ACCOUNT:
-            if arguments.get(name.removeprefix("monitor_agent_")) is None and name in variables:
-                try:
-                    # In a list, because a template may be omit.
-                    self._templar.template([variables[name]])
-                except Exception as error:
-                    raise InputError(
-                        f"{name} is set, but its template fails: {str(error).rstrip('.')}. Nothing was done."
-                    ) from None
+            unset = arguments.get(name.removeprefix("monitor_agent_")) is None and name in variables
+            if unset and (problem := self._template_problem(variables[name], name)):
+                raise InputError(f"{problem} Nothing was done.")
+
+    def _template_problem(self, value: t.Any, name: str) -> str:
+        """Why the template of a variable fails, as a sentence; else empty."""
+        try:
+            # In a list, because it may be omit.
+            self._templar.template([value])
+        except Exception as error:
+            return f"{name} is set, but its template fails: {str(error).rstrip('.')}."
+        return ""
 
     def _check_role(self, step: str, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
         """Check the variables of the role, and add the labels of its hosts to the arguments.
@@ -193,11 +197,9 @@ class ModuleAction(_core.PrivateAction):
         name = f"monitor_agent_{option}"
         if name not in variables or not message.startswith(f"{option} is required"):
             return ""
-        try:
-            value = self._templar.template(variables[name])
-        except Exception as error:
-            return f"{name} is set, but its template fails: {error}."
-        if not value:
+        if problem := self._template_problem(variables[name], name):
+            return problem
+        if not self._templar.template(variables[name]):
             return ""
         return f'{name} is set, but only the role and its playbooks read it: write {option}: "{{{{ {name} }}}}".'
 

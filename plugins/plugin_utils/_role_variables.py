@@ -11,11 +11,10 @@ Core would check them by a task on every host; here one task checks all hosts of
 from __future__ import annotations
 
 import difflib
-import functools
 import pathlib
 import re
 import typing as t
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -31,16 +30,20 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 Variables = Mapping[str, t.Any]
 
 _ROLE = pathlib.Path(__file__).parents[2] / "roles" / "monitor_agent"
-_SPECS = (_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+_SPECS = yaml_load((_ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
+# The documented options of all entry points. Read once, before the forks.
+_OPTIONS: dict[str, dict[str, t.Any]] = {
+    name: option for spec in _SPECS.values() for name, option in spec["options"].items()
+}
 _PREFIX = "monitor_agent_"
 # Each playbook sets this variable to its name.
 PLAYBOOK = "monitor_agent_playbook"
 # Compared without the prefix, which all names have.
-_SHORT = tuple(re.findall(rf"^ +{_PREFIX}(\w+):$", _SPECS, re.MULTILINE))
-# The other names in the role's files are variables that it computes or registers. Read once, before the forks.
+_SHORT = tuple(name.removeprefix(_PREFIX) for name in _OPTIONS)
+# The other names in the role's files are variables that it computes or registers.
 _KNOWN = {
     PLAYBOOK,
-    *(f"{_PREFIX}{name}" for name in _SHORT),
+    *_OPTIONS,
     *(
         name
         for part in ("tasks", "vars", "handlers")
@@ -122,8 +125,12 @@ def inventory(variables: Variables) -> dict[str, Variables]:
 
     Not all of its variables: for ten thousand hosts they would take a hundred megabytes.
     """
-    kept = {*_CONNECTION, *_of_account(variables)}
-    return {host: _of_role(host, _core.raw_variables(variables, host), kept) for host in known_hosts(variables)}
+    kept, found = {*_CONNECTION, *_of_account(variables)}, {}
+    for host in known_hosts(variables):
+        raw = _core.raw_variables(variables, host)
+        check_facts(host, raw)
+        found[host] = {name: value for name, value in raw.items() if name.startswith(_PREFIX) or name in kept}
+    return found
 
 
 def _of_account(variables: Variables) -> set[str]:
@@ -138,11 +145,6 @@ def _values(own: Variables, names: Iterable[str]) -> list[t.Any]:
 def known_hosts(variables: Variables) -> list[str]:
     """The hosts of the inventory, and localhost if only the play has it."""
     return list(dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]))
-
-
-def _of_role(host: str, raw: Variables, kept: Container[str]) -> Variables:
-    check_facts(host, raw)
-    return {name: value for name, value in raw.items() if name.startswith(_PREFIX) or name in kept}
 
 
 def check_facts(host: str, raw: Variables) -> None:
@@ -242,14 +244,15 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
     """
     first = variables["inventory_hostname"]
     found: dict[tuple[str, str], list[str]] = {}
-    for name in _options():
+    for name in _OPTIONS:
         of_first, given = _reason(name, _effective(action, variables, name)), own[first].get(name)
         if name == _TEMPLATE:
             of_first = of_first or _reason_of_template(action, variables)
         for host, raw in own.items():
             reason = of_first if raw.get(name) == given else ""
-            # A path that is the same template may be another one.
-            if not reason and host != first and name in raw and (name == _PATH or raw[name] != given):
+            # The same template may be another path.
+            may_differ = raw.get(name) != given or (name == _PATH and _core.has_template(given))
+            if not reason and may_differ and host != first and name in raw:
                 reason = _reason(name, _literal(variables, host, name, raw[name]))
             if reason:
                 found.setdefault((name, reason), []).append(host)
@@ -293,7 +296,7 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
     first = variables["inventory_hostname"]
     state = action._templar.template(variables[_STATE])
     # What the inventory sets for this host alone, play and role do not set: other hosts have the default.
-    unset = _options()[_STATE]["default"] if _STATE in own[first] else variables[_STATE]
+    unset = _OPTIONS[_STATE]["default"] if _STATE in own[first] else variables[_STATE]
     for host, raw in own.items():
         value = raw.get(_STATE, unset)
         if _core.has_template(value):
@@ -313,21 +316,9 @@ def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterabl
         raise InputError(LABEL_IN_PLAY)
 
 
-@functools.cache
-def _options() -> dict[str, dict[str, t.Any]]:
-    """The documented options of all entry points."""
-    specs = yaml_load(_SPECS)["argument_specs"].values()
-    return {name: option for spec in specs for name, option in spec["options"].items()}
-
-
-def _path(value: object) -> None:
-    if not _WINDOWS_PATH.match(str(value)):
-        absolute(str(value))
-
-
 # What a type cannot express.
 _RULES: dict[str, t.Callable[[t.Any], object]] = {
-    _PATH: _path,
+    _PATH: lambda value: _WINDOWS_PATH.match(str(value)) or absolute(str(value)),
     "monitor_agent_config_mode": file_mode,
     # A number may be an integer here.
     "monitor_agent_config_owner": lambda value: file_owner("owner", str(value)),
@@ -340,7 +331,7 @@ def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
     """The value of a variable for the task's host; None if it is not set, or if it fails, as its use will report."""
     if name not in variables:
         return None
-    value, option = variables[name], _options()[name]
+    value, option = variables[name], _OPTIONS[name]
     if option.get("elements") == "raw":
         # Reports of other runs, whose text is not a template.
         return None
@@ -372,7 +363,7 @@ def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
 
 def _reason(name: str, value: t.Any) -> str:
     """Why a value is refused, and what to write instead; empty if it is valid, or not known."""
-    option = _options()[name]
+    option = _OPTIONS[name]
     if value is not None and not _fits(name, option, value):
         # The value may be secret.
         return f"write {' or '.join(option.get('choices') or [_KINDS[option['type']]])}."

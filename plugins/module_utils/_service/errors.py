@@ -21,7 +21,12 @@ _NO_SCOPE = "not authorized to use this endpoint"
 
 
 class MonitorError(Exception):
-    """Base of all errors that a task reports; ``str(error)`` is the message for the user."""
+    """Base of all errors that a task reports; ``str(error)`` is the message for the user.
+
+    ``details`` go into the result beside the message; they hold no secret.
+    """
+
+    details: t.Mapping[str, t.Any] = {}
 
 
 class InputError(MonitorError):
@@ -29,7 +34,7 @@ class InputError(MonitorError):
 
 
 class TaskFailure(MonitorError):
-    """A task that did some of its work. ``details`` go into the result beside the message; they hold no secret."""
+    """A task that did some of its work, with the details of that."""
 
     def __init__(self, message: str, details: t.Mapping[str, t.Any]) -> None:
         self.details = dict(details)

@@ -16,7 +16,7 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleF
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, printable, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
@@ -76,8 +76,7 @@ class HostAction(_core.PrivateAction):
             result = self._checked_act(variables)
         except (AnsibleActionFail, AnsibleFileNotFound, MonitorError) as error:
             # Returned, not raised: the task's failed_when and until read results only.
-            details = error.details if isinstance(error, TaskFailure) else {}
-            result = {**details, "failed": True, "msg": str(error)}
+            result = {**getattr(error, "details", {}), "failed": True, "msg": str(error)}
             self._find_secrets_of_others(str(error), variables)
         except Exception as error:
             # Core shows the chain of an error's causes too.

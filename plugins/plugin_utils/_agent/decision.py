@@ -37,6 +37,10 @@ class Desired:
     create_directory: bool = True
     service: str = ""
 
+    @property
+    def data(self) -> bytes:
+        return (self.content or "").encode("utf-8")
+
     def has_content(self, found: HostFile, text: str | None = None) -> bool:
         """Whether a file has this content, by its digest, or by its text if the host gives no digest.
 
@@ -77,7 +81,7 @@ def desired_file(options: Mapping[str, t.Any], content: str | None) -> Desired:
         service=str(options["service"] or ""),
     )
     # A larger file could not be read again.
-    if content is not None and len(content.encode("utf-8")) > LARGEST_FILE:
+    if len(desired.data) > LARGEST_FILE:
         raise InputError(
             f"The content for {desired.path} is larger than {LARGEST_FILE // 1024} KiB. Check the template."
         )

@@ -18,7 +18,6 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 
 Result = dict[str, t.Any]
 Variables = dict[str, t.Any]
@@ -49,7 +48,6 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
     try:
         by_itself = _is_by_itself(action, in_role, state, variables)
         if by_itself and state == "present" and not action.on_windows:
-            absolute(action.arguments["path"])
             steps["registration"] = _call_service(action, variables, state)
             variables[_REGISTRATION] = _core.as_data(steps["registration"])
         result = own_step(variables)
@@ -58,7 +56,7 @@ def configure(action: HostAction, own_step: t.Callable[[Variables], Result], var
         if by_itself and state == "absent":
             steps["removal"] = _call_service(action, variables, state)
     except (AnsibleActionFail, MonitorError) as error:
-        details = error.details if isinstance(error, TaskFailure) else {}
+        details = getattr(error, "details", {})
         # Core does not notify handlers for a task that failed.
         service = result["changed"] and action._templar.template(variables["monitor_agent_service"])
         restart = _RESTART if service and not action._task.check_mode else ""
