@@ -125,7 +125,8 @@ def inventory(variables: Variables) -> dict[str, Variables]:
 
     Not all of its variables: for ten thousand hosts they would take a hundred megabytes.
     """
-    kept, found = {*_CONNECTION, *_of_account(variables)}, {}
+    kept = {*_CONNECTION, *_of_account(variables)}
+    found: dict[str, Variables] = {}
     for host in known_hosts(variables):
         raw = _core.raw_variables(variables, host)
         check_facts(host, raw)

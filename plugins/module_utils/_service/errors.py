@@ -26,7 +26,7 @@ class MonitorError(Exception):
     ``details`` go into the result beside the message; they hold no secret.
     """
 
-    details: t.Mapping[str, t.Any] = {}
+    details: dict[str, t.Any] = {}
 
 
 class InputError(MonitorError):
