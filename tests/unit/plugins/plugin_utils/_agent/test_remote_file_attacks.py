@@ -2,13 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What other users do to a host's file while it is inspected and written, and files that never end."""
+"""What other users do to a host's file while it is inspected and written, and files that never end.
+
+Names that others swap at each step of a write: tests/faults/test_hostile_directories.py.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 import subprocess
 import tempfile
@@ -104,93 +106,6 @@ def test_a_link_of_another_user_among_the_parents_is_refused(owned: Path, tmp_pa
         done = in_shell(command, b"new")
         assert "symbolic link" in (problem(done.returncode) or "")
     assert [path.name for path in tmp_path.rglob("*")] == ["target", "agent.conf"][: 2 * target.exists()]
-
-
-# What another user does when a name appears in his directory; $1 is the name's path, $2 his directory, $3 the victim's.
-_ATTACKS = {
-    "link to the victim's file": 'mv "$1" "$1.away" && ln -s "$3/secret" "$1"',
-    "file of his own": 'mv "$1" "$1.away" && : > "$1" && chmod 666 "$1"',
-    "link to the victim's directory": 'mv "$1" "$1.away" && ln -s "$3" "$1"',
-    "directory of his own": 'mv "$1" "$1.away" && mkdir -m 777 "$1"',
-    "directory of root's": 'mv "$1" "$1.away" && mv "$2/lent" "$1"',
-    "link at the path": 'rm -rf "$2/agent.conf"; ln -s "$3/secret" "$2/agent.conf"',
-    "link to a directory at the path": 'rm -rf "$2/agent.conf"; ln -s "$3" "$2/agent.conf"',
-    "directory at the path": 'rm -rf "$2/agent.conf"; mkdir -m 777 "$2/agent.conf"',
-    "FIFO at the path": 'rm -rf "$2/agent.conf"; mkfifo "$2/agent.conf"',
-    "his directory is a link": 'mv "$2" "$2.away" && ln -s "$3" "$2"',
-    "his directory is a link for a moment": 'mv "$2" "$2.away" && ln -s "$3" "$2"; rm "$2"; mv "$2.away" "$2"',
-    "what was written": 'cat "$1"/* "$2"/* > "$2/loot-$$" 2>/dev/null; :',
-}
-_STEPS = ["lsattr", "mkdir", "/bin/pwd", "chmod", "dd", "chown", "ln", "date", "mv", "rm", "rmdir"]
-
-
-@pytest.mark.parametrize(
-    ("way", "shell"),
-    [("input", "bash"), ("source", "dash"), ("backup", "dash"), ("remove", "bash"), ("restarted", "dash")],
-)
-@pytest.mark.parametrize("attack", _ATTACKS.values(), ids=_ATTACKS)
-def test_no_step_can_be_redirected(owned: Path, tmp_path: Path, attack: str, way: str, shell: str) -> None:
-    """After each step, another user, who owns the directory, attacks."""
-    skip_without(shell)
-    home, victim, key = owned / "conf", owned.parent / "victim", b"api_key=SECRET"
-    (tmp_path / "source").write_bytes(key)
-    (script := owned.parent / "attack").write_text(attack)
-    attacked = 0
-    for number, step in enumerate(_STEPS):
-        for directory in (home, victim):
-            if directory.is_symlink():
-                directory.unlink()
-            shutil.rmtree(directory, ignore_errors=True)
-        home.mkdir()
-        (home / "agent.conf").write_text("old")
-        (home / ".agent.conf.restart-0123abcd").touch()
-        (home / "lent").mkdir()
-        (home / "lent").chmod(0o777)
-        (home / "lent" / "agent.conf").symlink_to(victim / "secret")
-        os.chown(home, _OTHER, _OTHER)
-        victim.mkdir(mode=0o755)
-        (victim / "secret").write_text("root's")
-        (victim / "secret").chmod(0o600)
-        strike = (
-            f'for f in "{home}"/.agent.conf.[rw]*-* "{home}/agent.conf"; do [ -e "$f" ] && '
-            f"setpriv --reuid {_OTHER} --regid {_OTHER} --clear-groups "
-            f'env PATH=/usr/bin:/bin sh "{script}" "$f" "{home}" "{victim}" 2>/dev/null && break; done'
-        )
-        # Its own tools come first: an observed one must not call itself.
-        observed = f"""PATH=/usr/bin:/bin
-{step} "$@"; r=$?
-mkdir "{tmp_path}/once-{number}" 2>/dev/null && {{ {strike}; }} >/dev/null </dev/null && : > "{tmp_path}/done-{number}"
-exit $r"""
-        base = stub_tools(tmp_path / f"tools-{number}", **{Path(step).name: observed})
-        command = (
-            remove_command(f"{home}/agent.conf", ["0123abcd"] if way == "restarted" else None)
-            if way in ("remove", "restarted")
-            else write_command(
-                f"{home}/agent.conf",
-                len(key),
-                owner="daemon",
-                group=None,
-                mode=0o600,
-                backup=way == "backup",
-                restart=way != "backup",
-                source=str(tmp_path / "source") if way == "source" else None,
-            )
-        )
-        command = command.replace("/bin/pwd", str(base / "pwd")) if step == "/bin/pwd" else command
-        done = in_shell(command, key, shell=[shell], path=base)
-        case = (step, done)
-        found = {str(path.relative_to(victim)): path for path in victim.rglob("*")}
-        assert (list(found), stat.S_IMODE(victim.stat().st_mode)) == (["secret"], 0o755), case
-        facts = found["secret"].stat()
-        assert (facts.st_uid, facts.st_mode & 0o777, found["secret"].read_text()) == (0, 0o600, "root's"), case
-        for path in owned.rglob("*"):
-            if path.is_file() and not path.is_symlink() and path.lstat().st_uid == _OTHER:
-                assert path.read_bytes() in (b"old", b""), (path, case)
-            if path.is_file() and not path.is_symlink() and path.read_bytes() == key:
-                assert path.stat().st_mode & 0o077 == 0, (path, case)
-        shutil.rmtree(f"{home}.away", ignore_errors=True)
-        attacked += (tmp_path / f"done-{number}").exists()
-    assert attacked > 0
 
 
 def test_a_directory_that_appears_at_the_path_receives_no_file(tmp_path: Path) -> None:
