@@ -30,7 +30,6 @@ from .store import LabelTaken
 from .tokens import Token
 
 _GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>The gateway is unwell.</p></body></html>"
-_LOGIN_PAGE = "<!DOCTYPE html><html><body><h1>Log in</h1><form method='post'><input name='user'></form></body></html>"
 
 Service = Callable[[Variant], ASGIApp]
 
@@ -70,7 +69,7 @@ async def serve_call(state: State, service: Service, scope: Scope, receive: Rece
 
 
 async def _response(state: State, call: Call, service: Service) -> Response:
-    """The response of the fault, of the gateway in front of the service or of the service, in this order."""
+    """The response of the fault, if there is one, or of the service."""
     fault = call.fault
     if state.settings.latency_ms:
         await asyncio.sleep(state.settings.latency_ms / 1000)
@@ -81,8 +80,7 @@ async def _response(state: State, call: Call, service: Service) -> Response:
         return Response.of_error(state.settings, ServiceError(503, "The emulator was reset."))
     if fault and not fault.done:
         _meanwhile(state, fault)
-    early = _faulty(fault) if fault and not fault.work_is_done else None
-    response = early or _intercepted(state)
+    response = _faulty(fault) if fault and not fault.work_is_done else None
     if response is None:
         try:
             _admit(state, call)
@@ -113,16 +111,6 @@ def _meanwhile(state: State, fault: Fault) -> None:
     for label in changes.get("create", ()):
         with contextlib.suppress(LabelTaken):
             store.create([label], state.settings.key_format)
-
-
-def _intercepted(state: State) -> Response | None:
-    """The response of a gateway in front of the service, if the settings require one."""
-    settings = state.settings
-    if settings.redirect_to:
-        return Response.of(settings.redirect_status, b"", "text/plain", {"Location": settings.redirect_to})
-    if settings.login_page:
-        return Response.of(200, _LOGIN_PAGE.encode(), "text/html; charset=utf-8")
-    return None
 
 
 def _faulty(fault: Fault) -> Response | None:

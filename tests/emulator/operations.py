@@ -60,7 +60,7 @@ async def create_client(state: State, body: Body) -> Body:
 
 
 async def get_client(state: State, client_id: int) -> Body:
-    return _shown(state, _returned(state, "get_client", client_id))
+    return _shown(state, _client(state, client_id))
 
 
 async def update_client(state: State, client_id: int, body: Body) -> Body:
@@ -71,7 +71,7 @@ async def update_client(state: State, client_id: int, body: Body) -> Body:
         state.store.rename(client_id, _stored(state, label))
     except LabelTaken as error:
         raise _duplicate(state) from error
-    return _shown(state, _returned(state, "update_client", client_id))
+    return _shown(state, _client(state, client_id))
 
 
 async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]:
@@ -182,14 +182,6 @@ def _client(state: State, client_id: int) -> Row:
     if row is None:
         raise ServiceError(404, "Not found")
     return row
-
-
-def _returned(state: State, operation: str, client_id: int) -> Row:
-    """The client of the id, or another one if the settings require it."""
-    row = _client(state, client_id)
-    if state.settings.other_id != operation:
-        return row
-    return next((other for other in state.store.all() if other["id"] != client_id), row)
 
 
 def _unlisted(state: State) -> set[int]:

@@ -116,9 +116,6 @@ class Settings:
         "What `field` is when no field is meant: an empty string, left out, or null.",
         ("empty", "missing", "null"),
     )
-    redirect_to: str = _setting("", _ERRORS, "If set, every call is sent to this address instead.")
-    redirect_status: int = _setting(302, _ERRORS, "Status of that.", (301, 302, 303, 307, 308))
-    login_page: bool = _setting(False, _ERRORS, "Every call gets 200 and an HTML page that asks to log in.")
     delete_status: int = _setting(200, "statuses", "Status of a delete; 204 has no body.", (200, 204))
     unauthenticated_status: int = _setting(401, "statuses", "Status for a missing or unknown token.", (401, 403))
     forbidden_status: int = _setting(
@@ -145,12 +142,6 @@ class Settings:
     retry_after: str = _setting("seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "none"))
 
     latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is processed.")
-    other_id: str = _setting(
-        "none",
-        _SERVICE,
-        "The operation that returns another client than that of the id, if there is one.",
-        ("none", "get_client", "update_client"),
-    )
     validate_responses: bool = _setting(True, _SERVICE, "Check each response against the contract.")
     refuse_token_on_public: bool = _setting(
         False, _SERVICE, "Return 400 if a token comes with a call that needs none; it is always in the request log."

@@ -285,7 +285,7 @@ def test_rollouts_that_would_reveal_the_token_are_refused(
         assert run.requests == []
     assert trap.connections == 0
     redirected = f"http://{OTHER_HOST}:{trap.port}/v4/monitor/clients"
-    emulator.configure(redirect_to=redirected, redirect_status=307)
+    emulator.fault(kind="status", status=307, headers={"Location": redirected}, times=-1)
     run = controller.run("monitor.cloud.rollout", "-vvv")
     counts.check(emulator, run.output, faults=1)
     assert f"a redirect to '{redirected}', which is not followed" in " ".join(run.failures().values())

@@ -59,7 +59,8 @@ def test_field_and_reason_of_an_error_are_redacted(emulator: Emulator) -> None:
 
 
 def test_a_redirect_that_echoes_the_token_is_redacted(emulator: Emulator) -> None:
-    emulator.configure(redirect_to=f"https://sso.example.com/{emulator.tokens['read_write']}/login")
+    location = f"https://sso.example.com/{emulator.tokens['read_write']}/login"
+    emulator.fault(kind="status", status=302, headers={"Location": location})
     with pytest.raises(MonitorError) as failed:
         go(emulator, monitor_client, label="web1")
     assert "https://sso.example.com/<token>/login" in str(failed.value)

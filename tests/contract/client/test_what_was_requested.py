@@ -46,7 +46,7 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 )
 def test_a_read_by_id_that_returns_another_client(emulator: Emulator, module: Module, options: dict[str, Any]) -> None:
     emulator.seed(labels=["web1", "web2", "web3"])
-    emulator.configure(other_id="get_client")
+    emulator.fault(kind="edit", operation="get_client", add={"id": 1}, times=-1)
     with pytest.raises(ApiError, match=_OTHER_ID):
         go(emulator, module, **options)
     assert writes(emulator) == []
@@ -64,7 +64,7 @@ def test_no_client_is_deleted_nor_created_after_that(
     emulator: Emulator, options: dict[str, Any], concurrency: int
 ) -> None:
     emulator.seed(labels=["web1", "web2", "web3"])
-    emulator.configure(other_id="get_client")
+    emulator.fault(kind="edit", operation="get_client", add={"id": 1}, times=-1)
     with pytest.raises(TaskFailure, match=_OTHER_ID):
         go(emulator, monitor_clients, **options, concurrency=concurrency)
     assert writes(emulator) == []
@@ -72,7 +72,7 @@ def test_no_client_is_deleted_nor_created_after_that(
 
 def test_a_rename_that_returns_another_client(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2", "old1"])
-    emulator.configure(other_id="update_client")
+    emulator.fault(kind="edit", operation="update_client", add={"id": 1}, times=-1)
     with pytest.raises(ApiError, match=_OTHER_ID) as failed:
         go(emulator, monitor_client, id=2, label="www2")
     assert "The service may have done it" in str(failed.value)

@@ -60,7 +60,7 @@ def test_one_connection_serves_a_task(emulator: Emulator) -> None:
 
 def test_a_login_page_instead_of_a_response(emulator: Emulator) -> None:
     """Field note "errors": 200 with a page of HTML."""
-    emulator.configure(login_page=True)
+    emulator.fault(kind="html", status=200, body="<html><h1>Log in</h1></html>", times=-1)
     with pytest.raises(ApiError) as failed:
         go(emulator, monitor_client, label="web1")
     expected = "Could not list the clients: the response is not JSON but text/html, starting with"
