@@ -32,12 +32,10 @@ def _is_ours(file: str) -> bool:
     ("method", "options"),
     [
         ("GET", {"labels": ["web1"]}),
-        ("POST", {"labels": ["web1"]}),
         ("POST", {"labels": ["web1", "web2"]}),
         ("POST", {"labels": [], "renames": {"old1": "new1"}}),
         ("DELETE", {"labels": ["old1", "old2"], "state": "absent"}),
     ],
-    ids=["list", "create", "create-several", "rename", "delete"],
 )
 def test_at_most_eight_frames_from_run_to_the_request(
     emulator: Emulator, monkeypatch: pytest.MonkeyPatch, method: str, options: dict[str, Any]

@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_plan_info
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.core import CORE
+from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.tasks import as_module
 
 _PLUGINS = Path(monitor_plan_info.__file__).parents[1]
@@ -42,23 +44,15 @@ def test_an_old_python_fails_with_one_sentence(monkeypatch: pytest.MonkeyPatch) 
     assert sys.executable in message
 
 
-def test_a_real_old_python_fails_with_the_same_sentence(tmp_path: Path) -> None:
+def test_a_real_old_python_fails_with_the_same_sentence(tmp_path: Path, emulator: Emulator) -> None:
     """Without such a Python, the sources are searched for what fails there: classes without subscripts before 3.9."""
+    controller = Local(tmp_path, emulator)
     for python in _old_pythons():
-        command = [str(Path(sys.executable).with_name("ansible")), "localhost", "-m", "monitor.cloud.monitor_plan_info"]
-        settings = {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCAL_TEMP": str(tmp_path), "HOME": str(tmp_path)}
-        settings |= {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4", "MONITOR_API_TOKEN": "x"}
-        done = subprocess.run(
-            [*command, "-e", f"ansible_python_interpreter={python}"],
-            env={**os.environ, **settings},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = f"ansible localhost -m monitor.cloud.monitor_plan_info -e ansible_python_interpreter={python}"
+        output = controller.shell(command).output
         sentence = _SENTENCE if CORE < (2, 20) else _BY_CORE
-        assert f'"msg": "{sentence}' in done.stdout, done.stdout
-        assert "Traceback" not in done.stdout + done.stderr
+        assert f'"msg": "{sentence}' in output, output
+        assert "Traceback" not in output
     for file in [*(_PLUGINS / "module_utils").rglob("*.py"), *(_PLUGINS / "modules").glob("*.py")]:
         for line in file.read_text().splitlines():
             name, equals, value = line.partition(" = ")
@@ -86,9 +80,9 @@ def _message(interpreter: str, before: str = "") -> str:
 @pytest.mark.parametrize(
     ("marker", "expected"),
     [
-        ("pipx_metadata.json", "Install it there: pipx inject ansible requests. Or run"),
-        ("uv-receipt.toml", "Install it there: uv tool install --with requests ansible. Or run"),
-        (None, "Install it there: uv pip install --python {python} requests. Or run"),
+        ("pipx_metadata.json", "pipx inject ansible requests"),
+        ("uv-receipt.toml", "uv tool install --with requests ansible"),
+        (None, "uv pip install --python {python} requests"),
     ],
 )
 def test_missing_requests_in_a_venv(tmp_path: Path, marker: str | None, expected: str) -> None:
@@ -100,14 +94,11 @@ def test_missing_requests_in_a_venv(tmp_path: Path, marker: str | None, expected
     # With the paths of this venv, its pip would be found.
     message = _message(python, "" if marker else 'sys.modules["pip"] = None\n')
     assert f"The Python library requests is missing for {python} " in message
-    assert expected.format(python=python) in message
+    assert f"Install it there: {expected.format(python=python)}. Or run" in message
 
 
-def test_missing_requests_in_a_python_with_pip() -> None:
+def test_missing_requests_in_a_python_with_pip_or_that_is_externally_managed(tmp_path: Path) -> None:
     assert f"Install it there: {sys.executable} -m pip install requests. Or run" in _message(sys.executable)
-
-
-def test_missing_requests_in_a_python_that_is_externally_managed(tmp_path: Path) -> None:
     (tmp_path / "EXTERNALLY-MANAGED").touch()
     marked = f"sys.prefix = sys.base_prefix\nimport sysconfig\nsysconfig.get_path = lambda name: {str(tmp_path)!r}\n"
     expected = "apt install python3-requests" if os.path.exists("/etc/debian_version") else "use the package manager"

@@ -144,14 +144,12 @@ def test_a_refusal_that_names_no_field_may_be_about_page_size(
     assert [entry["query"] for entry in emulator.requests()] == ["page_size=500", "", "page_size=30"]
 
 
-def test_a_refusal_that_names_another_field_is_not_about_page_size(emulator: Emulator) -> None:
+def test_page_size_of_the_task_is_used_or_refused_and_another_refusal_is_not_about_it(emulator: Emulator) -> None:
     body = {"errors": [{"field": "page", "reason": "Bad"}]}
     emulator.fault(kind="status", status=400, body=body, operation="list_clients")
     with pytest.raises(ApiError, match="page: Bad"):
         go(emulator, monitor_client_info)
-
-
-def test_page_size_of_the_task_is_used_or_refused(emulator: Emulator) -> None:
+    emulator.clear_log()
     emulator.seed(60)
     assert len(go(emulator, monitor_client_info, page_size=30)["clients"]) == 60
     assert len(emulator.requests()) == 2
