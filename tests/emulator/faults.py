@@ -37,7 +37,7 @@ from .contract import operation_ids
 KINDS = ("drop", "lost_response", "truncate", "html", "text", "slow", "status", "meanwhile", "edit")
 _AFTER_THE_WORK = ("lost_response", "truncate", "slow", "meanwhile", "edit")
 _CHANGES = ("delete", "rename", "create")
-_MATCHED = ("label", "page", "method", "path", "token")
+_MATCHED = ("label", "page", "method")
 
 
 @dataclass

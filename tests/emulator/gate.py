@@ -247,9 +247,7 @@ def _call(state: State, scope: Scope, body: bytes) -> Call:
     token = _token(state, scope)
     query = scope["query_string"].decode("latin-1")
     page = dict(parse_qsl(query)).get("page", "")[:18]
-    state.calls += 1
     entry = {
-        "n": state.calls,
         "operation": operation.operation_id if operation else None,
         "method": scope["method"],
         "path": scope["path"],

@@ -43,7 +43,6 @@ class State:
     reports: dict[str, str | None] = field(default_factory=dict)
     hits: Hits = field(default_factory=new_hits)
     reads_of: dict[int, int] = field(default_factory=dict)
-    calls: int = 0
     resets: int = 0
     close_connection: Callable[[str, bool], None] = _no_connection
     first_tokens: dict[str, Token] = field(init=False)
@@ -61,7 +60,6 @@ class State:
         self.reports.clear()
         self.hits.clear()
         self.reads_of.clear()
-        self.calls = 0
         self.resets += 1
 
     def token(self, value: str) -> Token | None:
