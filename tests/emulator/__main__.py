@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 import warnings
@@ -31,13 +32,16 @@ def main() -> int:
         print(describe())
         return 0
     try:
-        settings = _settings(options)
+        settings = functools.reduce(change, map(parse, options.set), Settings())
         listener = listen(options.host, options.port)
     except ValueError as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"emulator: cannot listen on {options.host}:{options.port}: {error.strerror}", file=sys.stderr)
+        print(
+            f"emulator: cannot listen on {options.host}:{options.port}: {os.strerror(error.errno or 0)}",
+            file=sys.stderr,
+        )
         return 2
     state = State(Store(options.database), settings, settings, _tokens(options))
     if options.seed:
@@ -68,13 +72,6 @@ def _parser() -> argparse.ArgumentParser:
         help="end when the process that started this one ends; its id, in case it ends before the first check",
     )
     return parser
-
-
-def _settings(options: argparse.Namespace) -> Settings:
-    settings = Settings()
-    for assignment in options.set:
-        settings = change(settings, parse(assignment))
-    return settings
 
 
 def _tokens(options: argparse.Namespace) -> dict[str, Token]:

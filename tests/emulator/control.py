@@ -9,7 +9,7 @@
 | `POST reset` | back to the start |
 | `GET settings`, `PATCH settings` | all settings; change some |
 | `GET faults`, `POST faults`, `DELETE faults` | scheduled faults; add one; drop all |
-| `POST seed` | make clients: `{"count": n, "prefix": "seed-"}` or `{"labels": [...]}` |
+| `POST seed` | make clients: `{"count": n}` or `{"labels": [...]}` |
 | `GET clients` | all clients with their true keys |
 | `GET requests[?operation=]`, `DELETE requests` | the request log; empty it |
 | `POST reports` | what an agent sends: `{"host", "install_code", "api_key"}` |
@@ -83,10 +83,10 @@ def _change_settings(state: State, given: Any) -> Any:
     return dataclasses.asdict(state.settings)
 
 
-def seed(state: State, count: int = 0, labels: list[str] | None = None, prefix: str = "seed-") -> list[dict[str, Any]]:
+def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[dict[str, Any]]:
     """Create clients, with these labels or `count` numbered ones. No limit of the plan applies here."""
     first = state.store.next_id()
-    requested = [f"{prefix}{number:05}" for number in range(first, first + count)] if labels is None else labels
+    requested = [f"seed-{number:05}" for number in range(first, first + count)] if labels is None else labels
     try:
         return state.store.create(requested, state.settings.key_format)
     except LabelTaken as error:

@@ -23,7 +23,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Sequence
-from types import TracebackType
 from typing import Any
 
 _MODULE = "ansible_collections.monitor.cloud.tests.emulator"
@@ -55,9 +54,7 @@ class Emulator:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_details: object) -> None:
         self.stop()
 
     @property
@@ -118,9 +115,9 @@ class Emulator:
     def clear_faults(self) -> None:
         self._call("DELETE", "faults")
 
-    def seed(self, count: int = 0, labels: Iterable[str] | None = None, prefix: str = "seed-") -> list[dict[str, Any]]:
+    def seed(self, count: int = 0, labels: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Create clients without a call of the service: `count` numbered ones, or these. Returns them with keys."""
-        seeds = {"count": count, "prefix": prefix, "labels": None if labels is None else list(labels)}
+        seeds = {"count": count, "labels": None if labels is None else list(labels)}
         return list(self._call("POST", "seed", seeds))
 
     def clients(self) -> list[dict[str, Any]]:

@@ -19,11 +19,6 @@ Hits = defaultdict[tuple[str, str], deque[float]]
 """When calls were let through, in monotonic seconds, by token and bucket."""
 
 
-def new_hits() -> Hits:
-    """No call yet."""
-    return defaultdict(deque)
-
-
 def count_call(hits: Hits, settings: Settings, caller: str, operation: str, paged: bool) -> None:
     """Count a call, or raise 429 if it is one too many; calls that are refused do not count."""
     now = time.monotonic()

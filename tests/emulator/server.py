@@ -26,15 +26,7 @@ _PARENT_CHECK_SECONDS = 0.5
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes a free one. Raises OSError if the port is busy."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(1024)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+    return socket.create_server((host, port), family=family, backlog=1024)
 
 
 def serve(state: State, listener: socket.socket, certificate: str | None, key: str | None, parent: int | None) -> None:

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from .faults import Fault
-from .limits import Hits, new_hits
+from .limits import Hits
 from .settings import Settings
 from .store import Store
 from .tokens import Token, default_tokens
@@ -26,13 +27,12 @@ QUERY: ContextVar[Mapping[str, str]] = ContextVar("query")
 """Its query as it came."""
 
 
-def _no_connection(_client: str, _reset: bool) -> None:
-    """Stands in until there is a server whose connections can be closed."""
-
-
 @dataclass
 class State:
-    """`baseline` is what a reset goes back to: the settings of the command line. `reports`: the client by host."""
+    """`baseline` is what a reset goes back to: the settings of the command line. `reports`: the client by host.
+
+    `close_connection` is the server's.
+    """
 
     store: Store
     baseline: Settings = field(default_factory=Settings)
@@ -41,10 +41,10 @@ class State:
     faults: list[Fault] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
     reports: dict[str, str | None] = field(default_factory=dict)
-    hits: Hits = field(default_factory=new_hits)
+    hits: Hits = field(default_factory=lambda: defaultdict(deque))
     reads_of: dict[int, int] = field(default_factory=dict)
     resets: int = 0
-    close_connection: Callable[[str, bool], None] = _no_connection
+    close_connection: Callable[[str, bool], None] = field(init=False)
     first_tokens: dict[str, Token] = field(init=False)
 
     def __post_init__(self) -> None:

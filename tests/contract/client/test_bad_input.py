@@ -139,7 +139,7 @@ def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
     assert "it includes 100 clients, and 120 are needed" in error
     assert "Nothing was changed" in error
     assert len(labels(emulator)) == 20
-    emulator.seed(80, prefix="more-")
+    emulator.seed(80)
     assert "it includes 100 clients, and 101 are needed" in _refusal(emulator, monitor_client, label="web1")
 
 

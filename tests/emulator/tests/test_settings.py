@@ -83,28 +83,6 @@ def test_responses(
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("GET", "/monitor/clients", None),
-        ("POST", "/monitor/clients", {"label": "new"}),
-        ("GET", "/monitor/clients/1", None),
-        ("POST", "/monitor/clients/1", {"label": "new"}),
-        ("DELETE", "/monitor/clients/1", None),
-        ("GET", "/monitor/plan", None),
-        ("PUT", "/monitor/plan", {"monitor_subscription": "monitor-3"}),
-    ],
-)
-def test_token_and_scope_of_section_5(emulator: Emulator, method: str, path: str, body: Any) -> None:
-    emulator.seed(labels=["old"])
-    assert call(emulator, method, path, body, token=None).status == 401
-    assert call(emulator, method, path, body, token="wrong").status == 401
-    read_only = call(emulator, method, path, body, token="read_only").status
-    assert read_only == (200 if method == "GET" else 403)
-    assert [client["label"] for client in emulator.clients()] == ["old"]
-    assert call(emulator, method, path, body).status == 200
-
-
-@pytest.mark.parametrize(
     "body", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b'{"label": null}', b'{"label": "\\ud800abc"}']
 )
 def test_an_invalid_body_is_refused_with_an_error_of_the_service(emulator: Emulator, body: bytes) -> None:

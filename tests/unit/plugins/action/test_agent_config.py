@@ -46,18 +46,9 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
         "content": trusted("api_key={{ client.api_key }}\n"),
         "registration": "registered",
     }
-    names = (
-        "name",
-        "become_method",
-        "connection",
-        "delegate_to",
-        "environment",
-        "notify",
-        "register",
-        "until",
-        "retries",
+    unset = dict.fromkeys(
+        ("name", "become_method", "connection", "delegate_to", "environment", "notify", "register", "until", "retries")
     )
-    unset = dict.fromkeys(names)
     task = types.SimpleNamespace(
         vars={}, **unset, action="agent_config", args=arguments, async_val=0, check_mode=False, diff=False
     )

@@ -36,6 +36,10 @@ _CLIENT = Registered(
     "web1", {"id": 1, "label": "web1", "api_key": _OWN, "install_code": "C" * 36}, {fingerprint(_OTHER): "web2"}
 )
 _MASKED = Registered("web1", {"id": 1, "label": "web1"}, {fingerprint(_OTHER): "web2"})
+# Of a task that sets the path alone.
+_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("owner", "group", "service")), "path": "/etc/agent", "mode": "0600", "create_directory": True
+}  # fmt: skip
 
 
 def _desired(**fields: Any) -> Desired:
@@ -130,17 +134,9 @@ def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
     content = "x" * LARGEST_FILE
     assert not _desired(content=content).has_content(found, content)
     assert _desired(content=content).has_content(dataclasses.replace(found, size=LARGEST_FILE), content)
-    options = {
-        "path": "/etc/agent",
-        "owner": None,
-        "group": "",
-        "mode": "0600",
-        "create_directory": True,
-        "service": "",
-    }
-    assert desired_file(options, content).content == content
+    assert desired_file(_OPTIONS, content).content == content
     with pytest.raises(InputError, match="larger than 64 KiB"):
-        desired_file(options, content + "x")
+        desired_file(_OPTIONS, content + "x")
 
 
 def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
@@ -240,16 +236,8 @@ def test_paths_that_are_taken() -> None:
 
 @pytest.mark.parametrize("option", ["owner", "group"])
 def test_owner_group_and_service(option: str) -> None:
-    options: dict[str, Any] = {
-        "path": "/etc/agent",
-        "owner": None,
-        "group": None,
-        "mode": "0600",
-        "create_directory": True,
-        "service": None,
-    }
-    assert desired_file(options, None).service == ""
-    assert desired_file({**options, "service": "agent"}, None).service == "agent"
-    assert getattr(desired_file({**options, option: "agent"}, None), option) == "agent"
+    assert desired_file(_OPTIONS, None).service == ""
+    assert desired_file({**_OPTIONS, "service": "agent"}, None).service == "agent"
+    assert getattr(desired_file({**_OPTIONS, option: "agent"}, None), option) == "agent"
     with pytest.raises(InputError, match=f"^{option} 'a b' must be a name or a number"):
-        desired_file({**options, option: "a b"}, None)
+        desired_file({**_OPTIONS, option: "a b"}, None)
