@@ -6,7 +6,7 @@
 
 | kind | what happens |
 |---|---|
-| `drop` | the connection is reset before a byte is sent; nothing is done |
+| `drop` | after `seconds` the connection is reset before a byte is sent; nothing is done |
 | `lost_response` | the work is done, then the connection is reset |
 | `truncate` | the work is done; half of the response arrives |
 | `html`, `text` | a page of a gateway, with `status` (502 unless given) |

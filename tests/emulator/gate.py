@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
 from .errors import Headers, Response, ServiceError
 from .faults import Fault, edited, take
-from .limits import count_call
+from .limits import count_call, rate_headers
 from .state import CALLER, QUERY, LogEntry, State
 from .store import LabelTaken
 from .tokens import Token
@@ -73,7 +73,7 @@ async def _response(state: State, call: Call, service: Service) -> Response:
     fault = call.fault
     if state.settings.latency_ms:
         await asyncio.sleep(state.settings.latency_ms / 1000)
-    if fault and fault.kind == "slow" and not fault.done:
+    if fault and fault.kind in ("slow", "drop") and not fault.done:
         await asyncio.sleep(fault.seconds)
     if state.resets != call.resets:
         # A late call must not change the account of the next test.
@@ -163,8 +163,8 @@ def _branded(state: State, name: str) -> str:
 
 
 def _facts(state: State, call: Call) -> Headers:
-    """The headers that come with each response: scopes of the token and of the operation."""
-    headers = {}
+    """The headers that come with each response: scopes of the token and of the operation, rate limit."""
+    headers = rate_headers(state.hits, state.settings, call.token.name if call.token else "anonymous")
     if state.settings.scope_headers and call.operation and call.operation.scope:
         headers["X-Accepted-OAuth-Scopes"] = _branded(state, call.operation.scope)
     if state.settings.scope_headers and call.token:

@@ -119,7 +119,7 @@ def unpack_rust() -> None:
             rm -rf {made}; mkdir -m 700 -p {made.parent}
             apt-config dump Acquire > {made}.apt
             mmdebstrap {options} trixie {made}
-            mv {made} {_RUST}"""
+            rm {made}.apt; mv {made} {_RUST}"""
         subprocess.run(["sh", "-c", build], stdin=subprocess.DEVNULL, check=True)
 
 
