@@ -33,6 +33,7 @@ from ansible_collections.monitor.cloud.tests.support.secrets import found_in, pl
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
+ABSENT = ("-e", "monitor_agent_state=absent")
 # By step: the expected status, calls of the service, and whether the configuration is there afterwards.
 STEPS: dict[str, tuple[str, list[str], bool]] = {
     "check": ("changed", [], False),
@@ -40,9 +41,11 @@ STEPS: dict[str, tuple[str, list[str], bool]] = {
     "again": ("ok", [], True),
     "audit": ("ok", [], True),
     "drift": ("changed", [], True),
+    "check of undo": ("changed", [], True),
     "undo": ("changed", ["delete_client"], False),
+    "undo again": ("ok", [], False),
 }
-OPTIONS = {"check": ("--check", "--diff"), "undo": ("-e", "monitor_agent_state=absent")}
+OPTIONS = {"check": ("--check", "--diff"), "check of undo": ("--check", *ABSENT), "undo": ABSENT, "undo again": ABSENT}
 WRITING = ("run", "again", "drift")
 COLUMNS = {"check": "predicted", "run": "written", "again": "unchanged", "undo": "removed"}
 # By host of the inventory and step: status, message of a failure, calls of the service that write, files.
@@ -149,7 +152,7 @@ def test_each_step_has_the_expected_result(results: Results, kind: str) -> None:
             if KINDS[kind].error:
                 assert (found == "failed") == (KINDS[kind].error in message), about
                 assert found == "failed" or step not in WRITING, about
-                assert not installed and not (there and step == "undo"), about
+                assert not installed and not (there and step.startswith("undo")), about
                 continue
             expected = {CONFIG: ["as expected", mode, 0]} if is_there else {}
             assert (found, calls, there) == (status, written, expected), about
