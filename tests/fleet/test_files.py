@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local
 from ansible_collections.monitor.cloud.tests.support.steps import converge, host, role_play, snapshots, text_of
 
 RIGHT = "regular file 600 root root"
@@ -222,6 +222,25 @@ def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     steps = converge(one, book, changes={"web-1"})
     assert host(one).read() == f"{key(one)}\n"
     assert steps.again.of(CONFIGURE)["web-1"].result["key_owner"] == "own"
+
+
+# Between two uses of the role in one run: a new text, and the compiled one as another worker has written half of it.
+_OF_TEMPLATE = {"edited": "echo '# new' >> {template}", "cut short": "truncate -s 40 {compiled}"}
+
+
+@pytest.mark.parametrize("change", _OF_TEMPLATE)
+def test_a_compiled_template_is_not_used_when_it_is_outdated_or_damaged(pair: Local, change: str) -> None:
+    template, tmp = pair.directory / "own.j2", pair.directory / "tmp"
+    template.write_text("{{ client.api_key }} of {{ label }}\n")
+    pair.group_vars["monitor_agent_config_template"] = str(template)
+    command = _OF_TEMPLATE[change].format(template=template, compiled=f"{tmp}/ansible-local-*/__jinja2_*.cache")
+    role = "- {hosts: all, gather_facts: false, roles: [monitor.cloud.monitor_agent]}\n"
+    between = f"- {{hosts: web-1, gather_facts: false, tasks: [ansible.builtin.raw: {command!r}]}}\n"
+    run = pair.run(pair.play(role + between + role), ANSIBLE_LOCAL_TEMP=str(tmp))
+    assert run.code == 0, run.output
+    end = "# new\n" if change == "edited" else ""
+    keys = {client["label"]: client["api_key"] for client in pair.service.clients()}
+    assert pair.files() == {name: f"{keys[name]} of {name}\n{end}" for name in ("web-1", "web-2")}
 
 
 def test_a_template_that_is_missing_or_fails(one: Controller) -> None:
