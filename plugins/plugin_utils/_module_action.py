@@ -102,6 +102,7 @@ class ModuleAction(_core.PrivateAction):
         if "diff" in result and result.get("changed"):
             # Core does not show it with such a result; it has labels and fingerprints only.
             _core.show_diff(self, result["diff"])
+        _core.hide_loop(self._task)
         # Core removes this from a module's own result.
         return {**result, "_ansible_no_log": True}
 

@@ -344,6 +344,27 @@ def test_callbacks_see_no_token(pair: Local) -> None:
     assert_silent(pair, *runs)
 
 
+PLAY_OF_LOOPS = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - monitor.cloud.monitor_client: {label: "{{ item }}", include_keys: true}
+      loop: [web-8, x]
+      register: made
+      ignore_errors: true
+    - monitor.cloud.monitor_clients: {labels: [web-9], include_keys: true}
+      with_items: [1, 2]
+    - ansible.builtin.assert: {that: "made.results[0].client.api_key is defined"}
+"""
+
+
+def test_callbacks_see_no_keys_of_a_loop(single: Local) -> None:
+    seen = single.directory / "seen"
+    run = single.run(single.play(PLAY_OF_LOOPS), *LOUD, FLEET_SEEN=str(seen))
+    assert run.code == 0 and "The label 'x' has 1 character" in run.output, run.output
+    assert found_in(seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
+
+
 PLAY_OF_OTHERS = """
 - hosts: all
   gather_facts: false
