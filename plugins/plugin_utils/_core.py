@@ -492,11 +492,7 @@ def _render(action: ActionBase, template: str | None, content: t.Any, variables:
         text = trusted(read(source))
         options["overrides"] = {"trim_blocks": True, "newline_sequence": "\n"}
     paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
-    templar: t.Any = action._templar.copy_with_new_env(searchpath=paths, available_variables=variables)
-    if _TRUSTS_ALL:
-        # The copy has those of the original, which see its variables.
-        lookups = {"lookup": templar._lookup, **dict.fromkeys(("query", "q"), templar._query_lookup)}
-        templar.environment.globals = {**templar.environment.globals, **lookups}
+    templar = _templar_for(action, variables, searchpath=paths)
     if template is not None:
         _share_compiled(templar.environment if _TRUSTS_ALL else templar._engine.environment, source, text)
     rendered = templar.template(text, escape_backslashes=False, **options)
@@ -527,6 +523,17 @@ def _share_compiled(environment: jinja2.Environment, path: str, text: str) -> No
         return compile_text(source, *args, **options)
 
     environment.compile = compiled  # type: ignore[method-assign]
+
+
+def _templar_for(action: ActionBase, variables: Mapping[str, t.Any], **options: t.Any) -> t.Any:
+    """A templar with other variables than the action's."""
+    own: t.Any = action._templar
+    templar = own.copy_with_new_env(available_variables=variables, **options)
+    if _TRUSTS_ALL:
+        # The copy has those of the original, which see its variables.
+        lookups = {"lookup": templar._lookup, **dict.fromkeys(("query", "q"), templar._query_lookup)}
+        templar.environment.globals = {**templar.environment.globals, **lookups}
+    return templar
 
 
 def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: Templar) -> t.Any:
@@ -623,7 +630,11 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
         if isinstance(value, str) and has_template(value):
             # An invalid template fails where it is used.
             with contextlib.suppress(jinja2.TemplateSyntaxError):
-                names = {name.name for name in _SYNTAX.parse(str(value)).find_all(jinja2.nodes.Name)} - found
+                tree = _SYNTAX.parse(str(value))
+                names = {name.name for name in tree.find_all(jinja2.nodes.Name)}
+                # As lookup('vars', 'name') has it.
+                texts = {text.value for text in tree.find_all(jinja2.nodes.Const) if isinstance(text.value, str)}
+                names = (names | texts.intersection(variables)) - found
                 found |= names
                 values += [variables[name] for name in names if name in variables]
     return found
@@ -635,7 +646,7 @@ def rendered_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, 
     # What takes precedence over the inventory.
     of_all = {name: each for name, each in variables.items() if name in of_play or each != first.get(name)}
     of_host = {**raw_variables(variables, host), **of_all}
-    return action._templar.copy_with_new_env(available_variables=of_host).template(value)
+    return _templar_for(action, of_host).template(value)
 
 
 def check_whole_inventory() -> None:

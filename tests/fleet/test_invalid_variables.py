@@ -166,6 +166,16 @@ def test_accounts_that_differ_by_a_template_are_refused(monitored: Local, playbo
     assert monitored.run(PLAYBOOKS[playbook][0], "-e", "site=one", *target).code == 0
 
 
+@pytest.mark.parametrize("template", ["lookup('vars', 'token_of_site')", "query('vars', 'token_of_site')[0]"])
+def test_a_template_may_name_a_variable_as_text(three: Local, template: str) -> None:
+    three.group_vars.update(
+        monitor_agent_api_token=f"{{{{ {template} }}}}", token_of_site=three.service.tokens["read_write"]
+    )
+    three.host_vars["web-3"]["token_of_site"] = "2" * 64
+    message = refused(three, "monitor.cloud.rollout")
+    assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
+
+
 def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Local) -> None:
     parts = ("of_play", "of_file", "of_host")
     template = "".join(f"{{{{ {part}[0] }}}}" for part in parts)
