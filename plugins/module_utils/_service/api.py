@@ -270,8 +270,9 @@ class Api:
             return error
         error.method, error.url = request.method, self.http.settings.base_url + request.path
         scope, grants = f"{self._brand}:read_write", (request.access or "").partition(" and ")[2]
-        if grants and error.lacks_access and scope in error.scopes:
-            error.hint = f"The token has the scope {scope}; its user needs {grants}."
+        if request.access and error.lacks_access and scope in error.scopes:
+            needed = f"needs {grants}" if grants else "does not have this access"
+            error.hint = f"The token has the scope {scope}; its user {needed}."
         elif request.access and error.lacks_access:
             has = f" It has the scopes {error.scopes}." if error.scopes else ""
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""

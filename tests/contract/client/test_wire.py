@@ -158,6 +158,19 @@ def test_a_missing_grant_for_a_create_is_named(emulator: Emulator) -> None:
     assert go(emulator, monitor_client, label="web1")["changed"] is True
 
 
+@pytest.mark.parametrize("options", [{"state": "absent"}, {"label": "web2"}])
+def test_a_client_that_the_user_may_only_read_is_not_called_a_missing_scope(
+    emulator: Emulator, options: dict[str, Any]
+) -> None:
+    (client,) = emulator.seed(labels=["web1"])
+    emulator.set_token("some", read_only_ids=[client["id"]])
+    with pytest.raises(ApiError, match="You have read-only access to this client") as failed:
+        go(emulator, monitor_client, token="some", id=client["id"], **options)
+    assert str(failed.value).endswith(
+        " The token has the scope monitor:read_write; its user does not have this access."
+    )
+
+
 def test_scopes_in_headers_are_printable_and_bounded(emulator: Emulator) -> None:
     token = emulator.tokens["read_write"]
     headers = {"X-OAuth-Scopes": f"a\x9b31m {token} " + "x" * 5000}
