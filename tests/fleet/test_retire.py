@@ -126,8 +126,9 @@ def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local, service: d
     assert (labels(two), two.files()) == before
 
 
-def test_prune_of_module_defaults_removes_no_other_client(two: Local) -> None:
-    defaults = "{monitor.cloud.monitor_clients: {prune: true, prune_pattern: '.*', prune_limit: 100}}"
+@pytest.mark.parametrize("options", ["prune: true, prune_pattern: '.*', prune_limit: 100", "renames: {web-8: web-9}"])
+def test_defaults_of_a_module_do_not_change_what_is_removed(two: Local, options: str) -> None:
+    defaults = f"{{monitor.cloud.monitor_clients: {{{options}}}}}"
     play = role_play(two, play=f"module_defaults: {defaults}", role="vars: {monitor_agent_state: absent}")
     run = two.run(play, "--limit", "web-1")
     assert (run.code, run.writes()) == (0, ["delete_client web-1"]), run.output

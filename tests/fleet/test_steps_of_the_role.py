@@ -109,11 +109,24 @@ def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(thr
     assert labels(three.service) == [left_out]
 
 
-def test_prune_of_module_defaults_is_not_for_the_role(three: Local) -> None:
-    defaults = "{monitor.cloud.monitor_clients: {prune: true, prune_pattern: '.*'}}"
-    run = three.run(role_play(three, play=f"serial: 1\n  module_defaults: {defaults}"))
-    assert run.code == 0, run.output
-    assert labels(three.service) == ["web-1", "web-2", "web-3"]
+@pytest.mark.parametrize("options", ["prune: true, prune_pattern: '.*'", "renames: {web-1: web-9}"])
+def test_defaults_of_a_module_are_not_for_the_role(three: Local, options: str) -> None:
+    defaults = f"module_defaults: {{monitor.cloud.monitor_clients: {{{options}}}}}"
+    # The second time hosts register by themselves.
+    for play, role in ("serial: 1", ""), ("", NOT_THE_FIRST):
+        run = three.run(role_play(three, play=f"{play}\n  {defaults}", role=role))
+        assert run.code == 0, run.output
+        assert labels(three.service) == ["web-1", "web-2", "web-3"]
+
+
+def test_an_audit_with_defaults_of_a_module_is_right(three: Local) -> None:
+    three.run()
+    task = (
+        "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
+    )
+    defaults = "{monitor.cloud.monitor_clients: {state: absent}}"
+    play = f"- hosts: all\n  gather_facts: false\n  module_defaults: {defaults}\n  tasks:\n    - {task}\n"
+    assert "Hosts: 3 (3 ok)." in three.run(three.play(play)).output
 
 
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
