@@ -643,9 +643,17 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
 def rendered_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, value: t.Any) -> t.Any:
     """A value of the play or the inventory as it is for another host of the task's batch."""
     first, of_play = raw_variables(variables, variables["inventory_hostname"]), variables_of_play(action._task)
+    own, role = raw_variables(variables, host), action._task._role
+    # Those of roles that use the role too.
+    defaults = role.get_default_vars(action._task.get_dep_chain()) if role else {}
+    below = {name for name in own if name in defaults and defaults[name] == variables.get(name)}
     # What takes precedence over the inventory.
-    of_all = {name: each for name, each in variables.items() if name in of_play or each != first.get(name)}
-    of_host = {**raw_variables(variables, host), **of_all}
+    of_all = {
+        name: each
+        for name, each in variables.items()
+        if name in of_play or (each != first.get(name) and name not in below)
+    }
+    of_host = {**own, **of_all}
     return _templar_for(action, of_host).template(value)
 
 

@@ -176,6 +176,22 @@ def test_a_template_may_name_a_variable_as_text(three: Local, template: str) -> 
     assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
 
 
+def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:
+    role = three.directory / "roles" / "ours"
+    for part, text in {
+        "defaults": f"token_of_site: {three.service.tokens['read_write']}",
+        "tasks": "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}",
+    }.items():
+        (role / part).mkdir(parents=True)
+        (role / part / "main.yml").write_text(f"{text}\n", encoding="utf-8")
+    three.group_vars["monitor_agent_api_token"] = "{{ token_of_site }}"
+    play = three.play("- hosts: all\n  gather_facts: false\n  roles: [ours]\n")
+    assert three.run(play).code == 0
+    three.host_vars["web-3"]["token_of_site"] = "2" * 64
+    assert refused(three, play).startswith("monitor_agent_api_token differs between the hosts of this play")
+    assert three.run(play, "-e", f"token_of_site={three.service.tokens['read_write']}").code == 0
+
+
 def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Local) -> None:
     parts = ("of_play", "of_file", "of_host")
     template = "".join(f"{{{{ {part}[0] }}}}" for part in parts)
