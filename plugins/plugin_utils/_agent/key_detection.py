@@ -27,6 +27,7 @@ SENTINELS = {
 # No line that holds a key is longer; the work grows with the square of the length.
 _LONGEST_LINE = 4096
 _CODE = re.compile(re.escape(SENTINELS["install_code"]), re.IGNORECASE)
+_COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
@@ -53,6 +54,9 @@ def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str
     """
     in_position = _key_in_position(text, pattern_text)
     candidates = [in_position] if in_position else []
+    if in_position:
+        # A former key that was commented out is not in use.
+        text = _COMMENT.sub("", text)
     for candidate in dict.fromkeys([*candidates, *_tokens(text)]):
         found = fingerprint(candidate)
         if found == own:

@@ -99,6 +99,14 @@ def test_the_key_in_its_position_counts_before_others() -> None:
     assert whose_key(text, pattern, fingerprint(_OWN), _OWNERS, "web1").state == "own"
 
 
+@pytest.mark.parametrize("mark", ["# was ", "#api_key = ", " ; ", "// "])
+@pytest.mark.parametrize("former", [_OWN, _OTHER])
+def test_a_former_key_in_a_comment_is_not_in_use(mark: str, former: str) -> None:
+    pattern, text = f"api_key = {SENTINELS['api_key']}\n", f"{mark}{former}\napi_key = {_STRANGE}\n"
+    found = whose_key(text, pattern, fingerprint(_OWN), _OWNERS, "web1")
+    assert found == KeyOwner("unknown", None, fingerprint(_STRANGE))
+
+
 def test_spaces_and_line_ends_do_not_matter() -> None:
     pattern = f"api_key = {SENTINELS['api_key']}\n"
     for text in (f"api_key={_STRANGE}", f"  api_key   =  {_STRANGE}\r\n"):
