@@ -119,14 +119,16 @@ def test_defaults_of_a_module_are_not_for_the_role(three: Local, options: str) -
         assert labels(three.service) == ["web-1", "web-2", "web-3"]
 
 
-def test_an_audit_with_defaults_of_a_module_is_right(three: Local) -> None:
+@pytest.mark.parametrize("module", ["monitor_clients", "agent_config"])
+def test_an_audit_with_defaults_of_a_module_is_right(three: Local, module: str) -> None:
     three.run()
+    three.path("web-1").chmod(0o644)
     task = (
         "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
     )
-    defaults = "{monitor.cloud.monitor_clients: {state: absent}}"
+    defaults = f"{{monitor.cloud.{module}: {{state: absent}}}}"
     play = f"- hosts: all\n  gather_facts: false\n  module_defaults: {defaults}\n  tasks:\n    - {task}\n"
-    assert "Hosts: 3 (3 ok)." in three.run(three.play(play)).output
+    assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in three.run(three.play(play)).output
 
 
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
