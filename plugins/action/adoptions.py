@@ -24,7 +24,8 @@ class ActionModule(base.FleetAction):
         _core.check_whole_inventory()
         check_label_facts(variables)
         labels = base.labels_of_inventory(variables)
-        inspected = base.inspections(variables, variables["ansible_play_batch"], options["config"], labels)
+        hosts = variables["ansible_play_batch"]
+        inspected = base.inspections(variables, hosts, options["config"], options["account"], labels)
         report = audit(inspected, base.account_of(variables, options["account"]), labels, generated_at="")
         findings = sorted(report.hosts, key=lambda finding: natural(finding.host))
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]

@@ -96,6 +96,8 @@ class ActionModule(HostAction):
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)
         result = {**self._result(desired.path, decided), "differs": decided.differences}
+        if self._task.vars.get(_INSPECTS):
+            result["use"] = variables[options["registration"][0]].get("use")
         if options["inspect_service"]:
             result["service_state"] = found.service
         if client.masked:

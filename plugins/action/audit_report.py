@@ -53,7 +53,11 @@ class ActionModule(base.FleetAction):
         account = base.account_of(variables, options["account"], options["plan"], options["subscriptions"])
         now = datetime.datetime.now(datetime.UTC)
         joined = None if options["config"] else self._join(options, variables, hosts, account, labels, now)
-        inspected = joined.inspections if joined else base.inspections(variables, hosts, options["config"], labels)
+        inspected = (
+            joined.inspections
+            if joined
+            else base.inspections(variables, hosts, options["config"], options["account"], labels)
+        )
         absent = base.absent_hosts(variables, hosts)
         report = findings.audit(
             [dataclasses.replace(one, absent=one.host in absent) for one in inspected],

@@ -80,10 +80,10 @@ class ModuleAction(_core.PrivateAction):
         if sealed:
             arguments["include_keys"] = True
         result = self._execute(arguments, variables, with_keys)
-        if step == "remove":
+        if step in ("remove", "inspect"):
             # The hosts put it into their results of this use of the role.
             result["use"] = str(self._task._uuid)
-        elif step == "inspect":
+        if step == "inspect":
             # An audit may have a token that only reads: what check mode predicts is not to be done.
             result.pop("warnings", None)
         return self._without_keys(result, sealed) if with_keys else result

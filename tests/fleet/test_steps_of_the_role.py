@@ -131,6 +131,19 @@ def test_an_audit_with_defaults_of_a_module_is_right(three: Local, module: str) 
     assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in three.run(three.play(play)).output
 
 
+@pytest.mark.parametrize("use", ["import_role", "include_role"])
+def test_an_audit_has_no_former_facts_of_a_host_that_is_left_out(three: Local, use: str) -> None:
+    three.run()
+    role = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
+    tasks = f"[{{import_role: {role}}}, {{{use}: {role}, when: inventory_hostname != 'web-2'}}]"
+    run = three.run(three.play(f"- hosts: all\n  gather_facts: false\n  tasks: {tasks}\n"))
+    assert [line for line in run.output.splitlines() if line.startswith("Hosts:")] == [
+        "Hosts: 3 (3 ok).",
+        "Hosts: 3 (1 unreachable, 2 ok).",
+    ]
+    assert "a condition left it out" in " ".join(run.output.split())
+
+
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 
 

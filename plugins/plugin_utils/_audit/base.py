@@ -62,12 +62,18 @@ def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def inspections(
-    variables: Mapping[str, t.Any], hosts: Sequence[str], name: str, labels: Mapping[str, str]
+    variables: Mapping[str, t.Any], hosts: Sequence[str], name: str, account: str, labels: Mapping[str, str]
 ) -> list[Inspection]:
-    """The results that a task registered for each host under a name, with the label that the task used."""
-    # A host that failed in an earlier play has the result of an audit before that one.
-    active = set(variables["ansible_play_hosts"])
-    results = {host: _core.raw_variables(variables, host).get(name) if host in active else None for host in hosts}
+    """The results that a task registered for each host under a name, with the label that the task used.
+
+    A host that failed in an earlier play, or that a condition leaves out, has the result of an audit before this one.
+    """
+    active, results = set(variables["ansible_play_hosts"]), {}
+    for host in hosts:
+        raw = _core.raw_variables(variables, host)
+        result = raw.get(name) or {}
+        former = result.get("use") not in (None, (raw.get(account) or {}).get("use"))
+        results[host] = None if former or host not in active else raw.get(name)
     return [
         Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), facts_of(result))
         for host, result in results.items()

@@ -78,6 +78,8 @@ def facts_of(result: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
 
     ``key_owner`` is None for a host that was not inspected. ``reason`` tells why, and is None for one without a result.
     """
+    if result is not None and result.get("skipped"):
+        result = None
     reached = result is not None and not result.get("unreachable")
     found = result if result is not None and reached else {}
     inspected = found.get("key_owner") is not None
