@@ -471,9 +471,11 @@ def render_file(
 
     ``own`` are data of the service beside the variables.
     """
+    # The default of core's setting, which is deprecated, for the first line of many templates.
+    known = {"ansible_managed": "Ansible managed", **variables, **as_data(own)}
     with collected_display(action._display) as shown:
         try:
-            return _render(action, template, content, {**variables, **as_data(own)}), None, shown
+            return _render(action, template, content, known), None, shown
         except Exception as error:
             return None, error, shown
 

@@ -210,7 +210,7 @@ def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     templates = one.directory / "templates"
     templates.mkdir()
     (templates / "own.j2").write_text(
-        "[{{ label }}]\nkey = '{{ client.api_key | lower }}'\n"
+        "# {{ ansible_managed }}\n[{{ label }}]\nkey = '{{ client.api_key | lower }}'\n"
         "{{ lookup('ansible.builtin.template', 'other.j2') }}{% include 'part.j2' %}\n"
     )
     (templates / "other.j2").write_text("code = {{ client.install_code }}\n")
@@ -219,7 +219,9 @@ def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     one.group_vars["monitor_agent_config_template"] = "own.j2"
     converge(one, book, changes={"web-1"})
     code = one.service.clients()[0]["install_code"]
-    assert host(one).read() == f"[web-1]\nkey = '{key(one).lower()}'\ncode = {code}\nhost = web-1\n"
+    assert host(one).read() == (
+        f"# Ansible managed\n[web-1]\nkey = '{key(one).lower()}'\ncode = {code}\nhost = web-1\n"
+    )
     one.group_vars["monitor_agent_config_template"] = "api_key.j2"
     steps = converge(one, book, changes={"web-1"})
     assert host(one).read() == f"{key(one)}\n"
