@@ -124,51 +124,42 @@ def test_hosts_without_drift_are_folded_and_found(opened: Opener) -> None:
     page = opened(small())
     assert "web-2" not in shown(page)
     assert page.get_by_role("status").inner_text() == "7 of 8 hosts"
-    fold = page.get_by_role("button", name="Show hosts without drift: 1")
-    fold.click()
+    fold = page.get_by_role("checkbox", name="Hosts without drift: 1")
+    fold.check()
+    assert page.get_by_role("status").inner_text() == "8 of 8 hosts"
     assert shown(page)[-1] == "web-2"
     assert page.locator("tbody tr").last.inner_text().split() == ["web-2", "OK", "ok"]
     page.get_by_role("button", name="Host", exact=True).click()
     assert shown(page)[-2:] == ["web-2", "web-10"]
-    page.get_by_role("button", name="Fold hosts without drift: 1").click()
+    fold.uncheck()
     assert "web-2" not in shown(page)
     page.get_by_label("Filter").fill("web")
     assert shown(page) == ["clone", "web-1", "web-2", "web-10"]
     page.get_by_label("Filter").fill("")
-    page.get_by_role("button", name="OK ok 1").click()
+    page.get_by_role("link", name="OK ok 1").click()
     assert shown(page) == ["web-2"]
 
 
-def test_each_remedy_leads_to_its_hosts(opened: Opener) -> None:
+def test_states_and_remedies_lead_to_their_hosts(opened: Opener) -> None:
     page = opened(large())
-    first = "wrong_permissions"
-    page.get_by_role("button", name="Unreachable unreachable 5").click()
+    page.get_by_role("link", name="Unreachable unreachable 5").click()
+    assert page.get_by_role("status").inner_text() == "5 of 2000 hosts"
     page.get_by_role("link", name="Show 285 hosts in the table").click()
-    assert {row.get_attribute("data-state") for row in page.locator("tbody tr").all()[:50]} == {first}
+    assert {row.get_attribute("data-state") for row in page.locator("tbody tr").all()[:50]} == {"wrong_permissions"}
     assert page.get_by_role("status").inner_text() == "285 of 2000 hosts"
-    assert page.get_by_role("button", name="Unreachable unreachable 5").get_attribute("aria-pressed") == "false"
+    assert page.get_by_label("Filter").input_value() == "step:wrong_permissions"
     assert page.locator("#hosts").evaluate("one => one.getBoundingClientRect().top") < 100
     page.get_by_role("link", name="db-3").click()
     assert shown(page) == [f"db-{number}" for number in range(5)]
     assert page.locator("tr:target bdi").all_text_contents() == ["db-3"]
-    page.get_by_role("button", name="Clear filters").click()
-    assert page.get_by_role("status").inner_text() == "290 of 2000 hosts"
-
-
-def test_a_narrow_screen_has_a_sort_control(opened: Opener) -> None:
-    page = opened(small(), 360)
-    assert not page.locator("thead").is_visible()
-    assert page.get_by_label("Sort by").evaluate("one => one.getBoundingClientRect().width") > 200
-    page.get_by_label("Sort by").select_option("Host, descending")
-    assert shown(page) == ["web-10", "web-1", "masked", "gone", "edited", "db", "clone"]
-    assert not opened(small()).get_by_label("Sort by").is_visible()
 
 
 @pytest.mark.parametrize("width", [1200, 360])
 def test_the_header_stays_visible(opened: Opener, width: int) -> None:
     page = opened(large(), width)
     page.evaluate("scrollTo(0, document.querySelectorAll('tbody')[2].getBoundingClientRect().top)")
-    header = page.locator("thead" if width == 1200 else ".controls")
+    header = page.locator("thead")
+    assert header.get_by_role("button", name="Finding").is_visible()
     assert header.evaluate("one => one.getBoundingClientRect().top") == 0
 
 
@@ -186,50 +177,25 @@ def test_the_account_is_named_and_the_currency(opened: Opener) -> None:
 def test_print_has_findings_only_with_their_colours(opened: Opener, scripts: bool) -> None:
     page = opened(large(), java_script_enabled=scripts, color_scheme="dark")
     if scripts:
-        page.get_by_role("button", name="Show hosts without drift").click()
-        page.get_by_label("Filter").fill("web-1")
-        page.get_by_label("Filter").fill("")
-        assert page.locator("tbody tr").count() < 290
+        page.get_by_label("Hosts without drift").check()
+        assert page.locator("tbody tr").count() == 2000
     printed = page.pdf()
-    assert not scripts or page.locator("tbody tr").count() == 2000
     # Was 174 pages.
     assert len(re.findall(rb"/Type /Page\b", printed)) < 20
     page.emulate_media(media="print")
     text = page.locator("main").inner_text()
     assert "web-8\t" not in text and "web-7\t" in text
     assert page.locator("tbody td:nth-child(2)").first.evaluate(DOT) == ["exact", "rgb(107, 114, 128)"]
-    assert not page.locator(".controls").is_visible() and not page.locator(".fold").is_visible()
+    assert not page.locator(".controls").is_visible()
 
 
-def test_the_search_text_and_states_filter(opened: Opener) -> None:
+def test_all_words_of_the_filter_have_to_be_in_a_row(opened: Opener) -> None:
     page = opened(small())
     page.get_by_label("Filter").fill("WEB key")
     assert shown(page) == ["clone", "web-1"]
     assert page.get_by_role("status").inner_text() == "2 of 8 hosts"
-    page.get_by_label("Filter").fill("")
-    unreached = page.get_by_role("button", name="Unreachable unreachable 1")
-    unreached.click()
-    page.get_by_role("button", name="Outdated configuration outdated 1").click()
-    assert shown(page) == ["gone", "edited"]
-    assert unreached.get_attribute("aria-pressed") == "true"
-    unreached.click()
-    assert shown(page) == ["edited"]
-    unreached.click()
-    page.get_by_role("button", name="Clear filters").click()
-    assert len(shown(page)) == 7
-    assert unreached.get_attribute("aria-pressed") == "false"
     page.get_by_label("Filter").fill("nothing has this")
     assert shown(page) == []
-
-
-def test_a_command_can_be_copied(opened: Opener) -> None:
-    page = opened(small(), permissions=["clipboard-read", "clipboard-write"])
-    step = page.locator(".step").filter(has_text="Key of another client")
-    step.get_by_role("button", name="Copy").click()
-    step.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == (
-        "ansible-playbook -i inventory monitor.cloud.rollout -e target=clone"
-    )
 
 
 def test_coverage_and_plan_are_drawn(opened: Opener) -> None:
@@ -256,7 +222,7 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(json.loads(f"[{background[4:-1]}]")) > 600) is (scheme == "light")
     assert violations(page) == []
-    page.get_by_role("button", name="Show hosts without drift").click()
+    page.get_by_label("Hosts without drift").check()
     page.get_by_role("link", name="clone").click()
     assert violations(page) == []
 
@@ -264,7 +230,7 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
 def test_without_scripts_the_page_is_complete(opened: Opener) -> None:
     page = opened(small(), java_script_enabled=False)
     assert page.locator("tbody tr").count() == 7
-    assert not page.get_by_label("Filter").is_visible() and not page.locator(".fold").is_visible()
+    assert not page.get_by_label("Filter").is_visible()
     assert "monitor.cloud.rollout -e target=clone" in page.locator("main").inner_text()
     page.get_by_role("link", name="clone").click()
     assert page.locator("tr:target bdi").all_text_contents() == ["clone"]
@@ -272,17 +238,13 @@ def test_without_scripts_the_page_is_complete(opened: Opener) -> None:
     assert page.locator("details li").all_inner_texts() == ["web-2"]
 
 
-def test_ten_thousand_hosts_are_shown_in_parts(opened: Opener) -> None:
+def test_the_last_of_ten_thousand_hosts_is_shown(opened: Opener) -> None:
     """How fast this is, the benchmark page measures."""
     page = opened(large(10000))
-    page.get_by_role("button", name="Show hosts without drift: 8567").click()
+    page.get_by_label("Hosts without drift: 8567").check()
     assert page.get_by_role("status").inner_text() == "10000 of 10000 hosts"
-    assert page.locator("tbody tr").count() < 500
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    page.get_by_text("web-9994", exact=True).wait_for()
-    assert page.locator("tbody tr").count() < 1000
-    page.get_by_label("Filter").fill("web-9994")
-    assert shown(page) == ["web-9994"]
+    assert page.get_by_text("web-9994", exact=True).is_visible()
 
 
 def test_names_that_reverse_text_or_are_markup_are_shown_as_text(opened: Opener) -> None:
