@@ -24,8 +24,7 @@ class ActionModule(base.FleetAction):
         _core.check_whole_inventory()
         check_label_facts(variables)
         labels = base.labels_of_inventory(variables)
-        hosts = variables["ansible_play_batch"]
-        inspected = base.inspections(variables, hosts, options["config"], options["account"], labels)
+        inspected = base.inspected(variables, variables["ansible_play_batch"], options, labels)
         report = audit(inspected, base.account_of(variables, options["account"]), labels, generated_at="")
         findings = sorted(report.hosts, key=lambda finding: natural(finding.host))
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]

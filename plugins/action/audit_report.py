@@ -52,12 +52,12 @@ class ActionModule(base.FleetAction):
         labels = base.labels_of_inventory(variables)
         account = base.account_of(variables, options["account"], options["plan"], options["subscriptions"])
         now = datetime.datetime.now(datetime.UTC)
-        joined = None if options["config"] else self._join(options, variables, hosts, account, labels, now)
-        inspected = (
-            joined.inspections
-            if joined
-            else base.inspections(variables, hosts, options["config"], options["account"], labels)
-        )
+        joined: dict[str, t.Any] = {}
+        if options["config"]:
+            inspected = base.inspected(variables, hosts, options, labels)
+        else:
+            audits = self._slices(options, variables)
+            inspected, joined = slices.join(audits, hosts, account, labels, now=now, max_age=options["max_age"])
         absent = base.absent_hosts(variables, hosts)
         report = findings.audit(
             [dataclasses.replace(one, absent=one.host in absent) for one in inspected],
@@ -65,9 +65,8 @@ class ActionModule(base.FleetAction):
             labels,
             generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             orphan_pattern=options["orphan_pattern"],
+            **joined,
         )
-        if joined:
-            report = dataclasses.replace(report, sources=joined.sources, notes=joined.notes)
         todo = remedies.steps(report, self._invocation(options, variables))
         try:
             files = _write_all(report, todo, options, account.url)
@@ -86,23 +85,14 @@ class ActionModule(base.FleetAction):
             result["ansible_stats"] = {"data": {options["artifact"]: document}, "per_host": False, "aggregate": False}
         return result
 
-    def _join(
-        self,
-        options: Mapping[str, t.Any],
-        variables: Mapping[str, t.Any],
-        hosts: list[str],
-        account: findings.Account,
-        labels: Mapping[str, str],
-        now: datetime.datetime,
-    ) -> slices.Joined:
+    def _slices(self, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> list[slices.Slice]:
         given = _core.unrendered(options["audits"], self._templar)
         if isinstance(given, str):
             given = self._templar.template(given)
         # As core reads lists from the command line.
         audits = [given] if isinstance(given, Mapping) else given.split(",") if isinstance(given, str) else given or []
         audits = [self._templar.template(one) if isinstance(one, str) else one for one in audits]
-        found = base.slices_of(audits, variables, options["audits_variables"] or "")
-        return slices.join(found, hosts, account, labels, now=now, max_age=options["max_age"])
+        return base.slices_of(audits, variables, options["audits_variables"] or "")
 
     def _audited(self, variables: Mapping[str, t.Any]) -> tuple[list[str], bool]:
         """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""
@@ -157,7 +147,7 @@ def _check(options: Mapping[str, t.Any]) -> None:
 
 
 def _drift(report: findings.Report) -> str:
-    orphans, stale = len(report.orphans), sum(source.stale for source in report.sources)
+    orphans, stale = len(report.orphans), sum(source["stale"] for source in report.sources)
     found = [
         report.summary("ok"),
         f"{orphans} client{'s' * (orphans > 1)} without a host" if orphans else "",

@@ -12,7 +12,7 @@ import typing as t
 from functools import partial
 from pathlib import Path
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Inspection
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
@@ -62,7 +62,7 @@ def write(path: Path, size: int, drift: int) -> None:
     path.write_text(as_html(made, steps(made, Invocation(["-i", "inventory"], report_stem="audit"))), encoding="utf-8")
 
 
-def _host(number: int, finding: bool) -> Inspection:
+def _host(number: int, finding: bool) -> Host:
     host = f"web-{number:05}"
     if not finding:
         return inspected(host)

@@ -13,8 +13,7 @@ from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     Account,
-    Finding,
-    Inspection,
+    Host,
     Report,
     audit,
     facts_of,
@@ -33,17 +32,17 @@ def fingerprint(label: str) -> str:
     return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def inspected(host: str, key_owner: str = "own", **facts: Any) -> Inspection:
+def inspected(host: str, key_owner: str = "own", **facts: Any) -> Host:
     """A host that was inspected; by default it carries its own key, without drift."""
     if key_owner == "own":
         facts = {"owner_label": host, "key_fingerprint": fingerprint(host), **facts}
     if key_owner == "other":
         facts = {"key_fingerprint": fingerprint(facts["owner_label"]), **facts}
-    return Inspection(host, host, facts_of({"label": host, "key_owner": key_owner, "differs": [], **facts}))
+    return Host(host, host, facts_of({"label": host, "key_owner": key_owner, "differs": [], **facts}))
 
 
-def unreachable(host: str) -> Inspection:
-    return Inspection(host, host, facts_of({"unreachable": True, "msg": "Task failed: no\n route"}))
+def unreachable(host: str) -> Host:
+    return Host(host, host, facts_of({"unreachable": True, "msg": "Task failed: no\n route"}))
 
 
 def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> Account:
@@ -58,7 +57,7 @@ def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> 
 
 
 def report(
-    inspections: Iterable[Inspection], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*"
+    inspections: Iterable[Host], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*"
 ) -> Report:
     """An audit of these hosts; the inventory has others besides."""
     hosts = list(inspections)
@@ -77,11 +76,11 @@ def details(made: Report) -> Mapping[str, str]:
     return {finding.host: finding.detail for finding in made.hosts}
 
 
-def of(made: Report, host: str) -> Finding:
+def of(made: Report, host: str) -> Host:
     return next(finding for finding in made.hosts if finding.host == host)
 
 
-def in_every_state() -> list[Inspection]:
+def in_every_state() -> list[Host]:
     """A host in each state."""
     return [
         unreachable("gone"),
@@ -91,7 +90,7 @@ def in_every_state() -> list[Inspection]:
         inspected("web"),
         inspected("new", "no_file"),
         inspected("empty", "no_key"),
-        Inspection("closed", "closed", facts_of({"msg": "no sudo"})),
+        Host("closed", "closed", facts_of({"msg": "no sudo"})),
         inspected("edited", differs=["content"]),
         inspected("pending", differs=["restart"], service_state="failed"),
         inspected("stopped", service_state="inactive"),
@@ -100,7 +99,7 @@ def in_every_state() -> list[Inspection]:
     ]
 
 
-def every_state(*more: Inspection) -> Report:
+def every_state(*more: Host) -> Report:
     """A host in each state, and an orphan."""
     seen = [*in_every_state(), *more]
     hosts = {one.host for one in seen}

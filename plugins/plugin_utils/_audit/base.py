@@ -23,7 +23,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Inspection, facts_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import known_hosts, own_label, rendered
 
@@ -62,21 +62,21 @@ def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:
     return {host: client_label(host, own_label(hostvars, host)) for host in known_hosts(variables)}
 
 
-def inspections(
-    variables: Mapping[str, t.Any], hosts: Sequence[str], name: str, account: str, labels: Mapping[str, str]
-) -> list[Inspection]:
-    """The results that a task registered for each host under a name, with the label that the task used.
+def inspected(
+    variables: Mapping[str, t.Any], hosts: Sequence[str], options: Mapping[str, t.Any], labels: Mapping[str, str]
+) -> list[Host]:
+    """The hosts with what the task of the option ``config`` registered for each, and with the label that it used.
 
     A host that failed in an earlier play, or that a condition leaves out, has the result of an audit before this one.
     """
     active, results = set(variables["ansible_play_hosts"]), {}
     for host in hosts:
         raw = _core.raw_variables(variables, host)
-        result = raw.get(name) or {}
-        former = result.get("use") not in (None, (raw.get(account) or {}).get("use"))
-        results[host] = None if former or host not in active else raw.get(name)
+        result = raw.get(options["config"])
+        former = (result or {}).get("use") not in (None, (raw.get(options["account"]) or {}).get("use"))
+        results[host] = None if former or host not in active else result
     return [
-        Inspection(host, client_label(host, (result or {}).get("label") or labels.get(host)), facts_of(result))
+        Host(host, client_label(host, (result or {}).get("label") or labels.get(host)), facts_of(result))
         for host, result in results.items()
     ]
 
@@ -159,17 +159,14 @@ def _read(path: str) -> t.Any:
             )
         with open(path, encoding="utf-8") as stream:
             text = stream.read()
+        if not text.strip():
+            raise InputError(f"The audit {path} is empty. Audit its hosts again, or leave it out.")
+        return json.loads(text)
     except OSError as error:
         raise InputError(
             f"The audit {path} could not be read: {error.strerror or error}. Check the path, and whether that audit "
             "has written its report."
         ) from error
-    except UnicodeDecodeError:
-        text = "not text"
-    if not text.strip():
-        raise InputError(f"The audit {path} is empty. Audit its hosts again, or leave it out.")
-    try:
-        return json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(
             f"The audit {path} is not valid JSON. Choose a file that monitor_agent_audit_json wrote."

@@ -43,6 +43,28 @@ State = t.Literal[
     "ok",
 ]
 STATES: tuple[State, ...] = t.get_args(State)
+# For all reports and the documentation.
+TITLES: dict[str, str] = {
+    "unreachable": "Unreachable",
+    "foreign_key": "Key of another client",
+    "unknown_key": "Unknown key",
+    "shared_key": "Shared key",
+    "not_registered": "Not registered",
+    "not_configured": "Not configured",
+    "unverifiable": "Not verifiable",
+    "outdated": "Outdated configuration",
+    "restart_pending": "Restart pending",
+    "agent_stopped": "Agent stopped",
+    "wrong_permissions": "Wrong permissions",
+    "ok": "OK",
+}
+
+
+def titled(state: str) -> str:
+    """The title of a state with its id beside it."""
+    return f"{TITLES[state]} ({state})"
+
+
 # What `adopt` does for a host: the client whose key it carries gets its label, in this run or in a later one, because
 # the client that has it gets another one first; a conflict prevents that; the owner of its key is unknown; or its key
 # is its own, or of no client.
@@ -59,11 +81,11 @@ _RUNNING = (None, "active", "reloading", "refreshing")
 
 
 @dataclasses.dataclass(frozen=True)
-class Inspection:
-    """A host and its facts, as :func:`facts_of` makes them and the document of a report holds them.
+class Host:
+    """A host and its facts, as :func:`facts_of` makes them and the document of a report holds them, and its finding.
 
     ``audited`` is False for a host of a joined report that none of its audits has. ``absent``: its monitoring is to be
-    removed.
+    removed. The rest is the finding, which :func:`audit` makes; ``shared_with`` are the other hosts with the same key.
     """
 
     host: str
@@ -71,6 +93,24 @@ class Inspection:
     facts: Mapping[str, t.Any]
     audited: bool = True
     absent: bool = False
+    states: tuple[State, ...] = ("ok",)
+    shared_with: tuple[str, ...] = ()
+    detail: str = ""
+    adoption: Adoption = "nothing"
+    adoption_detail: str = ""
+
+    @property
+    def owner_label(self) -> str | None:
+        return t.cast("str | None", self.facts["owner_label"])
+
+    @property
+    def state(self) -> State:
+        return self.states[0]
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the host can keep the client whose key it carries."""
+        return self.adoption in ("adopt", "later")
 
 
 def facts_of(result: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
@@ -125,64 +165,22 @@ class Account:
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
-    """The result of the audit for a host. ``shared_with`` names the other hosts that carry the same key."""
-
-    inspection: Inspection
-    states: tuple[State, ...]
-    shared_with: tuple[str, ...]
-    detail: str
-    adoption: Adoption
-    adoption_detail: str
-
-    @property
-    def host(self) -> str:
-        return self.inspection.host
-
-    @property
-    def label(self) -> str:
-        return self.inspection.label
-
-    @property
-    def owner_label(self) -> str | None:
-        return t.cast("str | None", self.inspection.facts["owner_label"])
-
-    @property
-    def state(self) -> State:
-        return self.states[0]
-
-    @property
-    def renamed(self) -> bool:
-        """Whether the host can keep the client whose key it carries."""
-        return self.adoption in ("adopt", "later")
-
-
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """An audit that a joined report is made of, and how many findings are from it; a stale one is too old."""
-
-    name: str
-    generated_at: str
-    hosts: int
-    stale: bool
-
-
-@dataclasses.dataclass(frozen=True)
 class Report:
     """An audit. Hosts come worst first, orphans are labels of clients that no host of the inventory has.
 
     ``unidentified`` are hosts whose key can be that of any orphan: audited ones on which the owner of the key is
     unknown, and others of the inventory without a client of their label.
-    A joined report has ``sources``, and ``notes``: sentences about sources that are stale, or differ.
+    A joined report has ``sources``, the audits that it is made of, as its document has them: a stale one is too old,
+    ``hosts`` is how many findings are from it; and ``notes``: sentences about sources that are stale, or differ.
     """
 
     generated_at: str
-    hosts: tuple[Finding, ...]
-    orphans: tuple[str, ...]
+    hosts: Sequence[Host]
+    orphans: Sequence[str]
     account: dict[str, t.Any]
-    sources: tuple[Source, ...] = ()
-    notes: tuple[str, ...] = ()
-    unidentified: tuple[str, ...] = ()
+    sources: Sequence[dict[str, t.Any]] = ()
+    notes: Sequence[str] = ()
+    unidentified: Sequence[str] = ()
 
     @property
     def counts(self) -> dict[State, int]:
@@ -202,58 +200,57 @@ class Report:
     @property
     def drift(self) -> bool:
         """Whether anything is not as expected; what a stale audit found may be otherwise by now."""
-        stale = any(source.stale for source in self.sources)
+        stale = any(source["stale"] for source in self.sources)
         return stale or bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
 
 
 def audit(
-    inspections: Sequence[Inspection],
+    hosts: Sequence[Host],
     account: Account,
     labels: Mapping[str, str],
     *,
     generated_at: str,
     orphan_pattern: str = ".*",
+    **joined: t.Any,
 ) -> Report:
-    """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory."""
-    fleet = _Fleet(inspections, account, labels)
-    findings = sorted(map(fleet.finding, inspections), key=lambda one: (STATES.index(one.state), natural(one.host)))
+    """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory.
+
+    ``joined`` are the members of a joined report.
+    """
+    fleet = _Fleet(hosts, account, labels)
+    found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
     unidentified = {host for host, label in labels.items() if label not in account.labels}
-    unidentified -= {one.host for one in findings}
+    unidentified -= {one.host for one in found}
     # One that has a client can carry the key of its former one: a rollout registers hosts that are unreachable.
-    unidentified |= {one.host for one in findings if one.adoption == "unknown"}
-    new = [one for one in findings if "not_registered" in one.states and not one.renamed]
+    unidentified |= {one.host for one in found if one.adoption == "unknown"}
+    new = [one for one in found if "not_registered" in one.states and not one.renamed]
     # Hosts whose key is unknown may be renamed ones, as many as there are clients whose key is on no host.
-    free = account.labels - set(fleet.host_of) - {one.owner_label for one in findings}
+    free = account.labels - set(fleet.host_of) - {one.owner_label for one in found}
     missing = len(new) - min(len(free), sum(one.adoption == "unknown" for one in new))
-    return Report(
-        generated_at,
-        tuple(findings),
-        tuple(orphans),
-        account_facts(account, missing),
-        unidentified=tuple(sorted(unidentified, key=natural)),
-    )
+    facts = account_facts(account, missing)
+    return Report(generated_at, found, orphans, facts, unidentified=sorted(unidentified, key=natural), **joined)
 
 
 class _Fleet:
     """The inspected hosts, the account and the inventory, which determine the finding of each host."""
 
-    def __init__(self, inspections: Sequence[Inspection], account: Account, labels: Mapping[str, str]) -> None:
+    def __init__(self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str]) -> None:
         self.account = account
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
-        for one in sorted(inspections, key=lambda one: natural(one.host)):
+        for one in sorted(hosts, key=lambda one: natural(one.host)):
             if fingerprint := one.facts["key_fingerprint"]:
                 self._carriers[fingerprint].append(one.host)
-        self._adoptions = self._renamed(inspections)
+        self._adoptions = self._renamed(hosts)
 
-    def _renamed(self, inspections: Sequence[Inspection]) -> dict[str, Adoption]:
+    def _renamed(self, hosts: Sequence[Host]) -> dict[str, Adoption]:
         """The hosts that can keep the client whose key they carry.
 
         Names can move on from host to host, as if web-1 became web-2 and web-2 became web-3: a chain that begins with a
         client that no host has, and ends with a label that no client has. The last client gets its label first.
         """
-        sole = [one for one in inspections if len(self._carriers.get(one.facts["key_fingerprint"], ())) == 1]
+        sole = [one for one in hosts if len(self._carriers.get(one.facts["key_fingerprint"], ())) == 1]
         carriers = {one.facts["owner_label"]: one for one in sole if one.facts["key_owner"] == "other"}
         found: dict[str, Adoption] = {}
         for first in [one for owner, one in carriers.items() if owner not in self.host_of]:
@@ -265,7 +262,7 @@ class _Fleet:
                 found.update({one.host: "later" for one in chain}, **{chain[-1].host: "adopt"})
         return found
 
-    def finding(self, one: Inspection) -> Finding:
+    def finding(self, one: Host) -> Host:
         shared = tuple(host for host in self._carriers.get(one.facts["key_fingerprint"], ()) if host != one.host)
         sentences = self._file_states(one)
         if one.absent and one.label not in self.account.labels:
@@ -276,9 +273,17 @@ class _Fleet:
             sentences["shared_key"] = f"The same key is on {listed(shared, MOST_NAMES, str)}."
         states = tuple(state for state in STATES if state in sentences)
         detail = " ".join(sentences[state] for state in states)
-        return Finding(one, states or ("ok",), shared, detail, *self._adoption(one, shared))
+        adoption, why = self._adoption(one, shared)
+        return dataclasses.replace(
+            one,
+            states=states or ("ok",),
+            shared_with=shared,
+            detail=detail,
+            adoption=adoption,
+            adoption_detail=why,
+        )
 
-    def _adoption(self, one: Inspection, shared: Sequence[str]) -> tuple[Adoption, str]:
+    def _adoption(self, one: Host, shared: Sequence[str]) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
         key, owner = one.facts["key_owner"], one.facts["owner_label"]
         if key == "other":
@@ -293,7 +298,7 @@ class _Fleet:
             return "unknown", "The owner of its key is unknown: keys are masked."
         return "nothing", ""
 
-    def _adoption_conflict(self, one: Inspection, owner: str, shared: Sequence[str]) -> str:
+    def _adoption_conflict(self, one: Host, owner: str, shared: Sequence[str]) -> str:
         """Why a host cannot keep the client whose key it carries."""
         if shared:
             return f"Carries the key of client {owner!r}, and so does {listed(shared, MOST_NAMES, str)}."
@@ -303,7 +308,7 @@ class _Fleet:
             return f"Carries the key of client {owner!r}, but another client has the label {one.label!r}."
         return f"The label {one.label!r} is not valid."
 
-    def _file_states(self, one: Inspection) -> dict[State, str]:
+    def _file_states(self, one: Host) -> dict[State, str]:
         """State → sentence, for what a host's file shows."""
         if not one.audited:
             return {"unreachable": "Not inspected: it is in none of the audits that were joined."}
@@ -330,7 +335,7 @@ class _Fleet:
             sentences["wrong_permissions"] = f"Not as expected: {' and '.join(permissions)} of the file."
         return sentences
 
-    def _key_states(self, one: Inspection) -> dict[State, str]:
+    def _key_states(self, one: Host) -> dict[State, str]:
         """State → sentence, for the key in a host's file."""
         key, masked = one.facts["key_owner"], len(self.account.masked_labels)
         if key == "own":

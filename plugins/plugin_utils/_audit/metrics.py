@@ -11,56 +11,46 @@ from __future__ import annotations
 
 import datetime
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, STATES, Report
 
 _PREFIX = "monitor_cloud_"
+_INCLUDED = "Clients that the plan includes; no sample on the free plan, or if it cannot be read."
 
 
 def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
-    """The metrics of an audit; with ``hosts`` also a series for each host, with its name."""
-    families = [*_of_audit(report), *_of_account(report.account)]
+    """The metrics of an audit; with ``hosts`` also a series for each host, with its name.
+
+    A value of the account that is not known, or has no limit, has no sample.
+    """
+    account, price = report.account, report.account["price"] or {}
+    # A joined report is as old as the oldest audit that it uses.
+    times = [one["generated_at"] for one in report.sources if one["hosts"]] or [report.generated_at]
+    made = int(min(map(datetime.datetime.fromisoformat, times)).timestamp())
+    states = [({"state": state}, report.counts.get(state, 0)) for state in STATES]
+    prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
+    families = [
+        _family("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(SCHEMA_VERSION)}, 1)]),
+        _family("audit_timestamp_seconds", "When the hosts were inspected, in seconds since 1970.", made, "seconds"),
+        _family("audit_hosts", "Hosts of the audit by state, each counted once, in its worst state.", states),
+        _family("audit_orphans", "Clients without a host in the whole inventory.", len(report.orphans)),
+        _family("clients_used", "Clients that the account has.", account["clients_used"]),
+        _family("clients_included", _INCLUDED, account["clients_included"]),
+        _family("clients_missing", "Hosts of the audit that need a new client.", account["clients_missing"]),
+        _family("clients_masked", "Clients whose keys the token cannot read.", account["clients_masked"]),
+        _family("plan_price", "The price of the plan by period, as the service states it.", prices),
+    ]
     if hosts:
-        states = [({"host": one.host, "state": one.state}, 1) for one in report.hosts]
-        families.append(_family("audit_host_state", "The state of a host; 1 for the state that it is in.", states))
+        each = [({"host": one.host, "state": one.state}, 1) for one in report.hosts]
+        families.append(_family("audit_host_state", "The state of a host; 1 for the state that it is in.", each))
     return "".join(families) + "# EOF\n"
 
 
-def _of_audit(report: Report) -> list[str]:
-    # A joined report is as old as the oldest audit that it uses.
-    times = [source.generated_at for source in report.sources if source.hosts] or [report.generated_at]
-    made = int(min(map(datetime.datetime.fromisoformat, times)).timestamp())
-    counts = [({"state": state}, report.counts.get(state, 0)) for state in STATES]
-    return [
-        _family("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(SCHEMA_VERSION)}, 1)]),
-        _family(
-            "audit_timestamp_seconds", "When the hosts were inspected, in seconds since 1970.", [({}, made)], "seconds"
-        ),
-        _family("audit_hosts", "Hosts of the audit by state, each counted once, in its worst state.", counts),
-        _family("audit_orphans", "Clients without a host in the whole inventory.", [({}, len(report.orphans))]),
-    ]
-
-
-def _of_account(account: Mapping[str, t.Any]) -> list[str]:
-    """Metrics of the account; a value that is not known, or has no limit, has no sample."""
-    price = account["price"] or {}
-    clients = {
-        "used": "Clients that the account has.",
-        "included": "Clients that the plan includes; no sample on the free plan, or if it cannot be read.",
-        "missing": "Hosts of the audit that need a new client.",
-        "masked": "Clients whose keys the token cannot read.",
-    }
-    prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
-    return [
-        *(_family(f"clients_{name}", text, [({}, account[f"clients_{name}"])]) for name, text in clients.items()),
-        _family("plan_price", "The price of the plan by period, as the service states it.", prices),
-    ]
-
-
-def _family(name: str, text: str, samples: Iterable[tuple[Mapping[str, str], t.Any]], unit: str = "") -> str:
-    """A family of gauges with its samples, without those that have no number; empty without a sample."""
-    numbers = [(labels, value) for labels, value in samples if isinstance(value, (int, float))]
+def _family(name: str, text: str, samples: t.Any, unit: str = "") -> str:
+    """A family of gauges: pairs of labels and value, or a value. Those that are no number are left out."""
+    pairs = samples if isinstance(samples, list) else [({}, samples)]
+    numbers = [(labels, value) for labels, value in pairs if isinstance(value, (int, float))]
     if not numbers:
         return ""
     head = [f"# TYPE {_PREFIX}{name} gauge", *([f"# UNIT {_PREFIX}{name} {unit}"] if unit else [])]

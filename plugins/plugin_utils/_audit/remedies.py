@@ -14,9 +14,15 @@ import typing as t
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import MOST_NAMES, Finding, Report, State
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    MOST_NAMES,
+    TITLES,
+    Host,
+    Report,
+    State,
+    titled,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import REPORTS, Invocation, as_options
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
 # whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored.
@@ -24,7 +30,6 @@ Kind = State | t.Literal["not_audited", "renamed", "clones", "absent", "orphans"
 Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 _NEW_AUDIT = "not_audited.json"
-_ORPHANS = "Clients without a host"
 _LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
 _MOVED = (
     " First check {}: no other host carries the key, so it may be a renamed machine that a rollout registered again. "
@@ -37,6 +42,8 @@ _TITLES = {
     "renamed": "Renamed hosts",
     "clones": "Same key on several hosts",
     "absent": "Monitoring to be removed",
+    "orphans": "Clients without a host",
+    "plan": "The plan is too small",
 }
 # Text, and playbook or task of each kind, the worst first.
 _REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
@@ -106,6 +113,7 @@ _PLAIN_PATH = re.compile(r"[\w./+-]*", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]")
 # The hosts and labels of a run: each command has its own.
 _CHOICE = {"target", "labels", "prune_pattern", "prune_limit"}
+_OF_AUDIT = re.compile("monitor_agent_audit_")
 # Of the variables of an audit, those that write reports.
 _REPORTS = {f"monitor_agent_audit_{name}" for name in (*REPORTS, "metrics_hosts")}
 
@@ -118,11 +126,14 @@ class Step:
     """
 
     kind: Kind
-    title: str
     text: str
-    names: tuple[str, ...]
-    command: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
     hosts_file: tuple[str, str] | None = None
+
+    @property
+    def title(self) -> str:
+        return _TITLES[self.kind]
 
     @property
     def heading(self) -> str:
@@ -136,15 +147,15 @@ class Step:
 
 def steps(report: Report, run: Invocation) -> list[Step]:
     """What to do, the worst first, with the options of the run that found it. Some steps fail with too small a plan."""
-    groups: dict[Kind, list[Finding]] = {}
+    groups: dict[Kind, list[Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding), []).append(finding)
     found = [_host_step(kind, groups[kind], run, report.orphans) for kind in _REMEDIES if kind in groups]
     return [*_plan_step(report, run), *found, *_orphan_step(report, run)]
 
 
-def _kind_of(finding: Finding) -> Kind:
-    if not finding.inspection.audited:
+def _kind_of(finding: Host) -> Kind:
+    if not finding.audited:
         return "not_audited"
     if finding.state == "shared_key" and "unverifiable" in finding.states:
         return "clones"
@@ -154,43 +165,41 @@ def _kind_of(finding: Finding) -> Kind:
     if finding.renamed:
         return "renamed"
     # A rollout removes them, and refuses hosts of both kinds.
-    to_remove = finding.inspection.absent and _REMEDIES.get(finding.state, ("", ""))[1] == "rollout"
+    to_remove = finding.absent and _REMEDIES.get(finding.state, ("", ""))[1] == "rollout"
     return "absent" if to_remove else finding.state
 
 
-def _host_step(kind: Kind, findings: Sequence[Finding], run: Invocation, orphans: Sequence[str]) -> Step:
+def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: Sequence[str]) -> Step:
     text, remedy = _REMEDIES[kind]
-    moved = [
-        one.host for one in findings if kind == "foreign_key" and not one.shared_with and one.owner_label in orphans
-    ]
-    if moved:
-        text += _MOVED.format(listed(moved, MOST_NAMES, str))
-    hosts = [finding.host for finding in findings]
+    hosts = tuple(one.host for one in findings)
     if kind == "renamed" and run.partial:
-        return Step(kind, _TITLES[kind], _partial(run), tuple(hosts), ())
-    patterns = [_pattern(host) for host in hosts]
-    if any(finding.adoption == "later" for finding in findings):
+        return Step(kind, _partial(run), hosts)
+    moved = [one.host for one in findings if not one.shared_with and one.owner_label in orphans]
+    if kind == "foreign_key" and moved:
+        text += _MOVED.format(listed(moved, MOST_NAMES, str))
+    if any(one.adoption == "later" for one in findings):
         text += _LATER
+    patterns = [_pattern(host) for host in hosts]
     target, hosts_file = ",".join(patterns), None
+    choice, pattern = as_options({"target": target}), [target]
     if len(target) > _LONGEST_LIST and run.report_stem and _PLAIN_PATH.fullmatch(run.report_stem):
         hosts_file = (f"{run.report_stem}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
+        choice = ["--limit", f"@{hosts_file[0]}"]
+        pattern = ["all", *choice]
     elif len(target) > _LONGEST_ARGUMENT:
         text += (
             " They are too many for a command: audit again with monitor_agent_audit_json, which writes lists to files."
         )
-        return Step(kind, _TITLES[kind], text, tuple(hosts), ())
-    limit = ["--limit", f"@{hosts_file[0]}"] if hosts_file else []
-    choice = limit or as_options({"target": target})
+        return Step(kind, text, hosts)
     if isinstance(remedy, tuple):
-        pattern = ["all", *limit] if limit else [target]
         command = ["ansible", *run.inventory, *run.options, *pattern, *remedy, *_variables(run)]
-    elif remedy == "audit":
-        # The audit of a few hosts must not replace the reports of the run, wherever their variables are set.
-        new = {"monitor_agent_audit_json": _NEW_AUDIT} if kind == "not_audited" else {}
-        command = [*_playbook(remedy, run), *as_options({**dict.fromkeys(run.reports, ""), **new}), *choice]
     else:
-        command = [*_playbook(remedy, run), *choice]
-    return Step(kind, _TITLES[kind], text + _left_out(run), tuple(hosts), tuple(command), hosts_file)
+        # The audit of a few hosts must not replace the reports of the run, wherever their variables are set.
+        reports = dict.fromkeys(run.reports, "") if remedy == "audit" else {}
+        if kind == "not_audited":
+            reports["monitor_agent_audit_json"] = _NEW_AUDIT
+        command = [*_playbook(remedy, run), *as_options(reports), *choice]
+    return Step(kind, text + _left_out(run), hosts, tuple(command), hosts_file)
 
 
 def _playbook(name: Playbook, run: Invocation) -> list[str]:
@@ -205,10 +214,8 @@ def _variables(run: Invocation, *, audits: bool = False) -> list[str]:
         if isinstance(given, str):
             options += ["-e", given]
             continue
-        kept = {name: value for name, value in given.items() if name not in _CHOICE | _REPORTS}
-        if not audits:
-            kept = {name: value for name, value in kept.items() if not name.startswith("monitor_agent_audit_")}
-        options += as_options(kept)
+        left_out = _CHOICE | _REPORTS if audits else {*_CHOICE, *filter(_OF_AUDIT.match, given)}
+        options += as_options({name: value for name, value in given.items() if name not in left_out})
     return options
 
 
@@ -238,11 +245,11 @@ def _escaped(text: str) -> str:
 def _orphan_step(report: Report, run: Invocation) -> list[Step]:
     # The client whose key a host carries is left to adopt, or to rollout first.
     carried = {finding.owner_label for finding in report.hosts}
-    labels = [label for label in report.orphans if label not in carried]
+    labels = tuple(label for label in report.orphans if label not in carried)
     if not labels:
         return []
     if run.partial:
-        return [Step("orphans", _ORPHANS, _partial(run), tuple(labels), ())]
+        return [Step("orphans", _partial(run), labels)]
     variables: dict[str, t.Any] = {"prune_pattern": "|".join(map(_escaped, labels))}
     if len(labels) > _PRUNE_LIMIT:
         variables["prune_limit"] = len(labels)
@@ -256,9 +263,9 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
     given = json.dumps(variables)
     if len(given) > _LONGEST_ARGUMENT:
         text = "They are too many for a command: prune them in parts, each with a prune_pattern of your own."
-        return [Step("orphans", _ORPHANS, text, tuple(labels), ())]
-    command = [*_playbook("prune", run), "--check", "-e", given]
-    return [Step("orphans", _ORPHANS, text + _left_out(run), tuple(labels), tuple(command))]
+        return [Step("orphans", text, labels)]
+    command = (*_playbook("prune", run), "--check", "-e", given)
+    return [Step("orphans", text + _left_out(run), labels, command)]
 
 
 def _plan_step(report: Report, run: Invocation) -> list[Step]:
@@ -273,4 +280,4 @@ def _plan_step(report: Report, run: Invocation) -> list[Step]:
     given = json.dumps(arguments) if len(arguments) > 1 else f"min_clients={needed}"
     # Ansible reads group_vars in the working directory for localhost too.
     command = ("ansible", *run.vaults, "localhost", "-m", "monitor.cloud.monitor_plan", "-a", given)
-    return [Step("plan", "The plan is too small", text, (), command)]
+    return [Step("plan", text, command=command)]

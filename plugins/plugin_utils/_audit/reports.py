@@ -10,7 +10,6 @@ The page needs no network and no other file.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import itertools
 import json
@@ -23,9 +22,14 @@ from xml.etree import ElementTree
 import jinja2
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import table
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, Finding, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    SCHEMA_VERSION,
+    TITLES,
+    Host,
+    Report,
+    titled,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES, titled
 
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -38,19 +42,18 @@ _HERE = pathlib.Path(__file__).parent
 
 def document(report: Report) -> dict[str, t.Any]:
     """The report as plain data."""
-    sources = [dataclasses.asdict(source) for source in report.sources]
-    joined = {"audits": sources, "notes": list(report.notes)} if sources else {}
+    joined = {"audits": report.sources, "notes": report.notes} if report.sources else {}
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": report.generated_at,
         "hosts": [_host(finding) for finding in report.hosts],
-        "orphans": list(report.orphans),
+        "orphans": report.orphans,
         "account": report.account,
         **joined,
     }
 
 
-def _host(finding: Finding) -> dict[str, t.Any]:
+def _host(finding: Host) -> dict[str, t.Any]:
     return {
         "host": finding.host,
         "label": finding.label,
@@ -58,7 +61,7 @@ def _host(finding: Finding) -> dict[str, t.Any]:
         "states": list(finding.states),
         "shared_with": list(finding.shared_with),
         "detail": finding.detail,
-        **finding.inspection.facts,
+        **finding.facts,
     }
 
 
@@ -77,7 +80,7 @@ def as_junit(report: Report) -> str:
     suite = ElementTree.SubElement(root, "testsuite", {**about, "timestamp": report.generated_at.removesuffix("Z")})
     properties = ElementTree.SubElement(suite, "properties")
     texts = [("orphan", label) for label in report.orphans]
-    texts += [("audit", f"{source.name} ({source.generated_at})") for source in report.sources]
+    texts += [("audit", f"{source['name']} ({source['generated_at']})") for source in report.sources]
     texts += [("note", note) for note in report.notes]
     for name, text in texts:
         ElementTree.SubElement(properties, "property", name=name, value=_xml(text))
@@ -87,7 +90,7 @@ def as_junit(report: Report) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _case(suite: ElementTree.Element, finding: Finding) -> None:
+def _case(suite: ElementTree.Element, finding: Host) -> None:
     about = {"classname": "monitor.cloud.audit", "name": _xml(finding.host), "time": "0"}
     case = ElementTree.SubElement(suite, "testcase", about)
     if finding.state == "ok":

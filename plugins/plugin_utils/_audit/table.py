@@ -14,9 +14,8 @@ from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Finding, Report, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import TITLES, Host, Report, natural
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
 
 WIDTH = 100
 _WIDEST_NAME = 30
@@ -75,7 +74,7 @@ def _hosts(report: Report) -> list[str]:
     return [*lines, f"... and {more} more findings."] if more > 0 else lines
 
 
-def sentence(finding: Finding) -> str:
+def sentence(finding: Host) -> str:
     """The title of a state and what was found, for where the id of the state is beside it; empty without drift."""
     return f"{TITLES[finding.state]}. {finding.detail}" if finding.detail else ""
 
@@ -97,7 +96,7 @@ def account_sentence(account: dict[str, t.Any]) -> str:
 
 def joined_sentences(report: Report) -> list[str]:
     """What a joined report was made of, and what is to be known about that; none for another report."""
-    times = sorted(source.generated_at for source in report.sources)
+    times = sorted(source["generated_at"] for source in report.sources)
     if not times:
         return []
     made = f"at {times[0]}" if times[0] == times[-1] else f"from {times[0]} to {times[-1]}"

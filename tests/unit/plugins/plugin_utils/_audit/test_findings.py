@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     STATES,
-    Inspection,
+    Host,
     audit,
     facts_of,
     natural,
@@ -54,13 +54,13 @@ _FOREIGN = inspected("web", "other", owner_label="old")
         (inspected("web", "unknown", key_fingerprint="?", differs=["content"]), "unknown_key"),
         (inspected("web", "unverifiable"), "unverifiable"),
         (unreachable("web"), "unreachable"),
-        (Inspection("web", "web", facts_of(None)), "unreachable"),
-        (Inspection("web", "web", facts_of({"msg": "no sudo password"})), "unverifiable"),
+        (Host("web", "web", facts_of(None)), "unreachable"),
+        (Host("web", "web", facts_of({"msg": "no sudo password"})), "unverifiable"),
         (inspected("web", msg="its directory is read-only", differs=["mode"]), "wrong_permissions"),
     ],
 )
 @pytest.mark.parametrize("registered", [True, False])
-def test_the_states_of_a_host(seen: Inspection, expected: str, registered: bool) -> None:
+def test_the_states_of_a_host(seen: Host, expected: str, registered: bool) -> None:
     applying = set(expected.split()) if registered else {*expected.split(), "not_registered"} - {"ok"}
     found = states(report([seen], account(["web", "db"] if registered else ["db"])))["web"]
     assert found == tuple(state for state in STATES if state in applying)
@@ -127,7 +127,7 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
         (inspected("web", "unknown"), ["web"], [], "nothing", ""),
         (unreachable("web"), ["web"], [], "unknown", "The owner of its key is unknown: no route."),
         (
-            Inspection("web", "web", facts_of(None)),
+            Host("web", "web", facts_of(None)),
             ["web"],
             [],
             "unknown",
@@ -150,17 +150,17 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
             "Carries the key of client 'old', but another client has the label 'web'.",
         ),
         *(
-            (Inspection("web", label, _FOREIGN.facts), ["old"], [], "adopt", f"Client 'old' gets the label {label!r}.")
+            (Host("web", label, _FOREIGN.facts), ["old"], [], "adopt", f"Client 'old' gets the label {label!r}.")
             for label in ("abc", "x" * 32)
         ),
         *(
-            (Inspection("web", label, _FOREIGN.facts), ["old"], [], "conflict", f"The label {label!r} is not valid.")
+            (Host("web", label, _FOREIGN.facts), ["old"], [], "conflict", f"The label {label!r} is not valid.")
             for label in ("ab", "x" * 33)
         ),
     ],
 )
 def test_what_adopt_would_do_and_why(
-    seen: Inspection, labels: list[str], inventory: list[str], adoption: str, detail: str
+    seen: Host, labels: list[str], inventory: list[str], adoption: str, detail: str
 ) -> None:
     found = of(report([seen], account(labels), inventory), "web")
     assert (found.adoption, found.adoption_detail) == (adoption, detail)
@@ -224,14 +224,14 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
     ("seen", "detail"),
     [
         (
-            Inspection("web", "web", facts_of(None), audited=False),
+            Host("web", "web", facts_of(None), audited=False),
             "Not inspected: it is in none of the audits that were joined.",
         ),
         (
-            Inspection("web", "web", facts_of(None)),
+            Host("web", "web", facts_of(None)),
             "Not inspected: it had failed before, could not be reached, or a condition left it out.",
         ),
-        (Inspection("web", "web", facts_of({})), "Could not be inspected: no reason given."),
+        (Host("web", "web", facts_of({})), "Could not be inspected: no reason given."),
         (inspected("web", differs=["type"]), "The right key, but in a symbolic link instead of a file."),
         (inspected("web", differs=["content"]), "The right key, but other text."),
         (inspected("web", "no_file"), "There is no configuration."),
@@ -239,7 +239,7 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
         (inspected("web", differs=["mode", "group"]), "Not as expected: group and mode of the file."),
     ],
 )
-def test_what_was_found(seen: Inspection, detail: str) -> None:
+def test_what_was_found(seen: Host, detail: str) -> None:
     assert details(report([seen], account(["web"])))["web"] == detail
 
 
@@ -256,18 +256,18 @@ def test_clones_are_reported_though_all_keys_are_masked() -> None:
 
 def test_orphans_are_judged_against_the_whole_inventory() -> None:
     known = account(["web", "db", "old-10", "old-9", "else"])
-    assert report([inspected("web")], known, ["db"]).orphans == ("else", "old-9", "old-10")
-    assert report([inspected("web")], known, ["db"], "old-.*").orphans == ("old-9", "old-10")
-    assert report([inspected("web")], known, ["db"], "old").orphans == ()
+    assert report([inspected("web")], known, ["db"]).orphans == ["else", "old-9", "old-10"]
+    assert report([inspected("web")], known, ["db"], "old-.*").orphans == ["old-9", "old-10"]
+    assert report([inspected("web")], known, ["db"], "old").orphans == []
     with pytest.raises(InputError, match="orphan_pattern"):
         report([inspected("web")], known, [], "(")
 
 
 def test_a_label_of_its_own_is_that_of_the_host() -> None:
-    seen = [Inspection("web.example.com", "web", facts_of({"label": "web", "key_owner": "own", "differs": []}))]
+    seen = [Host("web.example.com", "web", facts_of({"label": "web", "key_owner": "own", "differs": []}))]
     made = audit(seen, account(["web"]), {"web.example.com": "web"}, generated_at="")
     assert states(made) == {"web.example.com": ("ok",)}
-    assert made.orphans == ()
+    assert made.orphans == []
 
 
 def test_the_worst_states_come_first_then_names_in_natural_order() -> None:
@@ -293,7 +293,7 @@ def test_names_sort_as_people_count() -> None:
         ([inspected("web")], ["web", "old"], True),
     ],
 )
-def test_drift(seen: list[Inspection], labels: list[str], drift: bool) -> None:
+def test_drift(seen: list[Host], labels: list[str], drift: bool) -> None:
     assert report(seen, account(labels)).drift is drift
 
 
@@ -320,9 +320,9 @@ def test_the_plan_and_the_next_tier(plan: Any, labels: int, hosts: int, expected
 
 def test_a_reason_is_one_line_of_bounded_length() -> None:
     assert details(report([unreachable("web")], account(["web"])))["web"] == "Could not be reached: no route."
-    long = Inspection("web", "web", facts_of({"msg": "\x1b[31m" + "x" * 5000}))
+    long = Host("web", "web", facts_of({"msg": "\x1b[31m" + "x" * 5000}))
     found = details(report([long], account(["web"])))["web"]
     assert found.isprintable()
     assert found == f"Could not be inspected: \ufffd[31m{'x' * 295}…"
-    whole = Inspection("web", "web", facts_of({"msg": "x" * 300}))
+    whole = Host("web", "web", facts_of({"msg": "x" * 300}))
     assert whole.facts["reason"] == "x" * 300 + "."

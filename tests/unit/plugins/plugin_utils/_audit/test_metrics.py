@@ -14,7 +14,7 @@ import prometheus_client.parser
 import pytest
 from prometheus_client import Metric
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Account, Report, Source
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Account, Report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 
@@ -62,7 +62,7 @@ def fleet(known: Account | None = None) -> Report:
 
 def test_a_joined_report_is_as_old_as_the_oldest_audit_that_it_uses() -> None:
     times = {"2026-01-02T03:04:05Z": 2, "2026-01-01T03:04:05Z": 1, "2025-12-31T03:04:05Z": 0}
-    sources = tuple(Source(f"{hosts}.json", time, hosts, stale=False) for time, hosts in times.items())
+    sources = [{"generated_at": time, "hosts": hosts} for time, hosts in times.items()]
     joined = dataclasses.replace(fleet(), generated_at="2026-01-03T03:04:05Z", sources=sources)
     assert values(joined)["audit_timestamp_seconds",] == 1767236645
 

@@ -17,7 +17,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Inspection, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, Report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
@@ -74,7 +74,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
 
 def small() -> Report:
     """A fleet that has something of everything."""
-    hosts: list[Inspection] = [
+    hosts: list[Host] = [
         unreachable("gone"),
         inspected("clone", "other", owner_label="web-1"),
         inspected("web-1"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Inspection, facts_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH
 from ansible_collections.monitor.cloud.tests.support.audits import (
     account,
@@ -187,13 +187,13 @@ def test_orphans_may_be_clients_of_hosts_that_were_not_inspected() -> None:
 
 
 @pytest.mark.parametrize("seen", [inspected("web", "unverifiable", key_fingerprint="?"), unreachable("web")])
-def test_orphans_may_be_former_clients_of_hosts_that_have_one(seen: Inspection) -> None:
+def test_orphans_may_be_former_clients_of_hosts_that_have_one(seen: Host) -> None:
     of = report([seen, inspected("db")], account(["web", "db", "old"], masked=["web", "old"]))
     assert "First find out whose key is on web: " in made(of)[1][-1].text
 
 
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
-    seen = [Inspection(host, host, facts_of(None), audited=False) for host in ("web", "db")]
+    seen = [Host(host, host, facts_of(None), audited=False) for host in ("web", "db")]
     of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
     variables = {
         "monitor_agent_audit_html": "joined.html",

@@ -19,9 +19,9 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     STATES,
-    Inspection,
+    TITLES,
+    Host,
     Report,
-    Source,
     facts_of,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
@@ -34,7 +34,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import 
     rows,
     table,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.titles import TITLES
 from ansible_collections.monitor.cloud.tests.support.audits import (
     TIERS,
     account,
@@ -52,10 +51,10 @@ NASTY = '<script>alert("1")</script> & \u2028 {{ style }} \x0b\udc80'
 
 def joined() -> Report:
     """A report that was made of two audits, one of them stale."""
-    sources = (
-        Source("a.json", "2026-01-01T03:04:05Z", 1, stale=True),
-        Source("b.json", "2026-01-02T03:04:05Z", 12, stale=False),
-    )
+    sources = [
+        {"name": "a.json", "generated_at": "2026-01-01T03:04:05Z", "hosts": 1, "stale": True},
+        {"name": "b.json", "generated_at": "2026-01-02T03:04:05Z", "hosts": 12, "stale": False},
+    ]
     return dataclasses.replace(every_state(), sources=sources, notes=(NASTY,))
 
 
@@ -265,14 +264,18 @@ def test_the_last_column_takes_the_rest_of_the_line() -> None:
     assert len(rows(("HOST", "STATE", "FINDING"), [("web", "ok", "x" * WIDTH)])[1]) == WIDTH
 
 
-def test_a_joined_report_names_the_time_of_its_audits() -> None:
-    one, same, later, last = (Source("x", f"2026-01-01T0{hour}:00:00Z", 1, stale=False) for hour in (1, 1, 2, 3))
-    sources = {(): [], (one,): ["Joined from 1 audit, made at 2026-01-01T01:00:00Z."]}
-    sources[one, same] = ["Joined from 2 audits, made at 2026-01-01T01:00:00Z."]
-    sources[later, one] = ["Joined from 2 audits, made from 2026-01-01T01:00:00Z to 2026-01-01T02:00:00Z."]
-    sources[later, one, last] = ["Joined from 3 audits, made from 2026-01-01T01:00:00Z to 2026-01-01T03:00:00Z."]
-    for given_sources, expected in sources.items():
-        assert joined_sentences(Report("", (), (), {}, given_sources)) == expected
+@pytest.mark.parametrize(
+    ("hours", "expected"),
+    [
+        ("", []),
+        ("1", ["Joined from 1 audit, made at 2026-01-01T01:00:00Z."]),
+        ("11", ["Joined from 2 audits, made at 2026-01-01T01:00:00Z."]),
+        ("213", ["Joined from 3 audits, made from 2026-01-01T01:00:00Z to 2026-01-01T03:00:00Z."]),
+    ],
+)
+def test_a_joined_report_names_the_time_of_its_audits(hours: str, expected: list[str]) -> None:
+    sources = [{"generated_at": f"2026-01-01T0{hour}:00:00Z"} for hour in hours]
+    assert joined_sentences(Report("", [], [], {}, sources)) == expected
 
 
 @pytest.mark.parametrize(("length", "lines"), [(42, 1), (43, 2)])
@@ -304,7 +307,7 @@ def test_hosts_without_drift_are_counted_in_a_large_fleet() -> None:
 
 
 def test_text_of_hosts_is_not_taken_for_markup() -> None:
-    of = every_state(Inspection(NASTY, NASTY, facts_of({"msg": NASTY})))
+    of = every_state(Host(NASTY, NASTY, facts_of({"msg": NASTY})))
     text = as_html(of, made(of)[1])
     reader = Rows()
     reader.feed(text)
