@@ -35,8 +35,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies impo
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The least width in a bar of 1,000 units, so that a single host among thousands is visible.
 _NARROWEST = 6
-# Its class, title, left edge and width.
-_Rectangle = tuple[str, str, float, float]
 _HERE = pathlib.Path(__file__).parent
 
 
@@ -109,7 +107,6 @@ def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
 
     ``address`` is that of the account: the base URL of the service, without credentials.
     """
-    kinds = {host: step.kind for step in steps if step.kind not in ("orphans", "plan") for host in step.names}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -119,35 +116,24 @@ def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
     )
     environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
+    # A row for each finding; hosts without drift are data, of which the script makes rows.
+    findings, ok = ([one for one in report.hosts if (one.state == "ok") is is_ok] for is_ok in (False, True))
     return environment.get_template("page.html.j2").render(
         report=report,
         address=address,
         steps=steps,
-        # A row for each finding; hosts without drift are data, of which the script makes rows when they are shown.
-        findings=[(finding, kinds.get(finding.host, "")) for finding in report.hosts if finding.state != "ok"],
-        ok=[
-            [table.shown(finding.host), table.shown(finding.label)] for finding in report.hosts if finding.state == "ok"
-        ],
-        positions={finding.host: position for position, finding in enumerate(report.hosts)},
+        findings=findings,
+        ok=[[table.shown(one.host), table.shown(one.label)] for one in ok],
+        positions={one.host: position for position, one in enumerate(findings)},
+        kinds={host: step.kind for step in steps if step.kind != "orphans" for host in step.names},
         titles=TITLES,
-        headline=_headline(report),
-        coverage=_bar([(state, titled(state), count) for state, count in report.counts.items()]),
-        use=_use(report.account),
-        joined=table.joined_sentences(report),
-        plan=table.account_sentence(report.account),
-        price=table.price,
-        currency=table.currency,
+        table=table,
+        bar=_bar,
+        coverage=[(state, titled(state), count) for state, count in report.counts.items()],
         style=style,
         script=script,
         hashes={"style": _hash(style), "script": _hash(script)},
     )
-
-
-def _headline(report: Report) -> str:
-    total = len(report.hosts)
-    drift = total - report.counts.get("ok", 0)
-    verb = "needs" if drift == 1 else "need"
-    return f"{drift} of {total} hosts {verb} attention" if drift else f"All {total} hosts are ok"
 
 
 def _hash(text: str) -> str:
@@ -155,24 +141,11 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def _use(account: dict[str, t.Any]) -> list[_Rectangle]:
-    """The clients that the plan includes, and those that are used and needed, as a bar; empty if there is no limit."""
-    used, missing, included = account["clients_used"], account["clients_missing"], account["clients_included"]
-    if included is None:
-        return []
-    parts = [
-        ("ok", "used", min(used, included)),
-        ("foreign_key", "used beyond what is included", used - included),
-        ("not_registered", "needed by hosts that are not registered", missing),
-    ]
-    return _bar(parts, included)
-
-
-def _bar(parts: Iterable[tuple[str, str, int]], whole: int = 0) -> list[_Rectangle]:
-    """Parts of a whole, by class, title and count, as a bar of rectangles that are wide enough to be seen."""
+def _bar(parts: Iterable[tuple[str, str, int]], whole: int = 0) -> list[tuple[str, str, float, float]]:
+    """Parts of a whole, by class, title and count, as rectangles that can be seen: class, title, left edge, width."""
     present = [part for part in parts if part[2] > 0]
-    total = max(whole, sum(count for _class, _title, count in present))
-    widths = [max(_NARROWEST, 1000 * count / total) for _class, _title, count in present]
+    total = max(whole, sum(count for *dummy, count in present))
+    widths = [max(_NARROWEST, 1000 * count / total) for *dummy, count in present]
     scale = min(1.0, 1000 / sum(widths, start=1e-9))
     lefts = itertools.accumulate(widths, initial=0.0)
     return [
