@@ -15,19 +15,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import EXPECTED, HOSTS, ORPHANS, STRANGE, break_all
 from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
 
-ACCOUNT = {"audit_orphans": 4, "clients_used": 17, "clients_included": 10, "clients_missing": 2, "clients_masked": 0}
 FORMS = ("json", "junit", "html", "metrics")
 
 
@@ -53,7 +50,7 @@ def audit(
 
 
 def test_every_state_at_once(fleet: Local) -> None:
-    """In all forms, which agree and hold no key."""
+    """No form holds a key; that all agree is a unit test."""
     before, started = snapshots(fleet), time.time()
     run, states = audit(fleet, "-vvv")
     assert run.code == 0, run.output
@@ -82,26 +79,10 @@ def test_every_state_at_once(fleet: Local) -> None:
     assert account == {"plan": "monitor-10", "clients_used": 17, "clients_missing": 2}
     assert document["account"]["next_tier"]["id"] == "monitor-40"
 
-    first = {name: found[0] for name, found in states.items()}
-    cases = ElementTree.fromstring(forms["junit"]).iter("testcase")
-    assert {case.get("name"): next((one.get("type") for one in case), "ok") for case in cases} == first
-    rows = re.findall(r'<tr role="row" data-state="(\w+)"[^>]* id=.*?<bdi>([^<]+)', forms["html"])
-    without_drift = json.loads(forms["html"].partition('id="ok">')[2].partition("<")[0])
-    assert {name: state for state, name in [*rows, *(("ok", host) for host, _label in without_drift)]} == first
     assert f"of the account at <bdi>{fleet.service.base_url}</bdi>" in forms["html"]
-    table = run.output[run.output.index("\nHOST ") :]
-    table = table[: table.index("\nok: [")]
-    assert dict(re.findall(r"^([a-z]\S*)  +(\w+)", table, re.MULTILINE)) == first
-    assert max(map(len, table.splitlines())) <= 100
-
+    made = metrics(forms["metrics"])["monitor_cloud_audit_timestamp_seconds"].samples[0].value
+    assert started - 1 <= made <= time.time()
     assert not [host for host in EXPECTED if f'"{host}"' in forms["metrics"]]
-    families = metrics(forms["metrics"])
-    counted = {sample.labels["state"]: sample.value for sample in families["monitor_cloud_audit_hosts"].samples}
-    count = collections.Counter(first.values())
-    assert counted == {state: count[state] for state in STATES}
-    assert {name: families[f"monitor_cloud_{name}"].samples[0].value for name in ACCOUNT} == ACCOUNT
-    [made] = families["monitor_cloud_audit_timestamp_seconds"].samples
-    assert started - 1 <= made.value <= time.time()
     everything = run.output + str(run.events) + "".join(forms.values())
     assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
 

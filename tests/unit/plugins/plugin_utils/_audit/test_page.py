@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
+from ansible_collections.monitor.cloud.tests.benchmark.browser import CHROMIUM, OPTIONS
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 
-CHROMIUM = shutil.which("chromium")
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SHOWN = "rows => rows.filter(row => row.offsetParent).map(row => row.cells[0].firstChild.textContent)"
 DOT = "one => (style => [style.printColorAdjust, style.backgroundColor])(getComputedStyle(one, '::before'))"
 ADDRESS = "https://monitor.example.com/v4"

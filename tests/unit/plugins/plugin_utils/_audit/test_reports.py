@@ -298,14 +298,6 @@ def test_the_worst_findings_of_a_large_fleet_are_shown(drift: int, ok: int, show
     assert lines[shown + 1 :] == ([f"... and {more} more findings."] if more else [])
 
 
-def test_hosts_without_drift_are_counted_in_a_large_fleet() -> None:
-    names = [f"web-{number}" for number in range(2000)]
-    of = report([inspected(name, differs=["mode"] if name == "web-7" else []) for name in names], account(names))
-    text, _todo = made(of)
-    assert "web-7 " in text and "web-8" not in text
-    assert "Hosts: 2000 (1 wrong_permissions, 1999 ok)." in text
-
-
 def test_text_of_hosts_is_not_taken_for_markup() -> None:
     of = every_state(Host(NASTY, NASTY, facts_of({"msg": NASTY})))
     text = as_html(of, made(of)[1])
