@@ -27,7 +27,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation im
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
 # whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored.
 Kind = State | t.Literal["not_audited", "renamed", "clones", "absent", "orphans", "plan"]
-Playbook = t.Literal["rollout", "adopt", "audit", "prune"]
 
 _NEW_AUDIT = "not_audited.json"
 _LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
@@ -45,63 +44,34 @@ _TITLES = {
     "orphans": "Clients without a host",
     "plan": "The plan is too small",
 }
-# Text, and playbook or task of each kind, the worst first.
-_REMEDIES: dict[Kind, tuple[str, Playbook | tuple[str, ...]]] = {
-    "unreachable": (
-        "Find out why Ansible can't reach them, then audit again.",
-        # Not ping, which needs Python.
-        ("-m", "ansible.builtin.raw", "-a", "true"),
-    ),
-    "not_audited": (
-        f"None of the audits that were joined has them. Audit them, and join {_NEW_AUDIT} too.",
-        "audit",
-    ),
-    "foreign_key": (
-        "They carry the key of another client, so two machines' data is mixed: clones. Give each its own key. Hosts "
-        "that share a key and have the right one need nothing else.",
-        "rollout",
-    ),
-    "renamed": (
-        "They carry the key of a client that belongs to no host of the inventory, and have none of their own: renamed "
-        "machines. Keep the client with its history, under the host's label.",
-        "adopt",
-    ),
-    "unknown_key": (
-        "Their key belongs to no client of this account. Give them the key of their own client.",
-        "rollout",
-    ),
-    "clones": (
-        "Clones: their data is mixed. The owner of the key is unknown while keys are masked: audit again with a token "
-        "that has read-write access, then give each its own key.",
-        "audit",
-    ),
-    "not_registered": ("The account has no client for them. Register and configure them.", "rollout"),
-    "not_configured": ("Their client exists, but the host has no key. Configure them.", "rollout"),
-    "unverifiable": (
-        "Audit again with a token that has read-write access, as a user who may read the configuration (--become).",
-        "audit",
-    ),
-    "outdated": (
-        "The key is right, but the rest of the file differs from the template.",
-        "rollout",
-    ),
-    "restart_pending": (
-        "A run changed the configuration, and then was killed or could not restart the agent.",
-        "rollout",
-    ),
-    "agent_stopped": (
-        "Start its service, and see its state and the end of its log. The command needs root (--become).",
-        ("-m", "ansible.builtin.raw", "-a", f"systemctl start {_SERVICE}; systemctl status --no-pager {_SERVICE}"),
-    ),
-    "wrong_permissions": (
-        "Owner, group or mode of the configuration is not as expected.",
-        "rollout",
-    ),
-    "absent": (
-        "Their monitor_agent_state is absent. The command removes the configuration, and the client with all its data.",
-        "rollout",
-    ),
+# What to do about each kind, the worst first.
+_TEXTS: dict[Kind, str] = {
+    "unreachable": "Find out why Ansible can't reach them, then audit again.",
+    "not_audited": f"None of the audits that were joined has them. Audit them, and join {_NEW_AUDIT} too.",
+    "foreign_key": "They carry the key of another client, so two machines' data is mixed: clones. Give each its own "
+    "key. Hosts that share a key and have the right one need nothing else.",
+    "renamed": "They carry the key of a client that belongs to no host of the inventory, and have none of their own: "
+    "renamed machines. Keep the client with its history, under the host's label.",
+    "unknown_key": "Their key belongs to no client of this account. Give them the key of their own client.",
+    "clones": "Clones: their data is mixed. The owner of the key is unknown while keys are masked: audit again with a "
+    "token that has read-write access, then give each its own key.",
+    "not_registered": "The account has no client for them. Register and configure them.",
+    "not_configured": "Their client exists, but the host has no key. Configure them.",
+    "unverifiable": "Audit again with a token that has read-write access, as a user who may read the configuration "
+    "(--become).",
+    "outdated": "The key is right, but the rest of the file differs from the template.",
+    "restart_pending": "A run changed the configuration, and then was killed or could not restart the agent.",
+    "agent_stopped": "Start its service, and see its state and the end of its log. The command needs root (--become).",
+    "wrong_permissions": "Owner, group or mode of the configuration is not as expected.",
+    "absent": "Their monitor_agent_state is absent. The command removes the configuration, and the client with all its "
+    "data.",
 }
+# The shell command or the playbook that does it, if that is not a rollout.
+_SHELL: dict[Kind, str] = {
+    "unreachable": "true",
+    "agent_stopped": f"systemctl start {_SERVICE}; systemctl status --no-pager {_SERVICE}",
+}
+_PLAYBOOKS: dict[Kind, str] = {"not_audited": "audit", "renamed": "adopt", "clones": "audit", "unverifiable": "audit"}
 # A longer list of hosts goes to a file, if a report is written.
 _LONGEST_LIST = 80
 # Linux takes no argument of more than 131,072 bytes.
@@ -150,7 +120,7 @@ def steps(report: Report, run: Invocation) -> list[Step]:
     groups: dict[Kind, list[Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding), []).append(finding)
-    found = [_host_step(kind, groups[kind], run, report.orphans) for kind in _REMEDIES if kind in groups]
+    found = [_host_step(kind, groups[kind], run, report.orphans) for kind in _TEXTS if kind in groups]
     return [*_plan_step(report, run), *found, *_orphan_step(report, run)]
 
 
@@ -165,12 +135,12 @@ def _kind_of(finding: Host) -> Kind:
     if finding.renamed:
         return "renamed"
     # A rollout removes them, and refuses hosts of both kinds.
-    to_remove = finding.absent and _REMEDIES.get(finding.state, ("", ""))[1] == "rollout"
-    return "absent" if to_remove else finding.state
+    by_rollout = finding.state in _TEXTS.keys() - _SHELL.keys() - _PLAYBOOKS.keys()
+    return "absent" if finding.absent and by_rollout else finding.state
 
 
 def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: Sequence[str]) -> Step:
-    text, remedy = _REMEDIES[kind]
+    text = _TEXTS[kind]
     hosts = tuple(one.host for one in findings)
     if kind == "renamed" and run.partial:
         return Step(kind, _partial(run), hosts)
@@ -183,7 +153,7 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
     target, hosts_file = ",".join(patterns), None
     choice, pattern = as_options({"target": target}), [target]
     if len(target) > _LONGEST_LIST and run.report_stem and _PLAIN_PATH.fullmatch(run.report_stem):
-        hosts_file = (f"{run.report_stem}.{kind}.hosts", "".join(f"{pattern}\n" for pattern in patterns))
+        hosts_file = (f"{run.report_stem}.{kind}.hosts", "".join(f"{one}\n" for one in patterns))
         choice = ["--limit", f"@{hosts_file[0]}"]
         pattern = ["all", *choice]
     elif len(target) > _LONGEST_ARGUMENT:
@@ -191,18 +161,21 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
             " They are too many for a command: audit again with monitor_agent_audit_json, which writes lists to files."
         )
         return Step(kind, text, hosts)
-    if isinstance(remedy, tuple):
-        command = ["ansible", *run.inventory, *run.options, *pattern, *remedy, *_variables(run)]
+    if kind in _SHELL:
+        # Not modules such as ping, which need Python.
+        task = ["-m", "ansible.builtin.raw", "-a", _SHELL[kind]]
+        command = ["ansible", *run.inventory, *run.options, *pattern, *task, *_variables(run)]
     else:
+        playbook = _PLAYBOOKS.get(kind, "rollout")
         # The audit of a few hosts must not replace the reports of the run, wherever their variables are set.
-        reports = dict.fromkeys(run.reports, "") if remedy == "audit" else {}
+        reports = dict.fromkeys(run.reports, "") if playbook == "audit" else {}
         if kind == "not_audited":
             reports["monitor_agent_audit_json"] = _NEW_AUDIT
-        command = [*_playbook(remedy, run), *as_options(reports), *choice]
+        command = [*_playbook(playbook, run), *as_options(reports), *choice]
     return Step(kind, text + _left_out(run), hosts, tuple(command), hosts_file)
 
 
-def _playbook(name: Playbook, run: Invocation) -> list[str]:
+def _playbook(name: str, run: Invocation) -> list[str]:
     variables = _variables(run, audits=name == "audit")
     return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *variables]
 
@@ -248,24 +221,26 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
     labels = tuple(label for label in report.orphans if label not in carried)
     if not labels:
         return []
-    if run.partial:
-        return [Step("orphans", _partial(run), labels)]
     variables: dict[str, t.Any] = {"prune_pattern": "|".join(map(_escaped, labels))}
     if len(labels) > _PRUNE_LIMIT:
         variables["prune_limit"] = len(labels)
-    text = (
-        "Clients of hosts that are gone, or of other users of this account. The command shows what would be "
-        "deleted, with all data of these clients. Run it without --check to delete them."
-    )
-    if report.unidentified:
-        hosts = listed(report.unidentified, MOST_NAMES, str)
-        text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
     given = json.dumps(variables)
-    if len(given) > _LONGEST_ARGUMENT:
+    command: tuple[str, ...] = ()
+    if run.partial:
+        text = _partial(run)
+    elif len(given) > _LONGEST_ARGUMENT:
         text = "They are too many for a command: prune them in parts, each with a prune_pattern of your own."
-        return [Step("orphans", text, labels)]
-    command = (*_playbook("prune", run), "--check", "-e", given)
-    return [Step("orphans", text + _left_out(run), labels, command)]
+    else:
+        text = (
+            "Clients of hosts that are gone, or of other users of this account. The command shows what would be "
+            "deleted, with all data of these clients. Run it without --check to delete them."
+        )
+        if report.unidentified:
+            hosts = listed(report.unidentified, MOST_NAMES, str)
+            text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
+        text += _left_out(run)
+        command = (*_playbook("prune", run), "--check", "-e", given)
+    return [Step("orphans", text, labels, command)]
 
 
 def _plan_step(report: Report, run: Invocation) -> list[Step]:
