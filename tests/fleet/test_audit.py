@@ -157,17 +157,6 @@ def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
     assert states == {"fine": ["ok"]}
 
 
-def test_other_strategies_are_refused(fleet: Local) -> None:
-    play = fleet.play(
-        "- hosts: fine,open\n  gather_facts: false\n  strategy: ansible.builtin.free\n  tasks:\n"
-        "    - ansible.builtin.import_role:\n        name: monitor.cloud.monitor_agent\n        tasks_from: audit\n"
-    )
-    run = fleet.run(play)
-    assert run.code == 2
-    assert "and the strategy 'ansible.builtin.free' does not ensure that" in run.output
-    assert run.calls() == []
-
-
 def test_in_batches(fleet: Local) -> None:
     play = fleet.play(
         "- hosts: all\n  gather_facts: false\n  serial: 5\n  tasks:\n    - ansible.builtin.import_role:\n"

@@ -25,6 +25,9 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     unreachable,
 )
 
+_DELETE = "Run it without --check to delete them."
+_ADOPT = "adopt lets a renamed host keep its client."
+
 
 def test_each_finding_has_a_step_and_its_command() -> None:
     of = every_state()
@@ -165,13 +168,6 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     assert "SECRET" not in str(todo)
 
 
-def test_clones_under_masked_keys_are_to_be_audited_again() -> None:
-    seen = [inspected(host, "unverifiable", key_fingerprint="same") for host in ("web", "db")]
-    todo = made(report(seen, account(["web", "db"], masked=["web", "db"])))[1]
-    assert [(step.kind, step.names) for step in todo] == [("clones", ("db", "web"))]
-    assert "monitor.cloud.audit" in todo[0].shell
-
-
 def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
     seen = [inspected("new", "unverifiable"), inspected("new-2", "unknown"), inspected("fresh", "no_file")]
     todo = made(report(seen, account(["old"], masked=["old"])))[1]
@@ -180,16 +176,21 @@ def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
     assert "First find out whose key is on new, new-2: adopt lets a renamed host keep its client." in todo[-1].text
 
 
-def test_orphans_may_be_clients_of_hosts_that_were_not_inspected() -> None:
-    of = report([inspected("web"), unreachable("gone")], account(["web", "db", "old"]), ["db", "other"])
-    assert "First find out whose key is on gone, other: " in made(of)[1][-1].text
-    assert "First" not in made(report([inspected("web")], account(["web", "db", "old"]), ["db"]))[1][-1].text
-
-
-@pytest.mark.parametrize("seen", [inspected("web", "unverifiable", key_fingerprint="?"), unreachable("web")])
-def test_orphans_may_be_former_clients_of_hosts_that_have_one(seen: Host) -> None:
-    of = report([seen, inspected("db")], account(["web", "db", "old"], masked=["web", "old"]))
-    assert "First find out whose key is on web: " in made(of)[1][-1].text
+@pytest.mark.parametrize(
+    ("seen", "hosts"),
+    [
+        ([inspected("web")], []),
+        # Of hosts that were not inspected.
+        ([inspected("web"), unreachable("gone")], ["gone", "other"]),
+        # Former ones of hosts that have one.
+        ([inspected("web", "unverifiable", key_fingerprint="?"), inspected("db")], ["web"]),
+        ([unreachable("web"), inspected("db")], ["web"]),
+    ],
+)
+def test_orphans_may_be_clients_of_hosts_whose_key_is_not_known(seen: list[Host], hosts: list[str]) -> None:
+    inventory = ["db", "other"] if len(hosts) > 1 else ["db"]
+    text = made(report(seen, account(["web", "db", "old"]), inventory))[1][-1].text
+    assert text.endswith(f" First find out whose key is on {', '.join(hosts)}: {_ADOPT}" if hosts else _DELETE), text
 
 
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
