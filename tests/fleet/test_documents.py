@@ -329,10 +329,3 @@ def test_each_block_is_run_or_has_a_reason(page: Path) -> None:
         assert block.file.startswith(READ_WITHOUT_A_NAME) or block.file in named, (
             f"{block}: no command uses {block.file}"
         )
-
-
-def test_each_reason_not_to_run_is_needed() -> None:
-    found = [block for page in PAGES for block in blocks(page)]
-    commands = [command for block in found if block.language == "console" for command, dummy in block.commands]
-    texts_of_blocks = [*map(body, found), *commands]
-    assert [start for start in NOT_RUN if not any(text.startswith(start) for text in texts_of_blocks)] == []

@@ -30,6 +30,8 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
 )
 
 _FOREIGN = inspected("web", "other", owner_label="old")
+_CARRIES = "Carries the key of client 'old'"
+_NO_RESULT = Host("web", "web", facts_of(None))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ _FOREIGN = inspected("web", "other", owner_label="old")
         (inspected("web", "unknown", key_fingerprint="?", differs=["content"]), "unknown_key"),
         (inspected("web", "unverifiable"), "unverifiable"),
         (unreachable("web"), "unreachable"),
-        (Host("web", "web", facts_of(None)), "unreachable"),
+        (_NO_RESULT, "unreachable"),
         (Host("web", "web", facts_of({"msg": "no sudo password"})), "unverifiable"),
         (inspected("web", msg="its directory is read-only", differs=["mode"]), "wrong_permissions"),
     ],
@@ -122,47 +124,33 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
 @pytest.mark.parametrize(
     ("seen", "labels", "inventory", "adoption", "detail"),
     [
-        (inspected("web"), ["web"], [], "nothing", ""),
-        (inspected("web", "no_key"), ["web"], [], "nothing", ""),
-        (inspected("web", "unknown"), ["web"], [], "nothing", ""),
-        (unreachable("web"), ["web"], [], "unknown", "The owner of its key is unknown: no route."),
-        (
-            Host("web", "web", facts_of(None)),
-            ["web"],
-            [],
-            "unknown",
-            "The owner of its key is unknown: not inspected.",
-        ),
-        (inspected("web", "unverifiable"), [], [], "unknown", "The owner of its key is unknown: keys are masked."),
-        (_FOREIGN, ["old"], [], "adopt", "Client 'old' gets the label 'web'."),
+        (inspected("web"), "web", "", "nothing", ""),
+        (inspected("web", "no_key"), "web", "", "nothing", ""),
+        (inspected("web", "unknown"), "web", "", "nothing", ""),
+        (unreachable("web"), "web", "", "unknown", "The owner of its key is unknown: no route."),
+        (_NO_RESULT, "web", "", "unknown", "The owner of its key is unknown: not inspected."),
+        (inspected("web", "unverifiable"), "", "", "unknown", "The owner of its key is unknown: keys are masked."),
+        (_FOREIGN, "old", "", "adopt", "Client 'old' gets the label 'web'."),
+        (_FOREIGN, "old", "old", "conflict", f"{_CARRIES}, which is that of host old."),
         (
             _FOREIGN,
-            ["old"],
-            ["old"],
-            "conflict",
-            "Carries the key of client 'old', which is that of host old.",
-        ),
-        (
-            _FOREIGN,
-            ["old", "web"],
-            [],
+            "old web",
+            "",
             "conflict",
             "Carries the key of client 'old', but another client has the label 'web'.",
         ),
         *(
-            (Host("web", label, _FOREIGN.facts), ["old"], [], "adopt", f"Client 'old' gets the label {label!r}.")
+            (Host("web", label, _FOREIGN.facts), "old", "", "adopt", f"Client 'old' gets the label {label!r}.")
             for label in ("abc", "x" * 32)
         ),
         *(
-            (Host("web", label, _FOREIGN.facts), ["old"], [], "conflict", f"The label {label!r} is not valid.")
+            (Host("web", label, _FOREIGN.facts), "old", "", "conflict", f"The label {label!r} is not valid.")
             for label in ("ab", "x" * 33)
         ),
     ],
 )
-def test_what_adopt_would_do_and_why(
-    seen: Host, labels: list[str], inventory: list[str], adoption: str, detail: str
-) -> None:
-    found = of(report([seen], account(labels), inventory), "web")
+def test_what_adopt_would_do_and_why(seen: Host, labels: str, inventory: str, adoption: str, detail: str) -> None:
+    found = of(report([seen], account(labels.split()), inventory.split()), "web")
     assert (found.adoption, found.adoption_detail) == (adoption, detail)
 
 
@@ -220,7 +208,7 @@ def test_hosts_that_may_be_renamed_need_no_client() -> None:
             "Not inspected: it is in none of the audits that were joined.",
         ),
         (
-            Host("web", "web", facts_of(None)),
+            _NO_RESULT,
             "Not inspected: it had failed before, could not be reached, or a condition left it out.",
         ),
         (Host("web", "web", facts_of({})), "Could not be inspected: no reason given."),
