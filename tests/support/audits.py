@@ -80,9 +80,9 @@ def of(made: Report, host: str) -> Host:
     return next(finding for finding in made.hosts if finding.host == host)
 
 
-def in_every_state() -> list[Host]:
-    """A host in each state."""
-    return [
+def every_state(*more: Host) -> Report:
+    """A host in each state, and an orphan."""
+    seen = [
         unreachable("gone"),
         inspected("clone", "other", owner_label="web"),
         inspected("renamed", "other", owner_label="old"),
@@ -96,12 +96,8 @@ def in_every_state() -> list[Host]:
         inspected("stopped", service_state="inactive"),
         inspected("open", differs=["mode"]),
         inspected("fine"),
+        *more,
     ]
-
-
-def every_state(*more: Host) -> Report:
-    """A host in each state, and an orphan."""
-    seen = [*in_every_state(), *more]
     hosts = {one.host for one in seen}
     return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
 
