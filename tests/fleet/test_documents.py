@@ -118,9 +118,9 @@ class Reader:
     def run(self, command: str) -> str:
         """Run a command and return what it prints."""
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
-            # It holds for the commands after it. "..." stands for the token.
-            value = export[2].removeprefix("$")
-            self._environment[export[1]] = self._environment.get(value, self.service.tokens["read_write"])
+            # It holds for the commands after it. "..." stands for the address or the token.
+            value = self._environment.get(export[2].removeprefix("$"))
+            self._environment[export[1]] = value or self.service.environment()[export[1]]
             return ""
         typed = command
         for shown, here in HALVES.items():
