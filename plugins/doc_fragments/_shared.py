@@ -60,8 +60,8 @@ options:
     default: false
   timeout:
     description:
-      - Seconds within which a whole response must arrive, connection included; at most a day. Each attempt has this
-        time. A connection to an address is waited for 10 seconds at most.
+      - Seconds within which a whole response must arrive, in each attempt, connection included; at most a day.
+        Connecting to an address takes 10 seconds at most.
       - A response may have at most 64 MiB, as sent and as decoded. A larger one is an error.
       - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
     type: float
@@ -76,7 +76,7 @@ options:
     type: float
     default: 300.0
   page_size:
-    description: Items per page when lists are read. If not set, the largest page that the service takes.
+    description: Items per page when clients or tiers are listed. If not set, the largest page that the service takes.
     type: int
 """
 

@@ -12,9 +12,9 @@ module: adoptions
 short_description: Report which clients renamed hosts keep
 version_added: 1.0.0
 description:
-  - A host that carries the key of a client under another label was renamed, or cloned. This reports which of these
-    clients can get the label of their host, from what M(monitor.cloud.monitor_clients) and
-    M(monitor.cloud.agent_config), both in check mode, registered for the account and for each host.
+  - A host that carries the key of a client with another label was renamed, or cloned. Reports which of these clients
+    can get the label of their host, from the registered results of M(monitor.cloud.monitor_clients) and
+    M(monitor.cloud.agent_config), both in check mode.
   - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory, or
     another client has the label of the host.
   - If names moved on from host to host, only the last client can be renamed at once. Run the tasks again for others.

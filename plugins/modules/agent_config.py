@@ -13,24 +13,21 @@ short_description: Configure the monitoring agent of a host with its client's ke
 version_added: 1.0.0
 description:
   - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
-  - Inspects the host with a single command, without Python there, and writes with one more only if something
-    differs. The host of a client that the registration has just created gets both as one command. A new file is
-    complete, with its owner and mode, from the first instant.
+  - Inspects the host with a single shell command, and writes with one more only if something differs. Needs no Python
+    on the host.
   - Over a connection that passes no standard input, the content is transferred to a private temporary file first, as
     core does with modules.
-  - The file is written in a private directory beside the path, C(.<name>.writing-<process>-<random>), and moved out.
-    If a run was killed while it wrote, the next one does what is left to do, and removes that directory. One whose
-    writer still runs is not touched. A host with such a directory counts as changed.
-  - Another user may own the directory of the file, and change it at any time. The task fails rather than write or
-    remove a file elsewhere. A symbolic link among the parents is followed only if no other user can change it.
+  - The file is written in a private directory beside the path, C(.<name>.writing-<process>-<random>), and moved to
+    the path when it is complete, with its owner and mode. If a run was killed, the next one removes that directory,
+    and counts the host as changed. The directory of a writer that still runs is not touched.
+  - If another user owns the directory of the file and changes it, the task fails, and does not write or remove a file
+    elsewhere. A symbolic link among the parents is followed only if no other user can change it.
   - A file that is a mount is written in place, if no other user can change its directory.
   - At most 64 KiB are read or written.
-  - Reports whose key the host had before, so that machines cloned from one another are found. For the first 20 hosts
-    of a run that carried the key of another client there is a warning.
-  - A template that fails is reported with placeholders in place of the client's secrets, and options that hold one are
-    refused.
-  - Cannot be delegated. A Windows host is refused with O(state=present), and nothing is removed with O(state=absent)
-    on it.
+  - Returns whose key the host carried before, so that clones are found. Warns of the first 20 hosts of a run that
+    carried the key of another client.
+  - If a template fails, the message has placeholders for the client's secrets. Options that hold a secret are refused.
+  - Cannot be delegated. On a Windows host O(state=present) fails, and O(state=absent) does nothing.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.changes, monitor.cloud._shared.client]
 options:
@@ -79,10 +76,10 @@ options:
   service:
     description:
       - Service that reads the file. It has to be restarted, by a handler, after each change.
-      - A change then also leaves a marker, an empty file C(.<name>.restart-<random>), beside the path, which is there
-        before the change is. As long as a marker is there, the task is changed, with V(restart) among RV(differs), and
-        notifies the handler. So no restart is lost if a run is killed, or if a restart fails.
-      - The handler has to run this module once more after the restart, with O(restarted).
+      - Before a change, a marker is made beside the path, an empty file C(.<name>.restart-<random>). As long as a
+        marker exists, the task is changed, with V(restart) among RV(differs), and notifies the handler. So no restart
+        is lost if a run is killed, or if a restart fails.
+      - After the restart, the handler has to run this module once more, with O(restarted).
       - Empty or not set, no marker is left, and existing ones are ignored. With O(state=absent) all are removed.
     # A string would make a service of false.
     type: raw
@@ -92,9 +89,8 @@ options:
     default: false
   restarted:
     description:
-      - RV(restart_markers) of the task that notified the handler. The service has been restarted since then, so these
-        markers are removed, and nothing else is done. That is not reported as a change.
-      - A marker that another run has left since then stays, because its change may be later than the restart.
+      - RV(restart_markers) of the task that notified the handler. Removes these markers, and does nothing else, which
+        is not reported as a change. Other markers stay, because their changes may be later than the restart.
     type: list
     elements: str
 seealso:

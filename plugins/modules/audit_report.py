@@ -12,11 +12,10 @@ module: audit_report
 short_description: Report which hosts are monitored, and under whose key
 version_added: 1.0.0
 description:
-  - Evaluates what M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in check mode, registered
-    for the account and for each host. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if
-    requested.
-  - With O(audits) it evaluates audits of other runs instead of hosts that were inspected in this run. The report is
-    then about the hosts as these audits inspected them, and about the account and the inventory as they are now.
+  - Evaluates the registered results of M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in
+    check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
+  - With O(audits) it evaluates audits of other runs instead. The report then has the hosts as these audits inspected
+    them, and the account and the inventory as they are now.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
   - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(audit) and C(report).
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
@@ -164,7 +163,7 @@ report:
       type: dict
     audits:
       description:
-        - Of a joined report, the audits that it was made of. How many findings are from each, and if it is stale.
+        - Of a joined report, its audits. How many findings are from each, and whether it is stale.
       type: list
       elements: dict
     notes:

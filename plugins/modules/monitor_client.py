@@ -12,7 +12,7 @@ module: monitor_client
 short_description: Manage one monitoring client
 version_added: 1.0.0
 description:
-  - Makes sure that a monitoring client exists, has a label, or is gone.
+  - Makes sure that a monitoring client exists, has a label, or is absent.
   - A client collects nothing until the agent on its host is configured with its C(install_code) and C(api_key). To
     register many hosts use M(monitor.cloud.monitor_clients), which reads the account once for all of them.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
@@ -20,8 +20,8 @@ options:
   label:
     description:
       - Label of the client, 3 to 32 characters, unique in the account.
-      - Alone, it is the client to find, to create or to delete. With O(id), it is the label that client has to have.
-        One of the two is required.
+      - Alone, it names the client to find, to create or to delete. With O(id), it is the label that this client has to
+        have. One of the two is required.
     type: str
   id:
     description:

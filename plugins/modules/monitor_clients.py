@@ -12,7 +12,7 @@ module: monitor_clients
 short_description: Manage the monitoring clients of a fleet
 version_added: 1.0.0
 description:
-  - Makes sure that a client exists, or is gone, for each of many labels. The account is read once, then only what is
+  - Makes sure that a client exists, or is absent, for each of many labels. The account is read once, then only what is
     missing is created, several at a time.
   - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
   - Each client is read again right before it is deleted. One that got another label since the list was read is
@@ -39,8 +39,9 @@ options:
   renames:
     description:
       - Clients to rename first, old label to new label.
-      - If only the new label exists, the rename is done already. If both exist, and for chains and swaps, the task is
-        refused.
+      - If only the new label exists, there is nothing to do. If both exist, and for chains and swaps, the task fails
+        before anything is changed.
+      - Not with O(state=absent).
     type: dict
     default: {}
   prune:
@@ -76,7 +77,7 @@ options:
     type: bool
     default: false
   concurrency:
-    description: How many requests, and connections, there are at a time; at most 1000.
+    description: How many requests are sent at a time; at most 1000.
     type: int
     default: 8
 seealso:
@@ -115,10 +116,10 @@ EXAMPLES = r"""
 RETURN = r"""
 clients:
   description:
-    - The clients that O(labels) and O(renames) name and that are there, by label. After O(state=absent), only those
-      that could not be deleted; those that could not be pruned are there too.
+    - The clients that O(labels) and O(renames) name and that exist, by label, and those that could not be pruned. After
+      O(state=absent), only those that could not be deleted.
     - Each has the fields of RV(monitor.cloud.monitor_client#module:client).
-    - In check mode those that would be there; id and key fingerprint are null for one to be created.
+    - In check mode those that would exist; id and key fingerprint are null for one to be created.
   returned: success
   type: dict
   sample:
@@ -140,7 +141,7 @@ key_owners:
 account_labels:
   description:
     - Labels of all clients of the account, also of those that the task does not name.
-    - In check mode those that would be there.
+    - In check mode those that would exist.
   returned: success
   type: list
   elements: str

@@ -14,7 +14,7 @@ version_added: 1.0.0
 description:
   - Switches the account's monitoring plan to a tier, to the free plan, or up to the smallest tier that includes a
     number of clients. A switch changes what the account is billed.
-  - Needs the grant C(monitor_subscription) of the account.
+  - The user of the token needs the grant C(monitor_subscription).
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes]
 options:
   subscription:

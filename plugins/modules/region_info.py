@@ -18,7 +18,7 @@ options:
     description: Id of the region.
     type: str
   country:
-    description: Country in which the region lies, as the service writes it; upper and lower case are the same.
+    description: Country of the region, as the service writes it, in upper or lower case.
     type: str
   capabilities:
     description: Capabilities that the region has, all of them.
@@ -31,8 +31,8 @@ options:
     choices: [ok, outage]
   compute_type:
     description:
-      - Id of a compute instance type that is available in the region. The service lists some types only; a type that it
-        does not list is found in no region.
+      - Id of a compute instance type that is available in the region. The service lists only some types; no region has
+        one that it does not list.
     type: str
   include_availability:
     description: Whether regions carry RV(regions[].availability).
