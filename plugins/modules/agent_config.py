@@ -164,7 +164,7 @@ key_owner:
   description:
     - Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of another client
       of the account, V(unknown) for a key of no client of the account, or V(unverifiable) if the keys are masked or
-      the file can't be read.
+      the file cannot be read.
   returned: success
   type: str
   sample: other

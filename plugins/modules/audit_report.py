@@ -73,7 +73,7 @@ options:
       - Path on the controller for counts of the report as metrics, in the OpenMetrics text format, for a textfile
         collector. That of Prometheus' node_exporter reads files whose names end in C(.prom).
       - The file is replaced whole, and all users may read it. The names of the metrics begin with C(monitor_cloud_),
-        whatever the brand of the service is.
+        with any brand of the service.
     type: str
   metrics_hosts:
     description: Whether O(metrics) also has a series for each host, with its name and state.
