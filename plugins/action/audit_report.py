@@ -51,7 +51,7 @@ class ActionModule(base.FleetAction):
         hosts, complete = self._audited(variables)
         labels = base.labels_of_inventory(variables)
         account = base.account_of(variables, options["account"], options["plan"], options["subscriptions"])
-        now = datetime.datetime.now(datetime.UTC)
+        now = datetime.datetime.now(datetime.timezone.utc)
         joined: dict[str, t.Any] = {}
         if options["config"]:
             inspected = base.inspected(variables, hosts, options, labels)

@@ -10,6 +10,7 @@ Keys of other hosts are not needed for that: the fingerprints of the account's k
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import typing as t
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ SENTINELS = {
 _LONGEST_LINE = 4096
 _CODE = re.compile(re.escape(SENTINELS["install_code"]), re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
+_numbers = itertools.count()
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
@@ -89,11 +91,11 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
         before, after = line[:start], line[start + len(sentinel) :]
         # A line with only the key fits any text, so only the first line of the file is compared.
         lines = text.splitlines()[: None if (before + after).strip() else 1]
-        pattern = re.compile(_before(before) + r"(\S+?)" + _after(after))
+        pattern = re.compile(_before(before) + r"(?P<key>\S+?)" + _after(after))
         for candidate in lines:
             match = pattern.fullmatch(candidate) if len(candidate) <= _LONGEST_LINE else None
-            if match and not looks_masked(match[1]):
-                return match[1]
+            if match and not looks_masked(match["key"]):
+                return match["key"]
     return None
 
 
@@ -104,18 +106,24 @@ def _before(literal: str) -> str:
     last position only.
     """
     first, *others = _CODE.split(literal)
-    parts = [r"\s++" if other.isspace() else _loosely(other) for other in others]
-    last = [f"(?:(?>.*?{part})|(?>.*{part}))" for part in parts[-1:]]
-    return "".join([_loosely(first), *(f"(?>.*?{part})" for part in parts[:-1]), *last])
+    parts = [r"\s+(?!\s)" if other.isspace() else _loosely(other) for other in others]
+    last = [f"(?:{_atomic(f'.*?{part}')}|{_atomic(f'.*{part}')})" for part in parts[-1:]]
+    return "".join([_loosely(first), *(_atomic(f".*?{part}") for part in parts[:-1]), *last])
 
 
 def _after(literal: str) -> str:
     """A pattern for what the template puts after the key, to the end of the line."""
     first, *others = map(_loosely, _CODE.split(literal))
-    last = [f"(?>.*{part})" for part in others[-1:]]
-    return "".join([first, *(f"(?>.*?{part})" for part in others[:-1]), *last])
+    last = [_atomic(f".*{part}") for part in others[-1:]]
+    return "".join([first, *(_atomic(f".*?{part}") for part in others[:-1]), *last])
 
 
 def _loosely(literal: str) -> str:
     """A pattern for a literal in which spaces don't count."""
-    return r"\s*+".join(["", *(re.escape(part) for part in re.split(r"\s+", literal.strip()) if part), ""])
+    return r"\s*(?!\s)".join(["", *(re.escape(part) for part in re.split(r"\s+", literal.strip()) if part), ""])
+
+
+def _atomic(pattern: str) -> str:
+    """The pattern as a whole, of which no other match is tried: ``(?>...)``, which Python has since 3.11."""
+    name = f"atomic{next(_numbers)}"
+    return f"(?=(?P<{name}>{pattern}))(?P={name})"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import datetime
 import functools
 import math
 import re
@@ -400,3 +401,12 @@ def natural(name: str) -> list[tuple[float, str]]:
     # By length first: Python converts at most 4,300 digits to a number.
     digits = [(part, part.lstrip("0")) for part in _DIGITS_OR_TEXT.findall(name)]
     return [(len(number), number) if part[0] in "0123456789" else (math.inf, part) for part, number in digits]
+
+
+def instant(text: str) -> datetime.datetime:
+    """The time that a report states; ValueError for one without a zone, which cannot be compared."""
+    # Python 3.10 knows no Z.
+    at = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    if at.tzinfo is None:
+        raise ValueError(text)
+    return at

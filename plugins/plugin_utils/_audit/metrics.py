@@ -9,11 +9,15 @@ Gauges only: the older format knows no info and no state set. No timestamps: tex
 
 from __future__ import annotations
 
-import datetime
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import SCHEMA_VERSION, STATES, Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    SCHEMA_VERSION,
+    STATES,
+    Report,
+    instant,
+)
 
 _PREFIX = "monitor_cloud_"
 _INCLUDED = "Clients that the plan includes; no sample on the free plan, or if it cannot be read."
@@ -27,7 +31,7 @@ def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
     account, price = report.account, report.account["price"] or {}
     # A joined report is as old as the oldest audit that it uses.
     times = [one["generated_at"] for one in report.sources if one["hosts"]] or [report.generated_at]
-    made = int(min(map(datetime.datetime.fromisoformat, times)).timestamp())
+    made = int(min(map(instant, times)).timestamp())
     states = [({"state": state}, report.counts.get(state, 0)) for state in STATES]
     prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
     families = [

@@ -25,6 +25,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     Account,
     Host,
     facts_of,
+    instant,
     natural,
 )
 
@@ -65,10 +66,8 @@ def parse(name: str, document: t.Any) -> Slice:
     if len(entries) != len(hosts):
         raise _invalid(name, "it has a host twice")
     try:
-        at = datetime.datetime.fromisoformat(str(document.get("generated_at")))
-        # A time without a zone cannot be compared.
-        at - datetime.datetime.now(datetime.UTC)
-    except (ValueError, TypeError):
+        at = instant(str(document.get("generated_at")))
+    except ValueError:
         raise _invalid(name, "generated_at is missing or invalid") from None
     return Slice(name, str(document["generated_at"]), at, entries)
 
