@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import TITLES, Host, Report, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import TITLES, Host, Report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
 WIDTH = 100
@@ -31,10 +31,8 @@ def table(report: Report, steps: Sequence[Step]) -> str:
     total = f"Hosts: {len(report.hosts)} ({report.summary()})." if report.hosts else "Hosts: none."
     lines = [*_hosts(report), "", *_wrapped(total)]
     if report.orphans:
-        labels = listed(sorted(report.orphans, key=natural), form=str)
-        lines += _wrapped(f"Clients without a host: {len(report.orphans)} ({labels}).")
-    lines += _wrapped(account_sentence(report.account))
-    for text in joined_sentences(report):
+        lines += _wrapped(f"Clients without a host: {len(report.orphans)} ({listed(report.orphans, form=str)}).")
+    for text in (account_sentence(report.account), *joined_sentences(report)):
         lines += _wrapped(text)
     if steps:
         lines += ["", "What to do:"]
@@ -137,19 +135,16 @@ def _command(command: Sequence[str]) -> list[str]:
         if len(line) + len(first) + 3 > WIDTH and line.strip():
             lines.append(f"{line} \\")
             line = "     "
-        line += f" {first}"
-        if rest:
-            *whole, line = (line, *rest)
-            lines += whole
+        *whole, line = (f"{line} {first}", *rest)
+        lines += whole
     return [*lines, line]
 
 
 def _quoted(argument: str) -> str:
     """An argument for a shell; a long one on several lines, which the shell joins: they must not be indented."""
-    lines, part = [], ""
+    parts = [""]
     for character in argument:
-        if len(shlex.quote(part + character)) > WIDTH - _INDENT:
-            lines.append(f"{shlex.quote(part)}\\")
-            part = ""
-        part += character
-    return "\n".join([*lines, shlex.quote(part)])
+        if len(shlex.quote(parts[-1] + character)) > WIDTH - _INDENT:
+            parts.append("")
+        parts[-1] += character
+    return "\\\n".join(map(shlex.quote, parts))
