@@ -11,7 +11,6 @@ import functools
 import io
 import os
 import re
-import sys
 import typing as t
 from collections.abc import Iterator, Mapping
 
@@ -94,8 +93,6 @@ with contextlib.suppress(OSError):
 PLACEHOLDER = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 # The start of a text that stands for an omitted argument before 2.19, which core removes later.
 _OMITTED = "__omit_place_holder__"
-# That has possessive quantifiers and datetime.UTC; ansible-core 2.16 takes 3.10 too.
-_OLDEST_PYTHON = (3, 11)
 # Callbacks whose output is a document, which other text would break.
 _DOCUMENTS = ("json", "jsonl")
 
@@ -316,16 +313,6 @@ def check_not_once(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
         raise InputError(
             "The role can't have run_once, which would leave out all hosts but the first. Nothing was done. Leave "
             "run_once out: what concerns the account is done once for all hosts in any case."
-        )
-
-
-def check_python() -> None:
-    """Raise InputError if Ansible's own Python is too old, before a part is done that works with it."""
-    if sys.version_info < _OLDEST_PYTHON:
-        version = ".".join(map(str, sys.version_info[:3]))
-        raise InputError(
-            f"monitor.cloud needs Python 3.11 or newer where Ansible runs; this is {version} ({sys.executable}). "
-            "Nothing was done. Install Ansible for a newer Python."
         )
 
 

@@ -138,7 +138,6 @@ class ModuleAction(_core.PrivateAction):
 
         Whether the task has something to do.
         """
-        _core.check_python()
         _role_variables.check_playbook(variables, _core.extra_variables(self._loader))
         if step == "prune":
             _core.check_whole_inventory()

@@ -94,7 +94,6 @@ class HostAction(_core.PrivateAction):
 
     def _checked_act(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:
         """:meth:`act` with checked options, for a host that it can work on."""
-        _core.check_python()
         host = variables["inventory_hostname"]
         if self._task.delegate_to not in (None, host):
             raise InputError(

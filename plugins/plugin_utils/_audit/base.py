@@ -41,7 +41,6 @@ class FleetAction(_core.FinalizingAction):
         _core.forget_token(self._task)
         checked = self.VALIDATOR.validate(self._task.args)
         try:
-            _core.check_python()
             if checked.error_messages:
                 raise InputError(". ".join(checked.error_messages))
             _core.check_linear(self._task)
