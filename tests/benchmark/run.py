@@ -13,7 +13,7 @@ import platform
 import sys
 import tempfile
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def as_json(outcomes: dict[str, Outcome], about: dict[str, Any], rounds: int, sc
     figures = [{**asdict(f), "holds": f.holds} for outcome in outcomes.values() for f in outcome.figures]
     runs = {name: outcome.costs for name, outcome in outcomes.items()}
     skipped = {name: outcome.skipped for name, outcome in outcomes.items() if outcome.skipped}
-    head = {"measured_at": datetime.now(UTC).isoformat(timespec="seconds"), "rounds": rounds, "scale": scale}
+    head = {"measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"), "rounds": rounds, "scale": scale}
     return json.dumps({**head, "machine": about, "figures": figures, "runs": runs, "skipped": skipped}, indent=1)
 
 

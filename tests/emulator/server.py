@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import socket
 import struct
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,21 +49,15 @@ def serve(state: State, listener: socket.socket, certificate: str | None, key: s
     # Uvicorn raises the signal that ended it once more. It is ignored: the end was requested.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_run(server, listener, parent))
+    if parent:
+        threading.Thread(target=_end_with_parent, args=(server, parent), daemon=True).start()
+    server.run(sockets=[listener])
 
 
-async def _run(server: uvicorn.Server, listener: socket.socket, parent: int | None) -> None:
-    watch = asyncio.create_task(_end_with_parent(server, parent)) if parent else None
-    await server.serve(sockets=[listener])
-    if watch:
-        watch.cancel()
-
-
-async def _end_with_parent(server: uvicorn.Server, parent: int) -> None:
+def _end_with_parent(server: uvicorn.Server, parent: int) -> None:
     """A process whose parent is gone is given to another one."""
     while os.getppid() == parent:
-        await asyncio.sleep(_PARENT_CHECK_SECONDS)
+        time.sleep(_PARENT_CHECK_SECONDS)
     server.should_exit = True
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any
 
 _SCHEMA = """
@@ -129,4 +129,4 @@ def _new_key(key_format: str) -> str:
 
 def _now() -> str:
     """The time in the shape of section 2.1."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")

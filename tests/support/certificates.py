@@ -36,7 +36,7 @@ def all_kinds(directory: Path) -> tuple[str, Mapping[str, Files]]:
         return _kept(directory / str(len(list(directory.iterdir()))), by.issue_cert(*names, **options))
 
     here = ("127.0.0.1", "localhost", HOST)
-    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
+    now, day = datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(days=1)
     own.cert_pem.write_to_path(directory / "self.pem")
     own.private_key_pem.write_to_path(directory / "self.key")
     return str(path), {

@@ -53,13 +53,13 @@ class ForkServer:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            # -P: modules of this directory have names of the standard library.
-            [sys.executable, "-P", __file__],
+            # -I: modules of this directory have names of the standard library.
+            [sys.executable, "-I", __file__],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            process_group=0,
+            start_new_session=True,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -26,8 +26,8 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 # Core → Pythons of the controller, and the oldest and newest Python that modules run on; as core documents them, from
 # the oldest that this collection supports.
 CONTROLLERS = {
-    "2.16": ("3.11", "3.12"),
-    "2.17": ("3.11", "3.12"),
+    "2.16": ("3.10", "3.11", "3.12"),
+    "2.17": ("3.10", "3.11", "3.12"),
     "2.18": ("3.11", "3.12", "3.13"),
     "2.19": ("3.11", "3.12", "3.13"),
     "2.20": ("3.12", "3.13"),

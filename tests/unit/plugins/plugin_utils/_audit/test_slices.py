@@ -34,7 +34,7 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     unreachable,
 )
 
-NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.UTC)
+NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.timezone.utc)
 EARLIER, LATER = "2026-01-02T03:00:00Z", "2026-01-02T04:00:00Z"
 HERE = {"web": "web", "db": "db"}
 WEB = {"web": "web"}
