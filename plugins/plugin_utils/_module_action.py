@@ -99,7 +99,7 @@ class ModuleAction(_core.PrivateAction):
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
         if sealed:
             return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}
-        if "diff" in result and result.get("changed"):
+        if "diff" in result and result.get("changed") and not self._task.no_log:
             # Core does not show it with such a result; it has labels and fingerprints only.
             _core.show_diff(self, result["diff"])
         _core.hide_loop(self._task)

@@ -365,6 +365,15 @@ def test_callbacks_see_no_keys_of_a_loop(single: Local) -> None:
     assert found_in(seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
 
 
+def test_no_log_keeps_a_diff_of_clients_from_the_output(single: Local) -> None:
+    tasks = "".join(
+        f"    - monitor.cloud.monitor_client: {{label: {label}, include_keys: true}}\n      no_log: {no_log}\n"
+        for label, no_log in (("web-8", "false"), ("web-9", "true"))
+    )
+    run = single.run(single.play(f"- hosts: all\n  gather_facts: false\n  tasks:\n{tasks}"), "--diff")
+    assert ('"web-8": "new"' in run.output, '"web-9": "new"' in run.output) == (True, False), run.output
+
+
 PLAY_OF_OTHERS = """
 - hosts: all
   gather_facts: false
