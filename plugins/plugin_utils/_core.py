@@ -634,9 +634,12 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
             with contextlib.suppress(jinja2.TemplateSyntaxError):
                 tree = _SYNTAX.parse(str(value))
                 names = {name.name for name in tree.find_all(jinja2.nodes.Name)}
-                # As lookup('vars', 'name') has it.
-                texts = {text.value for text in tree.find_all(jinja2.nodes.Const) if isinstance(text.value, str)}
-                names = (names | texts.intersection(variables)) - found
+                for call in tree.find_all(jinja2.nodes.Call):
+                    texts = {text.value for text in call.find_all(jinja2.nodes.Const)}
+                    # As in lookup('vars', 'name').
+                    if texts & {"vars", "ansible.builtin.vars"}:
+                        names |= texts.intersection(variables)
+                names -= found
                 found |= names
                 values += [variables[name] for name in names if name in variables]
     return found
