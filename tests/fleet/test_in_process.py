@@ -41,15 +41,22 @@ TASKS: dict[str, dict[str, Any]] = {
     "warning": {"monitor_clients": {"labels": ["web-8"], "api_token": "{{ no_plan }}"}},
     "failures": {"monitor_clients": {"labels": ["x"]}},
     "unknown option": {"monitor_clients": {"labels": [], "nonsense": 1}},
-    "no such choice": {"monitor_clients": {"labels": [], "state": "gone"}},
-    "not a number": {"monitor_clients": {"labels": [], "concurrency": "many"}},
-    "no labels": {"monitor_clients": {}},
-    "required together": {"monitor_clients": {"labels": [], "prune": True}},
-    "exclusive": {"monitor_client_info": {"id": 1, "label": "web-1"}},
-    "one of": {"monitor_plan": {}},
     "address": {"monitor_client_info": {"base_url": "nowhere"}},
     "environment": {"monitor_client_info": {}, "environment": {"MONITOR_API_TOKEN": "{{ no_token }}"}},
     "expanded path": {"monitor_client_info": {"ca_path": "$BASE/ca"}, "environment": {"BASE": "/nowhere"}},
+}
+# The same, with their messages.
+REFUSED: dict[str, dict[str, Any]] = {
+    "value of state must be one of: present, absent, got: gone": {"monitor_clients": {"labels": [], "state": "gone"}},
+    "argument 'concurrency' is of type": {"monitor_clients": {"labels": [], "concurrency": "many"}},
+    "missing required arguments: labels": {"monitor_clients": {}},
+    "but all of the following are missing: prune_pattern": {"monitor_clients": {"labels": [], "prune": True}},
+    "parameters are mutually exclusive: id|label|label_pattern": {"monitor_client_info": {"id": 1, "label": "web-1"}},
+    "one of the following is required: label, id": {"monitor_client": {}},
+    "one of the following is required: subscription, min_clients": {"monitor_plan": {}},
+    "parameters are mutually exclusive: subscription|min_clients": {
+        "monitor_plan": {"subscription": "free", "min_clients": 3}
+    },
 }
 TOKEN = "5d1f0c7a9b3e" * 4
 REGISTERED = """
@@ -93,7 +100,7 @@ def controller(tmp_path: Path, emulator: Emulator) -> Controller:
 def results(controller: Controller, interpreter: str, *options: str) -> tuple[Run, dict[str, Any]]:
     """The results of all tasks by name, as callbacks get them, without what differs from run to run."""
     tasks = []
-    for name, task in TASKS.items():
+    for name, task in {**TASKS, **REFUSED}.items():
         (module, arguments), *others = task.items()
         given = {f"monitor.cloud.{module}": arguments, **dict(others)}
         tasks.append({"name": name, "ignore_errors": True, **given})
@@ -126,9 +133,10 @@ def test_the_results_are_those_of_an_executed_module(controller: Controller) -> 
     here, results_here = results(controller, sys.executable)
     elsewhere, results_elsewhere = results(controller, ELSEWHERE)
     assert EXECUTED not in here.output
-    assert elsewhere.output.count(EXECUTED) == len(TASKS)
-    assert set(results_here) == set(TASKS)
+    assert elsewhere.output.count(EXECUTED) == len(TASKS) + len(REFUSED)
+    assert set(results_here) == {*TASKS, *REFUSED}
     assert results_here == results_elsewhere
+    assert [text for text in REFUSED if text not in results_here[text][1]["msg"]] == []
     assert "invocation" in results_here["invocation"][1]
     assert "49" not in results_here["template in a label"][1]["clients"]
     assert here.output.count("was not checked") == elsewhere.output.count("was not checked") > 0
