@@ -61,6 +61,13 @@ def three(pair: Local) -> Local:
 
 
 @pytest.fixture
+def monitored(three: Local) -> Local:
+    """A controller whose three hosts have a client and a configuration."""
+    three.monitor()
+    return three
+
+
+@pytest.fixture
 def four(emulator: Emulator, tmp_path: Path) -> Local:
     """A controller for hosts of the same names as those over SSH, that are directories."""
     return Local(tmp_path, emulator, "web-1", "web-2", "db-1", "db-2")

@@ -173,9 +173,7 @@ def test_in_batches(fleet: Local) -> None:
 
 
 def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) -> None:
-    pair.service.seed(labels=["web-1", "web-2"])
-    for name in ("web-1", "web-2"):
-        pair.write(name, pair.expected(name))
+    pair.monitor()
     again = pair.play(
         "- ansible.builtin.import_playbook: monitor.cloud.audit\n"
         "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.fail:\n"

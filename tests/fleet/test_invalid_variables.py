@@ -16,7 +16,7 @@ import yaml
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
-from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.steps import refuse, role_play
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
 _DIGITS = "must be octal digits such as '0600'."
@@ -53,36 +53,12 @@ INVALID: list[tuple[str, Any, str]] = [
 ]
 FIRST = {f"monitor_agent_{name}": (value, end) for name, value, end in reversed(INVALID)}
 LAST = {f"monitor_agent_{name}": (value, end) for name, value, end in INVALID}
-# Retire sets the state itself.
-PLAYBOOKS = {
-    "rollout": ("monitor.cloud.rollout", set()),
-    "retire": ("monitor.cloud.retire", {"monitor_agent_state"}),
-    "audit": ("monitor.cloud.audit", set()),
-    "adopt": ("monitor.cloud.adopt", set()),
-}
+PLAYBOOKS = ("rollout", "retire", "audit", "adopt")
 
 
-@pytest.fixture
-def monitored(three: Local) -> Local:
-    """A controller whose hosts have a client and a configuration."""
-    three.service.seed(labels=list(three.host_vars))
-    for host in three.host_vars:
-        three.write(host, three.expected(host))
-    return three
-
-
-def refused(controller: Local, playbook: str, *options: str) -> str:
-    """The one message of a run that sends nothing and changes nothing, in check mode too."""
-    before = controller.files(), controller.service.clients()
-    messages = set()
-    for more in ([], ["--check"]):
-        run = controller.run(playbook, *more, *options)
-        assert run.code == 2 and run.calls() == [], run.output
-        assert len(run.failures()) == 1, run.failures()
-        messages |= set(run.failures().values())
-    assert (controller.files(), controller.service.clients()) == before
-    assert len(messages) == 1, messages
-    return messages.pop()
+def of_all(playbook: str) -> tuple[str, str, str]:
+    """The command of a playbook, for all hosts."""
+    return f"monitor.cloud.{playbook}", "-e", "target=all"
 
 
 @pytest.mark.parametrize(
@@ -91,17 +67,18 @@ def refused(controller: Local, playbook: str, *options: str) -> str:
     ids=[*PLAYBOOKS, "rollout, other values"],
 )
 def test_all_are_named_at_once(monitored: Local, playbook: str, values: dict[str, tuple[Any, str]]) -> None:
-    name, left_out = PLAYBOOKS[playbook]
-    given = {variable: value for variable, (value, _end) in values.items() if variable not in left_out}
-    target = ["-e", "target=all"] if playbook == "retire" else []
-    message = refused(monitored, name, "-e", json.dumps(given), *target)
+    given = {variable: value for variable, (value, _end) in values.items()}
+    if playbook == "retire":
+        # It sets the state itself.
+        del given["monitor_agent_state"]
+    message = refuse(monitored, *of_all(playbook), "-e", json.dumps(given))
     missing = [variable for variable in given if f"{variable} is invalid: {values[variable][1]} " not in message]
     assert (missing, message.count("is invalid")) == ([], len(given)), message
     assert message.endswith("Nothing was done.")
 
 
 def test_one_is_refused_before_a_client_is_created(three: Local) -> None:
-    message = refused(three, "monitor.cloud.rollout", "-e", '{"monitor_agent_packages": {"curl": "8.5"}}')
+    message = refuse(three, "monitor.cloud.rollout", "-e", '{"monitor_agent_packages": {"curl": "8.5"}}')
     assert message == "monitor_agent_packages is invalid: write a list of strings. Nothing was done."
     assert labels(three.service) == []
 
@@ -121,8 +98,7 @@ def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: 
     monitored.host_vars["web-3"]["monitor_agent_config_mode"] = 640
     monitored.host_vars["web-3"]["monitor_agent_config_path"] = "{{ 'etc' }}/{{ inventory_hostname }}.conf"
     before = {host: monitored.read(host) for host in ("web-1", "web-2")}, monitored.service.clients()
-    target = ["-e", "target=all"] if playbook == "retire" else []
-    run = monitored.run(PLAYBOOKS[playbook][0], *target)
+    run = monitored.run(*of_all(playbook))
     assert (run.code, run.calls()) == (2, []), run.output
     assert ({host: monitored.read(host) for host in ("web-1", "web-2")}, monitored.service.clients()) == before
     (message,) = run.failures().values()
@@ -134,36 +110,33 @@ def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: 
         assert part in message
 
 
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
-@pytest.mark.parametrize("name", ["monitor_token", "monitor_agent_base_url"])
-def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str, name: str) -> None:
-    monitored.group_vars.update(
-        monitor_agent_api_token="{{ monitor_token }}", monitor_token=monitored.service.tokens["read_write"]
-    )
-    monitored.host_vars["web-3"][name] = "https://other.example.com"
-    target = ["-e", "target=all"] if playbook == "retire" else []
-    message = refused(monitored, PLAYBOOKS[playbook][0], *target)
-    assert "differs between the hosts of this play" in message
-    assert monitored.run("monitor.cloud.rollout", "--limit", "web-1,web-2").code == 0
-    given = ["-e", f"{name}={monitored.group_vars.get(name, monitored.service.base_url)}"]
-    assert monitored.run(PLAYBOOKS[playbook][0], *given, *target).code == 0
+# What web-3 has instead of the first site's token, by itself or by a template of other variables.
+OTHER_ACCOUNTS: dict[str, dict[str, str]] = {
+    "rollout": {"site_token": "https://other.example.com"},
+    "retire": {"monitor_agent_base_url": "https://other.example.com"},
+    "audit": {"site": "two"},
+    "adopt": {"site": ""},
+}
 
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
-@pytest.mark.parametrize("third", ["two", None])
-def test_accounts_that_differ_by_a_template_are_refused(monitored: Local, playbook: str, third: str | None) -> None:
+def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str) -> None:
+    token = monitored.service.tokens["read_write"]
     monitored.group_vars.update(
-        monitor_agent_api_token="{{ token_of_site }}",
-        token_of_site="{{ sites[site].token }}",
-        sites={"one": {"token": monitored.service.tokens["read_write"]}, "two": {"token": "2" * 64}},
+        monitor_agent_api_token="{{ site_token }}",
+        site_token="{{ sites[site].token }}",
+        sites={"one": {"token": token}, "two": {"token": "2" * 64}},
+        site="one",
     )
-    for host, site in {"web-1": "one", "web-2": "one", "web-3": third}.items():
-        monitored.host_vars[host] |= {"site": site} if site else {}
-    target = ["-e", "target=all"] if playbook == "retire" else []
-    message = refused(monitored, PLAYBOOKS[playbook][0], *target)
-    assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
+    other = OTHER_ACCOUNTS[playbook]
+    monitored.host_vars["web-3"] |= other
+    name = "base_url" if "monitor_agent_base_url" in other else "api_token"
+    message = refuse(monitored, *of_all(playbook))
+    assert message.startswith(f"monitor_agent_{name} differs between the hosts of this play")
     assert monitored.run("monitor.cloud.rollout", "--limit", "web-1,web-2").code == 0
-    assert monitored.run(PLAYBOOKS[playbook][0], "-e", "site=one", *target).code == 0
+    same = {"site_token": token, "monitor_agent_base_url": monitored.service.base_url, "site": "one"}
+    given = {variable: same[variable] for variable in other}
+    assert monitored.run(*of_all(playbook), "-e", json.dumps(given)).code == 0
 
 
 @pytest.mark.parametrize("template", ["lookup('vars', 'token_of_site')", "query('vars', 'token_of_site')[0]"])
@@ -209,26 +182,25 @@ def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Loca
 def test_a_client_of_no_host_is_not_deleted_from_one_of_several_accounts(monitored: Local, playbook: str) -> None:
     monitored.service.seed(labels=["gone-1"])
     monitored.host_vars["web-3"]["monitor_agent_api_token"] = "other"
-    assert "differs between" in refused(monitored, *f"monitor.cloud.{playbook}".split())
+    assert "differs between" in refuse(monitored, *f"monitor.cloud.{playbook}".split())
 
 
 def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local) -> None:
-    message = refused(monitored, "monitor.cloud.retire", "-e", "target=all", "-e", "monitor_agent_timeout=0")
+    message = refuse(monitored, *of_all("retire"), "-e", "monitor_agent_timeout=0")
     assert message.startswith("timeout must be more than 0 seconds")
-    run = monitored.run("monitor.cloud.retire", "-e", "target=all", MONITOR_BASE_URL="")
-    assert "base_url" in str(run.failures()) and run.calls() == []
-    assert labels(monitored.service) == sorted(monitored.files()) and None not in monitored.files().values()
+    assert "base_url" in refuse(monitored, *of_all("retire"), environment={"MONITOR_BASE_URL": ""})
 
 
-@pytest.mark.parametrize("name", ["base_url", "api_token", "brand"])
-@pytest.mark.parametrize("playbook", [*PLAYBOOKS, "by itself"])
+@pytest.mark.parametrize(
+    ("playbook", "name"),
+    zip((*PLAYBOOKS, "by itself"), ("base_url", "api_token", "brand", "base_url", "api_token"), strict=True),
+)
 def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment(
     three: Local, playbook: str, name: str
 ) -> None:
     three.group_vars[f"monitor_agent_{name}"] = "{{ mine_only }}"
-    target = ["-e", "target=all"] if playbook == "retire" else []
-    book = role_play(three, role="when: inventory_hostname == 'web-2'") if playbook == "by itself" else ""
-    run = three.run(book or PLAYBOOKS[playbook][0], *target)
+    alone = role_play(three, role="when: inventory_hostname == 'web-2'")
+    run = three.run(alone) if playbook == "by itself" else three.run(*of_all(playbook))
     [message] = run.failures().values()
     assert message.startswith(f"monitor_agent_{name} is set, but its template fails:"), message
     assert "'mine_only' is undefined" in message and run.calls() == []
@@ -242,7 +214,7 @@ def test_a_variable_of_the_account_may_be_omitted(three: Local) -> None:
 
 
 def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(three: Local) -> None:
-    play = "- hosts: localhost\n  gather_facts: false\n  tasks: [{monitor.cloud.monitor_plan_info: {}}]\n"
+    play = three.tasks("- monitor.cloud.monitor_plan_info:", hosts="localhost")
     for variables, end in (
         (
             ["-e", "monitor_agent_api_token=x"],
@@ -251,7 +223,7 @@ def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(
         (["-e", '{"monitor_agent_api_token": "{{ 1 / 0 }}"}'], "division by zero."),
         ([], "MONITOR_API_TOKEN."),
     ):
-        run = three.run(three.play(play), *variables, MONITOR_API_TOKEN="")
+        run = three.run(play, *variables, MONITOR_API_TOKEN="")
         [message] = run.failures().values()
         assert message.startswith("api_token is required") and message.endswith(end), message
 

@@ -19,7 +19,6 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
     converge,
     labels,
-    refuse,
     role_play,
     text_of,
 )
@@ -34,34 +33,11 @@ def test_a_host_name_of_60_characters(emulator: Emulator, tmp_path: Path) -> Non
     assert [len(label) for label in labels(local)] == [32]
 
 
-@pytest.mark.parametrize(
-    ("options", "batches"),
-    [((), ""), ((), "serial: 1"), (("--limit", "web-1"), "")],
-    ids=["in the batch", "in different batches", "one outside the limit"],
-)
-def test_colliding_labels_are_refused_before_any_call(four: Local, options: tuple[str, ...], batches: str) -> None:
-    for name in ("web-1", "db-2"):
-        four.host_vars[name]["monitor_agent_label"] = "the-same"
-    (message,) = refuse(four, role_play(four, play=batches), *options)
-    assert "The hosts web-1 and db-2 have the same label 'the-same'" in message
-
-
 def test_a_label_from_the_inventory(four: Local) -> None:
     four.host_vars["web-1"]["monitor_agent_label"] = "front-door"
     steps = converge(four, changes=four.host_vars)
     assert labels(four) == ["db-1", "db-2", "front-door", "web-2"]
     assert steps.run.of(CONFIGURE)["web-1"].result["label"] == "front-door"
-
-
-@pytest.mark.parametrize("playbook", [ROLLOUT, "monitor.cloud.audit"])
-@pytest.mark.parametrize(
-    ("label", "reason"),
-    [("ab", "The label 'ab' has 2 characters;"), ("{{ nowhere_set }}", ".*nowhere_set.* (is undefined|fails)")],
-)
-def test_an_invalid_label_is_refused_with_its_host(four: Local, playbook: str, label: str, reason: str) -> None:
-    four.host_vars["db-1"]["monitor_agent_label"] = label
-    (message,) = refuse(four, playbook)
-    assert re.match(f"monitor_agent_label of host db-1: {reason}", message)
 
 
 def test_prune_keeps_the_client_of_a_host_whose_label_fails(pair: Local) -> None:
@@ -105,20 +81,7 @@ def test_a_label_that_resembles_something_else_is_a_text(single: Local, label: s
     assert labels(single) == [label.strip("{ }") if "{{" in label else label]
 
 
-def test_a_template_of_a_label_that_gives_a_list_is_refused(single: Local) -> None:
-    single.host_vars["web-1"]["monitor_agent_label"] = "{{ ['web-1'] }}"
-    (message,) = refuse(single)
-    assert message == "monitor_agent_label of host web-1: ['web-1'] is not text. Write one label as text."
-
-
 INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
-
-
-@pytest.mark.parametrize(("play", "role"), [(INVISIBLE_LABEL, ""), ("", INVISIBLE_LABEL)], ids=["play", "role"])
-def test_a_label_outside_the_inventory_is_refused_before_any_call(pair: Local, play: str, role: str) -> None:
-    (message,) = refuse(pair, role_play(pair, play=play, role=role))
-    assert "monitor_agent_label" in message
-    assert "in the inventory" in message
 
 
 def test_one_label_that_the_service_refuses(four: Local) -> None:

@@ -6,23 +6,112 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
-from ansible_collections.monitor.cloud.tests.support.steps import refuse, text_of
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local, Run
+from ansible_collections.monitor.cloud.tests.support.steps import refuse, role_play, text_of
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
-_ALONE = """
-- hosts: all
-  gather_facts: false
-  roles:
-    - role: monitor.cloud.monitor_agent
-      when: inventory_hostname != ansible_play_hosts_all[0]
-"""
+# Name → variables of the role that the inventory sets by host, what is run, and the start of the message. Run is the
+# playbook of this name, or a play of the role with these keywords.
+_SAME = {"web-1": {"label": "the-same"}, "web-3": {"label": "the-same"}}
+_BOTH = "The hosts web-1 and web-3 have the same label 'the-same'"
+_TAKEN = {"web-2": {"label": "web-3"}}
+_TAKEN_BY = "The hosts web-2 and web-3 have the same label 'web-3'"
+_SHORT = {"web-3": {"label": "ab"}}
+_LENGTH = "monitor_agent_label of host web-3: The label 'ab' has 2 characters;"
+_FAILING = {"web-3": {"label": "{{ nowhere_set }}"}}
+_UNDEFINED = "monitor_agent_label of host web-3: .*nowhere_set.* (is undefined|fails)"
+_ABSENT = "vars: {monitor_agent_state: absent}"
+_OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
+_NOTED = "vars: {monitor_agent_label: \"{{ monitor_agent_note | default('') }}\", monitor_agent_state: STATE}"
+_BY_HOST = "{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}"
+_NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
+_LINEAR = "A task that runs once .* the strategy '{}' does not ensure that.* Use the strategy 'linear'"
+REFUSED: dict[str, tuple[dict[str, dict[str, str]], dict[str, Any], str]] = {
+    "a label twice in a batch": (_SAME, {}, _BOTH),
+    "a label twice in different batches": (_SAME, {"play": "serial: 1"}, _BOTH),
+    "a label twice, once outside the limit": (_SAME, {"options": "--limit web-1"}, _BOTH),
+    "a label twice, without the first host": (
+        _TAKEN,
+        {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"},
+        _TAKEN_BY,
+    ),
+    "a label twice, removed without the first host": (
+        _TAKEN,
+        {"role": f"{_NOT_THE_FIRST}\n  {_ABSENT}", "options": "--limit web-1,web-2"},
+        _TAKEN_BY,
+    ),
+    "a label twice, removed at a later task": (
+        _TAKEN,
+        {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"},
+        _TAKEN_BY,
+    ),
+    "a label twice, retired": (_TAKEN, {"playbook": "retire", "options": "-e target=web-2"}, _TAKEN_BY),
+    "a short label": (_SHORT, {"playbook": "rollout"}, _LENGTH),
+    "a short label, audited": (_SHORT, {"playbook": "audit"}, _LENGTH),
+    "a short label, retired": (_SHORT, {"playbook": "retire", "options": "-e target=web-3"}, _LENGTH),
+    "a short label in a later batch": (_SHORT, {"play": "serial: 2"}, _LENGTH),
+    "a label whose template fails": (_FAILING, {"playbook": "rollout"}, _UNDEFINED),
+    "a label whose template fails, audited": (_FAILING, {"playbook": "audit"}, _UNDEFINED),
+    "a label whose template gives a list": (
+        {"web-1": {"label": "{{ ['web-1'] }}"}},
+        {},
+        r"monitor_agent_label of host web-1: \['web-1'\] is not text\. Write one label as text\.$",
+    ),
+    "a label of the play": ({}, {"play": _OWN_LABEL}, LABEL_IN_PLAY),
+    "a label of the role": ({}, {"role": _OWN_LABEL}, LABEL_IN_PLAY),
+    "a label of the play, without the first host": (
+        {},
+        {"play": _OWN_LABEL, "role": _NOT_THE_FIRST, "failing": 2},
+        LABEL_IN_PLAY,
+    ),
+    "a label of the play, removed": (
+        {},
+        {"play": "vars: {monitor_agent_label: web-3, monitor_agent_state: absent}", "options": "--limit web-1"},
+        LABEL_IN_PLAY,
+    ),
+    **{
+        f"a label of the play for another host, {state}": (
+            {"web-2": {"note": "web-3"}},
+            {"play": _NOTED.replace("STATE", state)},
+            LABEL_IN_PLAY,
+        )
+        for state in ("present", "absent")
+    },
+    **{
+        f"a state of {host} alone, {state}": ({host: {"state": state}}, {"playbook": "rollout"}, STATES_DIFFER)
+        for host in ("web-1", "web-2")
+        for state in ("absent", "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}")
+    },
+    "states by a template": ({}, {"play": f'vars: {{monitor_agent_state: "{_BY_HOST}"}}'}, STATES_DIFFER),
+    "the strategy free": ({}, {"play": "strategy: free", "failing": 3}, _LINEAR.format("free")),
+    "the strategy host_pinned": (
+        {},
+        {"play": "strategy: host_pinned", "role": _ABSENT, "failing": 3},
+        _LINEAR.format("host_pinned"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_before_any_call(monitored: Local, case: str) -> None:
+    variables, run, message = REFUSED[case]
+    for host, own in variables.items():
+        monitored.host_vars[host] |= {f"monitor_agent_{name}": value for name, value in own.items()}
+    play = role_play(monitored, play=run.get("play", ""), role=run.get("role", ""))
+    playbook = f"monitor.cloud.{run['playbook']}" if "playbook" in run else play
+    found = refuse(monitored, playbook, *shlex.split(run.get("options", "")), failing=run.get("failing", 1))
+    assert re.match(message, found), found
+
+
 WINDOWS = {
     "winrm": {"ansible_connection": "ansible.builtin.winrm"},
     "ssh": {"ansible_connection": "ssh", "ansible_shell_type": "powershell"},
@@ -54,7 +143,7 @@ def test_windows_hosts_get_no_client_and_lose_one(emulator: Emulator, tmp_path: 
 def test_windows_hosts_that_are_registered_alone_get_no_client(emulator: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, emulator, "web-1", "web-2", "win-1")
     controller.host_vars["win-1"] = WINDOWS["cmd"]
-    run = controller.run(controller.play(_ALONE))
+    run = controller.run(role_play(controller, role=_NOT_THE_FIRST))
     assert set(run.failures()) == {"win-1"}, run.output
     assert labels(emulator) == ["web-2"]
 
@@ -63,25 +152,16 @@ def test_path_of_variables_that_the_inventory_does_not_know(pair: Local) -> None
     pair.group_vars["monitor_agent_config_path"] = "{{ of_the_play }}/{{ inventory_hostname }}"
     for values in pair.host_vars.values():
         del values["monitor_agent_config_path"]
-    play = f"""
-- hosts: all
-  gather_facts: false
-  vars: {{of_the_play: {pair.directory}/agents}}
-  roles: [monitor.cloud.monitor_agent]
-"""
-    run = pair.run(pair.play(play))
+    run = pair.run(role_play(pair, play=f"vars: {{of_the_play: {pair.directory}/agents}}"))
     assert run.code == 0, run.output
     assert run.changed_hosts() == {"web-1", "web-2"}
 
 
 _DELEGATED = """
-- hosts: web-1
-  gather_facts: false
-  tasks:
     - monitor.cloud.monitor_clients: {{labels: [web-1], include_keys: true}}
       register: registered
       vars: {{ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
-    - name: {task}
+    - name: Configure the agent
       {options}
       delegate_to: {to}
 """
@@ -94,14 +174,16 @@ _TASKS: dict[str, Any] = {
 @pytest.mark.parametrize("task", _TASKS)
 def test_delegation_is_refused(pair: Local, task: str) -> None:
     written = pair.directory / "written"
-    options = _TASKS[task].replace("WRITTEN", str(written))
+
+    def delegate(to: str) -> Run:
+        options = _TASKS[task].replace("WRITTEN", str(written))
+        return pair.run(pair.tasks(_DELEGATED.format(options=options, to=to), hosts="web-1"))
+
     for to in ("web-2", "localhost"):
-        run = pair.run(pair.play(_DELEGATED.format(task=CONFIGURE, options=options, to=to)))
-        message = run.failures()["web-1"]
+        message = delegate(to).failures()["web-1"]
         assert f"monitor.cloud.{task} can't be delegated: {to} would get the client of web-1." in message
         assert not written.exists()
-    play = pair.play(_DELEGATED.format(task=CONFIGURE, options=options, to="web-1"))
-    assert pair.run(play).statuses() == {"web-1": "changed"}
+    assert delegate("web-1").statuses() == {"web-1": "changed"}
     assert written.exists()
 
 
@@ -119,12 +201,11 @@ _ROLE_DELEGATED = {
 
 @pytest.mark.parametrize("form", _ROLE_DELEGATED)
 def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local, form: str) -> None:
-    play = "- hosts: HOST\n  gather_facts: false\n  tasks:" + _ROLE_DELEGATED[form]
-    assert refuse(pair, pair.play(play.replace("HOST", "web-2"))) == [
+    assert refuse(pair, pair.tasks(_ROLE_DELEGATED[form], hosts="web-2")) == (
         "The role can't be delegated: web-1 would get the client of web-2. Nothing was done. Use the role in a play "
         "that has web-1 among its hosts."
-    ]
-    assert pair.run(pair.play(play.replace("HOST", "web-1"))).changed_hosts() == {"web-1"}
+    )
+    assert pair.run(pair.tasks(_ROLE_DELEGATED[form], hosts="web-1")).changed_hosts() == {"web-1"}
 
 
 def test_a_template_in_another_encoding_is_named(single: Local) -> None:

@@ -53,7 +53,7 @@ def test_the_installation_of_one_host_is_in_its_result(pair: Local) -> None:
 
 
 def test_a_state_that_only_the_inventory_sets(pair: Local) -> None:
-    pair.run()
+    pair.monitor()
     pair.group_vars["monitor_agent_state"] = "absent"
     for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
         run = pair.run("monitor.cloud.rollout", *options)
@@ -65,11 +65,11 @@ def test_a_state_that_only_the_inventory_sets(pair: Local) -> None:
 
 @pytest.mark.parametrize("kind", ["role", "play", "import"])
 def test_a_state_of_the_play_or_the_role(pair: Local, kind: str) -> None:
-    pair.run()
+    pair.monitor()
     variables = "vars: {monitor_agent_state: absent}"
     if kind == "role":
         role = "{role: monitor.cloud.monitor_agent, monitor_agent_state: absent}"
-        play = pair.play(f"- hosts: all\n  gather_facts: false\n  roles: [{role}]\n")
+        play = pair.tasks("[]", play=f"roles: [{role}]")
     else:
         play = role_play(pair, play=variables) if kind == "play" else role_play(pair, role=variables)
     assert shown(pair.run(play)) == [CHECK, CONFIGURE, REMOVE]
@@ -79,7 +79,7 @@ def test_a_state_of_the_play_or_the_role(pair: Local, kind: str) -> None:
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Local, state: str) -> None:
     if state == "absent":
-        pair.run()
+        pair.monitor()
         pair.group_vars["monitor_agent_state"] = "absent"
     service = {"base_url": pair.service.base_url, "api_token": pair.service.tokens["read_write"]}
     play = role_play(

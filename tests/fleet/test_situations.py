@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
 NOT_THE_FIRST = {"web-2", "db-1", "db-2"}
@@ -53,11 +53,6 @@ def test_a_host_that_has_failed_needs_no_room_in_the_plan(four: Local) -> None:
     playbook = role_play(four, before="{ansible.builtin.fail: {}, when: inventory_hostname == 'web-2'}")
     converge(four, playbook, changes={"web-1", "db-1", "db-2"}, codes=(2, 2, 2))
     assert labels(four) == ["db-1", "db-2", "web-1"]
-
-
-def test_serial_with_an_invalid_label_is_refused_before_the_first_batch(four: Local) -> None:
-    four.host_vars["db-2"]["monitor_agent_label"] = "db"
-    assert "monitor_agent_label of host db-2" in refuse(four, role_play(four, play="serial: 2"))[0]
 
 
 LOCALHOST = """
@@ -110,42 +105,18 @@ def test_first_host_failed_earlier(four: Local) -> None:
     assert labels(four) == sorted(NOT_THE_FIRST)
 
 
-def test_condition_on_the_role_leaves_out_the_first_host(four: Local) -> None:
-    book = role_play(four, role="when: inventory_hostname != 'web-1'")
-    converge(four, book, changes=NOT_THE_FIRST)
-    assert configured(four) == NOT_THE_FIRST
-    assert labels(four) == sorted(NOT_THE_FIRST)
-    undo = four.run(book, "-e", "monitor_agent_state=absent")
-    assert undo.code == 0, undo.output
-    assert labels(four) == []
-
-
-def test_a_label_of_two_hosts_is_refused_without_the_first_host(four: Local) -> None:
-    four.run()
-    four.host_vars["web-2"]["monitor_agent_label"] = "db-1"
-    role = "when: inventory_hostname != 'web-1'\n      vars: {monitor_agent_state: absent}"
-    refused = refuse(four, role_play(four, role=role), "--limit", "web-1,web-2")
-    assert all("db-1" in message for message in refused)
-
-
-def test_condition_on_the_role_leaves_out_another_host(four: Local) -> None:
-    book = role_play(four, role="when: inventory_hostname != 'db-2'")
-    converge(four, book, changes={"web-1", "web-2", "db-1"})
+@pytest.mark.parametrize("left_out", ["web-1", "db-2"])
+def test_condition_on_the_role_leaves_out_a_host(four: Local, left_out: str) -> None:
+    book = role_play(four, role=f"when: inventory_hostname != '{left_out}'")
+    others = set(ALL) - {left_out}
+    converge(four, book, changes=others)
+    assert configured(four) == others
+    # The first host registers all others of its batch.
+    assert set(labels(four)) == (others if left_out == "web-1" else set(ALL))
     four.run()
     undo = four.run(book, "-e", "monitor_agent_state=absent")
     assert undo.code == 0, undo.output
-    assert labels(four) == ["db-2"], "the client of a host that is left out stays"
-    assert configured(four) == {"db-2"}
-
-
-@pytest.mark.parametrize(("strategy", "state"), [("free", "present"), ("host_pinned", "absent")])
-def test_other_strategies_are_refused_before_any_call(four: Local, strategy: str, state: str) -> None:
-    four.run()
-    play = role_play(four, play=f"strategy: {strategy}", role=f"vars: {{monitor_agent_state: {state}}}")
-    (message,) = refuse(four, play)
-    assert repr(strategy) in message
-    assert "Use the strategy 'linear'" in message
-    assert configured(four) == set(ALL)
+    assert configured(four) == set(labels(four)) == {left_out}, "the client of a host that is left out stays"
 
 
 def test_playbooks_choose_their_strategy_themselves(four: Local) -> None:

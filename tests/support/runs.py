@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -157,6 +158,11 @@ class Controller:
         path.write_text(text, encoding="utf-8")
         return str(path)
 
+    def tasks(self, text: str, *, play: str = "", hosts: str = "all", facts: bool = False) -> str:
+        """Write a playbook with these tasks, and with these keywords of the play; see :meth:`play`."""
+        head = f"- hosts: {hosts}\n  gather_facts: {str(facts).lower()}\n  {play}\n  tasks:\n"
+        return self.play(head + textwrap.indent(textwrap.dedent(text), "    "))
+
     def start(self, playbook: str, *options: str, **environment: str) -> tuple[subprocess.Popen[str], Path]:
         """Start a run in a process of its own, for what happens to it before its end; see :meth:`run`."""
         record = self._next_record()
@@ -266,6 +272,12 @@ class Local(Controller):
         self.path(host).parent.mkdir(parents=True, exist_ok=True)
         self.path(host).write_text(text, encoding="utf-8")
         self.path(host).chmod(mode)
+
+    def monitor(self) -> None:
+        """Give all hosts a client and a configuration, as a rollout does."""
+        self.service.seed(labels=[self.label(host) for host in self.host_vars])
+        for host in self.host_vars:
+            self.write(host, self.expected(host))
 
     def snapshot(self, host: str) -> dict[str, object]:
         """Facts of all that is in the directory of its file."""

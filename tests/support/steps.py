@@ -63,18 +63,24 @@ def converge(
     return Steps(check, run, again)
 
 
-def refuse(controller: Controller, playbook: str = ROLLOUT, *options: str) -> list[str]:
-    """Check mode and run fail with the same messages, before any call and any change; returns the messages."""
+def refuse(
+    controller: Controller,
+    playbook: str = ROLLOUT,
+    *options: str,
+    failing: int = 1,
+    environment: dict[str, str] | None = None,
+) -> str:
+    """Check mode and run fail with one message, before any call and any change, for so many hosts; returns it."""
     before = snapshots(controller), controller.service.clients()
-    messages = []
+    messages: set[str] = set()
     for more in (["--check", "--diff"], []):
-        run = controller.run(playbook, *more, *options)
-        assert run.code == 2, run.output
-        assert run.calls() == []
-        messages.append(sorted(set(run.failures().values())))
+        run = controller.run(playbook, *more, *options, **(environment or {}))
+        assert run.code == 2 and run.calls() == [], run.output
+        assert len(run.failures()) == failing, run.failures()
+        messages.update(run.failures().values())
     assert (snapshots(controller), controller.service.clients()) == before
-    assert messages[0] == messages[1]
-    return messages[1]
+    (message,) = messages
+    return message
 
 
 def snapshots(controller: Controller) -> dict[str, object]:
@@ -124,20 +130,9 @@ def diffs(run: Run) -> dict[str, tuple[str | None, str | None]]:
     return {host: (diff["before"].get("key_of"), diff["after"].get("key_of")) for host, diff in shown.items()}
 
 
-_ROLE = """
-- hosts: all
-  gather_facts: {facts}
-  {play}
-  tasks:
-    - {before}
-    - ansible.builtin.import_role:
-        name: monitor.cloud.monitor_agent
-      {role}
-"""
-
-
 def role_play(
     controller: Controller, *, play: str = "", role: str = "", before: str = "meta: noop", facts: bool = False
 ) -> str:
     """A playbook with the role: keywords of the play, of the role, a task before it, facts gathered or not."""
-    return controller.play(_ROLE.format(play=play, role=role, before=before, facts=str(facts).lower()))
+    tasks = f"- {before}\n- ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}\n  {role}\n"
+    return controller.tasks(tasks, play=play, facts=facts)
