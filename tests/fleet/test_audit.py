@@ -25,6 +25,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
 
+ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
 FORMS = ("json", "junit", "html", "metrics")
 
 
@@ -158,13 +159,9 @@ def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
 
 
 def test_in_batches(fleet: Local) -> None:
-    play = fleet.play(
-        "- hosts: all\n  gather_facts: false\n  serial: 5\n  tasks:\n    - ansible.builtin.import_role:\n"
-        "        name: monitor.cloud.monitor_agent\n        tasks_from: audit\n        rolespec_validate: false\n"
-        "      vars:\n        monitor_agent_audit_json: audit.json\n        monitor_agent_audit_fail_on_drift: true\n"
-        "        monitor_agent_audit_metrics: audit.prom\n"
-    )
-    run = fleet.run(play)
+    given = {"json": "audit.json", "metrics": "audit.prom", "fail_on_drift": True}
+    fleet.group_vars.update({f"monitor_agent_audit_{name}": value for name, value in given.items()})
+    run = fleet.run(fleet.tasks(ROLE, play="serial: 5"))
     assert run.code == 2
     hosts = json.loads((fleet.directory / "audit.json").read_text(encoding="utf-8"))["hosts"]
     assert {host["host"]: host["states"] for host in hosts} == EXPECTED

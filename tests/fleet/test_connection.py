@@ -9,15 +9,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import REGISTER, Local
+from ansible_collections.monitor.cloud.tests.support.steps import role_play
 
 WRONG = {"base_url": "http://127.0.0.1:1/v4", "api_token": "not-a-token", "retry_timeout": 0}
-SOURCES = """
-- hosts: all
-  gather_facts: false
-  module_defaults: {{group/monitor.cloud.api: {defaults}}}
-  tasks:
-    - ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}
-"""
 
 
 def right(single: Local) -> dict[str, str]:
@@ -34,7 +28,8 @@ def test_variables_precede_module_defaults_and_the_environment(single: Local, co
     sources = ["environment", "module_defaults", "variables"]
     settings: dict[str, dict[str, object]] = dict.fromkeys(sources[: sources.index(counts)], WRONG)
     settings[counts] = dict(right(single))
-    book = single.play(SOURCES.format(defaults=settings.get("module_defaults", {})))
+    defaults = f"module_defaults: {{group/monitor.cloud.api: {settings.get('module_defaults', {})}}}"
+    book = role_play(single, play=defaults)
     given = settings.get("variables", {})
     single.group_vars.update({f"monitor_agent_{name}": value for name, value in given.items()})
     for options in (["--check"], []):

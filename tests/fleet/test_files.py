@@ -171,9 +171,6 @@ def test_a_user_who_cannot_enter_the_working_directory_gets_no_warning(one: Cont
 
 
 BACKUP = """
-- hosts: all
-  gather_facts: false
-  tasks:
     - monitor.cloud.monitor_clients: {labels: [web-1], include_keys: true}
       delegate_to: localhost
       vars: {ansible_connection: local, ansible_python_interpreter: "{{ ansible_playbook_python }}"}
@@ -200,7 +197,7 @@ _MOUNT = f"echo old > /tmp/inside; touch {CONFIG}; mount --bind /tmp/inside {CON
 )
 def test_backup_and_content(one: Controller, prepare: str, play: str) -> None:
     host(one).run(f"mkdir -p /etc/monitor; {prepare}")
-    converge(one, one.play(play), changes={"web-1"})
+    converge(one, one.tasks(play), changes={"web-1"})
     assert host(one).read() == f"key: {key(one)} of web-1"
     kept = host(one).run("ls /etc/monitor/agent.conf.*~").strip()
     assert host(one).read(kept) == "old\n"

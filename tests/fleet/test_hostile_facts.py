@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import Local
-from ansible_collections.monitor.cloud.tests.support.steps import labels, refuse
+from ansible_collections.monitor.cloud.tests.support.steps import labels, refuse, role_play
 
 INTERPRETER = """#!{python}
 import json, subprocess, sys
@@ -31,12 +31,6 @@ ROLE = """
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
       vars: {monitor_agent_state: STATE}
       when: inventory_hostname not in left_out | default([])
-"""
-SET_FACT = """
-- hosts: all
-  gather_facts: false
-  tasks:
-    - ansible.builtin.set_fact: {monitor_agent_label: "my-{{ inventory_hostname }}"}
 """
 OWN_TASKS = """
 - hosts: all
@@ -128,6 +122,7 @@ def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(pair: Local, la
 
 
 def test_set_fact_is_no_fact_of_the_host(pair: Local) -> None:
-    run = pair.run(pair.play(SET_FACT + ROLE.replace("STATE", "present")))
+    label = "{ansible.builtin.set_fact: {monitor_agent_label: 'my-{{ inventory_hostname }}'}}"
+    run = pair.run(role_play(pair, before=label))
     assert run.code == 0, run.output
     assert labels(pair) == ["my-web-1", "my-web-2"]

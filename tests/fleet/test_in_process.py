@@ -60,9 +60,6 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 TOKEN = "5d1f0c7a9b3e" * 4
 REGISTERED = """
-- hosts: all
-  gather_facts: false
-  tasks:
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
     - ansible.builtin.debug: {var: hostvars}
       run_once: true
@@ -73,18 +70,12 @@ REGISTERED = """
       run_once: true
 """
 FROM_ELSEWHERE = """
-- hosts: all
-  gather_facts: false
-  tasks:
     - monitor.cloud.agent_config:
         path: "{{ monitor_agent_config_path }}.other"
         content: "{{ client.api_key }}"
         registration: kept
 """
 LONG = """
-- hosts: all
-  gather_facts: false
-  tasks:
     - monitor.cloud.monitor_clients: {labels: "{{ range(100) | map('regex_replace', '^', 'label-') | list }}"}
       timeout: 3
 """
@@ -120,8 +111,7 @@ def results(controller: Controller, interpreter: str, *options: str) -> tuple[Ru
 
 @pytest.mark.parametrize("interpreter", [sys.executable, ELSEWHERE], ids=["here", "elsewhere"])
 def test_a_token_in_an_unknown_option_is_not_shown(controller: Controller, interpreter: str) -> None:
-    task = {"monitor.cloud.monitor_client": {"label": "web-1", "token": "{{ token }}"}}
-    play = controller.play(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": [task]}]))
+    play = controller.tasks("- monitor.cloud.monitor_client: {label: web-1, token: '{{ token }}'}")
     controller.host_vars["web-1"].update(ansible_python_interpreter=interpreter, token=TOKEN)
     run = controller.run(play, "-vvv")
     assert "Supported parameters include" in run.output
@@ -152,9 +142,10 @@ def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(
 ) -> None:
     controller.group_vars["ansible_python_interpreter"] = "/nowhere/python"
     controller.host_vars |= {"web-1": {}, "localhost": {"ansible_connection": "local"}}
-    task = {"monitor.cloud.monitor_clients": {"labels": ["web-1"]}, "delegate_to": "localhost"}
-    play = [{"hosts": "web-1", "gather_facts": False, "tasks": [task]}]
-    run = controller.run(controller.play(yaml.safe_dump(play)), *options)
+    play = controller.tasks(
+        "- monitor.cloud.monitor_clients: {labels: [web-1]}\n  delegate_to: localhost", hosts="web-1"
+    )
+    run = controller.run(play, *options)
     assert (run.code, run.writes()) == (0, ["create_client web-1"]), run.output
 
 
@@ -166,7 +157,7 @@ def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, sta
     }
     controller.group_vars.update(monitor_agent_install_command="true")
     cache = controller.directory / "cache"
-    play = controller.play(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
+    play = controller.tasks(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
     settings = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(cache)}
     chosen = f"monitor_agent_state={state}"
     run = controller.run(
@@ -191,8 +182,8 @@ def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, sta
 
 
 def test_sealed_keys_of_another_run_are_refused(controller: Controller) -> None:
-    assert controller.run(controller.play(REGISTERED)).code == 0
-    run = controller.run(controller.play(FROM_ELSEWHERE), "-e", f"@{controller.directory / 'kept.json'}")
+    assert controller.run(controller.tasks(REGISTERED)).code == 0
+    run = controller.run(controller.tasks(FROM_ELSEWHERE), "-e", f"@{controller.directory / 'kept.json'}")
     assert "The keys of client 'web-1' cannot be decrypted: another run" in run.failures()["web-1"]
     assert not list(controller.directory.rglob("*.other"))
 
@@ -201,7 +192,7 @@ def test_the_timeout_of_a_task_ends_its_requests(controller: Controller) -> None
     service = controller.service
     service.configure(rate_limit=True, rate_call=10, rate_call_window=25)
     begun = time.monotonic()
-    run = controller.run(controller.play(LONG))
+    run = controller.run(controller.tasks(LONG))
     assert run.code == 2
     assert time.monotonic() - begun < 25
     assert len(service.clients()) == 10
@@ -210,7 +201,7 @@ def test_the_timeout_of_a_task_ends_its_requests(controller: Controller) -> None
 def test_terminated_it_reports_its_progress(controller: Controller) -> None:
     service = controller.service
     service.configure(latency_ms=500)
-    process, record = controller.start(controller.play(LONG.replace("timeout: 3", "timeout: 60")))
+    process, record = controller.start(controller.tasks(LONG.replace("timeout: 3", "timeout: 60")))
     while not service.clients():
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)

@@ -145,7 +145,7 @@ def test_a_template_may_name_a_variable_as_text(three: Local, template: str) -> 
         monitor_agent_api_token=f"{{{{ {template} }}}}", token_of_site=three.service.tokens["read_write"]
     )
     three.host_vars["web-3"]["token_of_site"] = "2" * 64
-    message = refused(three, "monitor.cloud.rollout")
+    message = refuse(three, "monitor.cloud.rollout")
     assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
 
 
@@ -161,7 +161,7 @@ def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) ->
     play = three.play("- hosts: all\n  gather_facts: false\n  roles: [ours]\n")
     assert three.run(play).code == 0
     three.host_vars["web-3"]["token_of_site"] = "2" * 64
-    assert refused(three, play).startswith("monitor_agent_api_token differs between the hosts of this play")
+    assert refuse(three, play).startswith("monitor_agent_api_token differs between the hosts of this play")
     assert three.run(play, "-e", f"token_of_site={three.service.tokens['read_write']}").code == 0
 
 

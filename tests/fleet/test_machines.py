@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,13 +36,14 @@ def own(controller: Controller) -> dict[str, str]:
     return {host.name: name for name, host in controller.hosts.items()}
 
 
-def states(controller: Controller) -> dict[str, list[str]]:
-    """What an audit finds, of the services too."""
-    controller.run(
-        "monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json", "-e", "monitor_agent_audit_service=true"
-    )
+def audit(controller: Controller, *, services: bool = True) -> tuple[dict[str, list[str]], list[str]]:
+    """What an audit finds, and the commands that it proposes."""
+    options = ["-e", f"monitor_agent_audit_service={services}"]
+    run = controller.run("monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json", *options)
+    assert run.code == 0, run.output
     report = json.loads((controller.directory / "audit.json").read_text(encoding="utf-8"))
-    return {found["host"]: found["states"] for found in report["hosts"]}
+    proposed = re.findall(r"^    (ansible(?:.*\\\n)*.*)", run.output, re.MULTILINE)
+    return {found["host"]: found["states"] for found in report["hosts"]}, proposed
 
 
 def service(controller: Controller) -> set[str]:
@@ -67,7 +69,7 @@ def test_agents_report_after_a_reboot(controller: Controller, booted: Callable[.
     assert (run.code, run.changed_hosts()) == (0, set()), run.output
 
 
-def test_a_restart_that_failed_is_done_by_the_next_run(controller: Controller) -> None:
+def test_an_audit_proposes_the_restart_that_failed_and_the_start_of_an_agent(controller: Controller) -> None:
     controller.run()
     controller.service.reset()
     host = controller.hosts["web-1"]
@@ -76,13 +78,16 @@ def test_a_restart_that_failed_is_done_by_the_next_run(controller: Controller) -
     assert set(controller.run().failures()) == {"web-1"}
     assert reporting(controller) == {**own(controller), "web-1": None}, "the agent has read its configuration again"
     controller.hosts["db-1"].run(f"systemctl stop {SERVICE}")
-    assert states(controller) == {"web-1": ["restart_pending"], "web-2": ["ok"], "db-1": ["agent_stopped"]}
-    controller.hosts["db-1"].run(f"systemctl start {SERVICE}")
     host.run(f"rm -r {UNIT}.d; systemctl daemon-reload")
-    run = controller.run()
-    assert (run.code, run.changed_hosts()) == (0, {"web-1"}), run.output
+    states = {"web-1": ["restart_pending"], "web-2": ["ok"], "db-1": ["ok"]}
+    assert audit(controller, services=False)[0] == states, "services are inspected on request only"
+    states, proposed = audit(controller)
+    assert states == {"web-1": ["restart_pending"], "web-2": ["ok"], "db-1": ["agent_stopped"]}
+    restart, start = (controller.shell(command) for command in proposed)
+    assert (restart.code, restart.changed_hosts(), start.code) == (0, {"web-1"}, 0), restart.output + start.output
+    assert f"Started {SERVICE}.service" in start.output, "its log is shown"
     assert reporting(controller) == own(controller)
-    assert controller.run().changed_hosts() == set()
+    assert audit(controller) == (dict.fromkeys(NAMES, ["ok"]), [])
 
 
 def test_a_copied_machine_gets_a_client_of_its_own(
@@ -97,7 +102,7 @@ def test_a_copied_machine_gets_a_client_of_its_own(
 def assert_repaired(controller: Controller) -> None:
     """The audit reports the copy, and the next run repairs it."""
     assert reporting(controller) == {**own(controller), "web-3": "web-1"}
-    assert states(controller) == {
+    assert audit(controller)[0] == {
         "web-1": ["shared_key"],
         "web-2": ["ok"],
         "db-1": ["ok"],

@@ -235,13 +235,12 @@ def test_reports_of_one_path_are_refused(fleet: Local) -> None:
 
 
 def test_a_report_in_a_play_of_ones_own(fleet: Local) -> None:
-    play = fleet.play(
-        "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.import_role:\n"
-        "        name: monitor.cloud.monitor_agent\n        tasks_from: report\n      vars:\n"
-        "        monitor_agent_audits: [slice-0/part.json, 'slice-[1-3]/part.json']\n"
-        "        monitor_agent_audit_json: joined.json\n"
+    audits = (
+        "{monitor_agent_audits: [slice-0/part.json, 'slice-[1-3]/part.json'], monitor_agent_audit_json: joined.json}"
     )
-    assert (run := fleet.run(play)).code == 0, run.output
+    role = "{name: monitor.cloud.monitor_agent, tasks_from: report}"
+    run = fleet.run(fleet.tasks(f"- ansible.builtin.import_role: {role}\n  vars: {audits}"))
+    assert run.code == 0, run.output
     assert without_times(read(fleet, "joined")) == without_times(read(fleet, "single"))
 
 

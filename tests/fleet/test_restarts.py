@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
@@ -127,9 +124,6 @@ def test_an_installer_may_replace_the_configuration(agent: Controller) -> None:
 
 # The last task of the play kills the run, before its handlers.
 KILLED = """
-- hosts: all
-  gather_facts: false
-  tasks:
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
     - ansible.builtin.debug:
         msg: "{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}"
@@ -141,7 +135,7 @@ def test_a_run_that_is_killed_before_its_handler_loses_no_restart(agent: Control
     host = agent.hosts["web-1"]
     for command in ("echo old > /etc/monitor/agent.conf", "chmod 640 /etc/monitor/agent.conf"):
         host.run(f"{command}; rm /opt/agent-runs-with")
-        assert agent.run(agent.play(KILLED)).code == -9
+        assert agent.run(agent.tasks(KILLED)).code == -9
         assert host.read() == text_of(agent, "web-1")
         assert_next_run_restarts(agent)
 
@@ -237,82 +231,61 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
     assert entries(host) == []
 
 
-# Two agents of one host, and two files of one agent.
-TWICE = """
-- hosts: all
-  gather_facts: false
-  tasks:
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-      vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}
-"""
+ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}\n"
+SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
+LEFT_OUT = ROLE + "  when: retired is defined\n"
 LOOP = """
-- hosts: all
-  gather_facts: false
-  tasks:
-    - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
-      vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
-      loop: [agent, second]
+- ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
+  vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
+  loop: [agent, second]
 """
-FLUSHED = TWICE.replace("}\n", "}\n    - ansible.builtin.meta: flush_handlers\n", 1)
-_LEFT_OUT = (
-    "}\n    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}\n      when: retired is defined\n"
-)
-BETWEEN = TWICE.replace("}\n", _LEFT_OUT, 1)
-ROLES = """
-- hosts: all
-  gather_facts: false
-  roles:
-    - {role: monitor.cloud.monitor_agent}
-    - role: monitor.cloud.monitor_agent
-      vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}
-    - {role: monitor.cloud.monitor_agent, when: retired is defined}
-"""
+# Two agents of one host, and two files of one agent: the uses of the role in a section of the play, and the services.
+USES = {
+    "two services": ("tasks", ROLE + SECOND, ["monitor-agent", "second"]),
+    "handlers between them": (
+        "tasks",
+        f"{ROLE}- ansible.builtin.meta: flush_handlers\n{SECOND}",
+        ["monitor-agent", "second"],
+    ),
+    "none between them": ("tasks", ROLE + LEFT_OUT + SECOND, ["monitor-agent", "second"]),
+    "none after them": ("roles", ROLE + SECOND + LEFT_OUT, ["monitor-agent", "second"]),
+    "one service": ("tasks", LOOP, ["monitor-agent"]),
+}
 RECORDING = """#!/bin/sh
 [ "$1" = start ] && echo {} >> /opt/restarts
 :
 """
 
 
-@pytest.mark.parametrize(
-    ("play", "services"),
-    [
-        *((play, ["monitor-agent", "second"]) for play in (TWICE, FLUSHED, BETWEEN, ROLES)),
-        (LOOP, ["monitor-agent"]),
-    ],
-    ids=["two services", "handlers between them", "none between them", "none after them", "one service"],
-)
-def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(
-    agent: Controller, play: str, services: list[str]
-) -> None:
-    host = agent.hosts["web-1"]
+def play_of(controller: Controller, section: str, uses: str) -> str:
+    """A play with uses of the role as tasks, or among its roles."""
+    if section == "roles":
+        uses = uses.replace(
+            "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}", "role: monitor.cloud.monitor_agent"
+        )
+    return controller.tasks(uses, section=section)
+
+
+@pytest.mark.parametrize("case", USES)
+def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(agent: Controller, case: str) -> None:
+    host, (section, uses, services) = agent.hosts["web-1"], USES[case]
+    play = play_of(agent, section, uses)
     host.run("rm -f /opt/restarts")
     for service in ("monitor-agent", "second"):
         host.write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
-    assert agent.run(agent.play(play)).code == 0
+    assert agent.run(play).code == 0
     assert sorted(host.run("cat /opt/restarts").split()) == services
     assert entries(host) == ["agent.conf", "second.conf"]
-    again = agent.run(agent.play(play))
+    again = agent.run(play)
     assert (again.code, again.changed_hosts(), again.of(HANDLER)) == (0, set(), {}), again.output
 
 
-_FIRST_USE = """
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-      when: retired is not defined
-"""
-CONDITIONS = f"""
-- hosts: all
-  gather_facts: false
-  tasks:
-    {_FIRST_USE}
-    - ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}
-      vars: {{monitor_agent_state: absent}}
-      when: retired is defined
-"""
+FIRST_USE = ROLE + "  when: retired is not defined\n"
+CONDITIONS = f"{FIRST_USE}{LEFT_OUT}  vars: {{monitor_agent_state: absent}}\n"
 
 
 def test_a_restart_is_done_although_the_last_use_of_the_role_leaves_out_the_host(agent: Controller) -> None:
-    host, play = agent.hosts["web-1"], agent.play(CONDITIONS)
+    host, play = agent.hosts["web-1"], agent.tasks(CONDITIONS)
     host.run("rm /opt/agent-works")
     assert "the next run restarts it" in agent.run(play).failures()["web-1"]
     assert is_pending(agent)
@@ -321,31 +294,20 @@ def test_a_restart_is_done_although_the_last_use_of_the_role_leaves_out_the_host
     assert runs_with_its_configuration(agent) and not is_pending(agent)
 
 
-PREVIEWS = {
-    "tasks": """
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-      check_mode: "{{ preview }}"
-""",
-    "roles": "    - {role: monitor.cloud.monitor_agent, check_mode: true}\n",
-}
-
-
-@pytest.mark.parametrize("keyword", PREVIEWS)
-def test_a_role_in_check_mode_may_lack_its_service_and_restarts_none(agent: Controller, keyword: str) -> None:
-    host, uses = agent.hosts["web-1"], PREVIEWS[keyword]
+@pytest.mark.parametrize(("section", "check_mode"), [("tasks", '"{{ preview }}"'), ("roles", "true")])
+def test_a_role_in_check_mode_may_lack_its_service_and_restarts_none(
+    agent: Controller, section: str, check_mode: str
+) -> None:
+    host, preview = agent.hosts["web-1"], f"{ROLE}  check_mode: {check_mode}\n"
     agent.group_vars["preview"] = True
-    start = f"- hosts: all\n  gather_facts: false\n  {keyword}:\n"
     host.run("rm /etc/init.d/monitor-agent")
-    run = agent.run(agent.play(start + uses))
+    run = agent.run(play_of(agent, section, preview))
     assert (run.code, run.changed_hosts(), run.writes(), host.read()) == (0, {"web-1"}, [], None), run.output
     host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
-    path = "vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}"
-    used = {"tasks": "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"}
-    real = f"    - {used.get(keyword, 'role: monitor.cloud.monitor_agent')}\n      {path}\n"
     host.write(RECORDING.format("second"), "/etc/init.d/second", mode="755")
-    for order in (real + uses, uses + real):
+    for uses in (SECOND + preview, preview + SECOND):
         host.run("rm -f /opt/restarts /etc/monitor/second.conf")
-        assert agent.run(agent.play(start + order)).code == 0
+        assert agent.run(play_of(agent, section, uses)).code == 0
         assert host.run("cat /opt/restarts").split() == ["second"]
         assert entries(host) == ["second.conf"]
         assert host.read("/opt/agent-runs-with") is None
@@ -367,22 +329,15 @@ def test_a_removal_succeeds_although_the_agent_does_not_start_without_its_config
     host.run("rm /opt/agent-works")
     if play == CONDITIONS:
         # The first use of the role is left out, and so is the handler of another one after the removal.
-        play = agent.play(play + _FIRST_USE)
+        play = agent.tasks(CONDITIONS + FIRST_USE)
     run = agent.run(play, "-e", "target=all", "-e", "retired=true")
     assert run.code == 0, run.output
     assert (host.read(), agent.service.clients()) == (None, [])
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
-    play = agent.play(f"""
-- hosts: all
-  gather_facts: false
-  tasks:
-    - ansible.builtin.command: touch {CONFIG}
-      notify: {HANDLER}
-    - ansible.builtin.meta: flush_handlers
-    - ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}
-""")
+    tasks = f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n- ansible.builtin.meta: flush_handlers\n"
+    play = agent.tasks(tasks + ROLE)
     for _run in range(2):
         run = agent.run(play)
         assert run.code == 0, run.output
@@ -391,71 +346,9 @@ def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Cont
 
 
 def test_a_play_can_replace_the_handler(agent: Controller) -> None:
-    play = agent.play(f"""
-- hosts: all
-  gather_facts: false
-  roles: [monitor.cloud.monitor_agent]
-  handlers:
-    - name: {HANDLER}
-      ansible.builtin.command: /etc/init.d/monitor-agent start
-""")
+    handler = f"{{name: {HANDLER}, ansible.builtin.command: /etc/init.d/monitor-agent start}}"
+    play = agent.tasks(ROLE, play=f"handlers: [{handler}]")
     run = agent.run(play)
     assert run.code == 0, run.output
     assert runs_with_its_configuration(agent) and not is_pending(agent)
     assert agent.run(play).changed_hosts() == set()
-
-
-# Reports the state that the file holds; starts the agent.
-SYSTEMCTL = """#!/bin/sh
-[ "$1" = is-active ] && { [ "$3" = monitor-agent ] || exit 9; cat /opt/agent-state; exit 3; }
-[ "$*" = "start monitor-agent" ] && echo active > /opt/agent-state
-[ "$1" = status ] && echo "the log of $3"
-"""
-
-
-def audited(controller: Controller, *options: str) -> tuple[Run, list[str]]:
-    """Audit, which changes nothing on the host, and return its states."""
-    before = snapshots(controller)
-    run = controller.run("monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json", *options)
-    assert run.code == 0, run.output
-    assert snapshots(controller) == before
-    report = json.loads((controller.directory / "audit.json").read_text(encoding="utf-8"))
-    return run, report["hosts"][0]["states"]
-
-
-def proposed(run: Run) -> str:
-    """The first command that an audit proposes."""
-    command = re.search(r"^    (ansible(.*\\\n)*.*)", run.output, re.MULTILINE)
-    assert command is not None, run.output
-    return command[1]
-
-
-def test_an_audit_proposes_a_pending_restart(agent: Controller) -> None:
-    host = agent.hosts["web-1"]
-    host.run("rm /opt/agent-works")
-    assert agent.run().code == 2
-    host.run("touch /opt/agent-works")
-    run, states = audited(agent)
-    assert states == ["restart_pending"]
-    assert agent.shell(proposed(run)).code == 0
-    assert runs_with_its_configuration(agent)
-    assert audited(agent)[1] == ["ok"]
-
-
-def test_an_audit_reports_an_agent_that_does_not_run(agent: Controller) -> None:
-    assert agent.run().code == 0
-    host = agent.hosts["web-1"]
-    asked = "-e", "monitor_agent_audit_service=true"
-    assert audited(agent, *asked)[1] == ["ok"], "systemd does not run there"
-    host.write(SYSTEMCTL, TOOL.format("systemctl"), mode="755")
-    host.run("mkdir -p /run/systemd/system; echo failed > /opt/agent-state")
-    try:
-        assert audited(agent)[1] == ["ok"], "it is inspected on request only"
-        run, states = audited(agent, *asked)
-        assert states == ["agent_stopped"]
-        assert "its service is failed" in run.output
-        done = agent.shell(proposed(run))
-        assert "the log of" in done.output, done.output
-        assert audited(agent, *asked)[1] == ["ok"]
-    finally:
-        host.run("rm -r /run/systemd")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse
+from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play
 
 RETIRE = "monitor.cloud.retire"
 

@@ -68,8 +68,7 @@ def test_a_state_of_the_play_or_the_role(pair: Local, kind: str) -> None:
     pair.monitor()
     variables = "vars: {monitor_agent_state: absent}"
     if kind == "role":
-        role = "{role: monitor.cloud.monitor_agent, monitor_agent_state: absent}"
-        play = pair.tasks("[]", play=f"roles: [{role}]")
+        play = pair.tasks("- {role: monitor.cloud.monitor_agent, monitor_agent_state: absent}", section="roles")
     else:
         play = role_play(pair, play=variables) if kind == "play" else role_play(pair, role=variables)
     assert shown(pair.run(play)) == [CHECK, CONFIGURE, REMOVE]

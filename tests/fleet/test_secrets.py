@@ -30,6 +30,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of, watching
+from ansible_collections.monitor.cloud.tests.support.steps import role_play
 
 LOUD = ("-vvvvv", "--diff")
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
@@ -129,10 +130,6 @@ def test_failing_runs_stay_readable(controller: Controller) -> None:
 
 
 WRITING = """
-- hosts: all
-  gather_facts: false
-  become: true
-  tasks:
     - monitor.cloud.monitor_clients: {{labels: [web-1], include_keys: true}}
       delegate_to: localhost
       become: false
@@ -156,7 +153,7 @@ def test_writing_in_place_and_without_input(one: Controller, no_log: str) -> Non
     one.group_vars["ansible_become_method"] = "su"
     settings = loud(one)
     with watching(one.service, [host], [loud_home() / "ansible"], []) as watch:
-        run = one.run(one.play(WRITING.format(no_log=no_log)), *LOUD, **settings)
+        run = one.run(one.tasks(WRITING.format(no_log=no_log), play="become: true"), *LOUD, **settings)
     assert run.code == 0, run.output[-3000:]
     assert "of web-1" in (host.read() or "")
     assert host.facts().startswith("regular file 600")
@@ -179,13 +176,9 @@ def test_a_setting_for_readable_temporary_files_does_not_count(
     assert host.run("ls -A /etc/monitor; find /tmp /var/tmp -name 'ansible-tmp-*'") == ""
 
 
+DEFAULTS = """environment: {PYTHONPATH: /opt/agent/python}
+  module_defaults: {group/monitor.cloud.api: {base_url: "{{ url }}", api_token: "{{ token }}"}}"""
 MODULES = """
-- hosts: all
-  gather_facts: false
-  environment: {{PYTHONPATH: /opt/agent/python}}
-  module_defaults:
-    group/monitor.cloud.api: {{base_url: "{{{{ url }}}}", api_token: "{{{{ token }}}}"}}
-  tasks:
     - monitor.cloud.monitor_client: {{label: web-1, include_keys: {keys}}}
       register: one
       {no_log}
@@ -232,9 +225,10 @@ def test_modules_with_and_without_keys_and_no_log(one: Controller, connection: d
     variables = one.directory / "variables.yml"
     token = one.service.tokens["read_write"]
     variables.write_text(f"url: {one.service.base_url}\ntoken: {token}\n", encoding="utf-8")
-    plays = [MODULES.format(keys=keys, no_log=no_log) for keys in ("true", "false") for no_log in ("", "no_log: true")]
+    forms = [(keys, no_log) for keys in ("true", "false") for no_log in ("", "no_log: true")]
+    play = one.tasks("".join(MODULES.format(keys=keys, no_log=no_log) for keys, no_log in forms), play=DEFAULTS)
     settings = loud(one, **connection)
-    run = one.run(one.play("".join(plays)), *LOUD, "-e", f"@{variables}", **settings)
+    run = one.run(play, *LOUD, "-e", f"@{variables}", **settings)
     assert run.code == 0, run.output[-3000:]
     reasons = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
     assert len(reasons) == 2, "the failure is readable unless its task has no_log"
@@ -286,13 +280,9 @@ def test_installers_that_show_their_code(emulator: Emulator, tmp_path: Path) -> 
     assert_silent(controller, run)
 
 
-PLAY_OF_MODULES = """
-- hosts: all
-  gather_facts: false
-  module_defaults:
-    group/monitor.cloud.api: {api_token: "{{ token_of_mine }}"}
-  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
-  tasks:
+TOKEN_OF_MINE = """module_defaults: {group/monitor.cloud.api: {api_token: "{{ token_of_mine }}"}}
+  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}"""
+TASKS = """
     - monitor.cloud.monitor_plan_info:
       register: failing
       until: false
@@ -332,7 +322,7 @@ def test_callbacks_see_no_token(pair: Local) -> None:
             ["monitor.cloud.rollout", "--check"],
             [*(f"monitor.cloud.{name}" for name in ("rollout", "audit", "adopt", "prune")), "-e", "prune_pattern=x.*"],
             ["monitor.cloud.retire", "-e", "target=web-2", "-e", "{labels: [web-8]}"],
-            [pair.play(PLAY_OF_MODULES)],
+            [pair.tasks(TASKS, play=TOKEN_OF_MINE)],
         )
     ]
     assert [run.code for run in runs] == [0] * len(runs), runs[-1].output[-3000:]
@@ -374,37 +364,21 @@ def test_no_log_keeps_a_diff_of_clients_from_the_output(single: Local) -> None:
     assert ('"web-8": "new"' in run.output, '"web-9": "new"' in run.output) == (True, False), run.output
 
 
-PLAY_OF_OTHERS = """
-- hosts: all
-  gather_facts: false
-  roles: [monitor.cloud.monitor_agent]
-  tasks:
-    - ansible.builtin.raw: cat {{ monitor_agent_config_path }}
-      changed_when: false
-"""
-
-
-def test_a_core_that_masks_secrets_masks_what_other_tasks_print(emulator: Emulator, tmp_path: Path) -> None:
+def test_a_core_that_masks_secrets_masks_what_other_tasks_print(single: Local) -> None:
     """Since 2.22, also of clients that were registered before."""
-    controller = Local(tmp_path, emulator, "web-1")
+    printing = "- ansible.builtin.raw: cat {{ monitor_agent_config_path }}\n  changed_when: false\n"
+    play = single.tasks(printing, play="roles: [monitor.cloud.monitor_agent]")
     for _each in range(2):
-        run = controller.run(controller.play(PLAY_OF_OTHERS), "-v")
+        run = single.run(play, "-v")
         assert run.code == 0 and "api_key" in run.output, run.output
-        shown = found_in(run.output, secrets_of(emulator))
+        shown = found_in(run.output, secrets_of(single.service))
         assert bool(shown) == (importlib.util.find_spec("ansible.module_utils.secrets") is None), run.output
-
-
-PLAY_OF_ROLE = """
-- hosts: all
-  gather_facts: false
-  roles: [monitor.cloud.monitor_agent]
-"""
 
 
 def test_a_restart_shows_no_token_of_the_plays_environment(single: Local) -> None:
     single.group_vars.update(monitor_agent_service="none-such", ansible_python_interpreter=sys.executable)
-    environment = f"  environment: {{MONITOR_API_TOKEN: {single.service.tokens['read_write']}, SHOWN: 'yes'}}\n"
-    run = single.run(single.play(PLAY_OF_ROLE + environment), *LOUD, MONITOR_API_TOKEN="")
+    environment = f"environment: {{MONITOR_API_TOKEN: {single.service.tokens['read_write']}, SHOWN: 'yes'}}"
+    run = single.run(role_play(single, play=environment), *LOUD, MONITOR_API_TOKEN="")
     assert single.read("web-1") is not None, run.output
     assert "SHOWN=yes" in run.output and run.failures()
     assert_silent(single, run)
@@ -421,12 +395,9 @@ def execute_modules(controller: Local) -> None:
 def test_an_executed_module_shows_no_token_of_the_environment(single: Local) -> None:
     execute_modules(single)
     token = single.service.tokens["read_write"]
-    environment = f"  environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}\n"
-    tasks = (
-        "  tasks: [{monitor.cloud.monitor_client_info: }, {monitor.cloud.monitor_client_info: , async: 20, poll: 1}]\n"
-    )
-    play = single.play(f"- hosts: all\n  gather_facts: false\n{environment}{tasks}")
-    run = single.run(play, *LOUD, MONITOR_API_TOKEN="")
+    environment = f"environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}"
+    tasks = "- monitor.cloud.monitor_client_info:\n- {monitor.cloud.monitor_client_info: , async: 20, poll: 1}"
+    run = single.run(single.tasks(tasks, play=environment), *LOUD, MONITOR_API_TOKEN="")
     assert (run.code, run.calls()) == (0, ["list_clients"] * 2), run.output
     assert "SHOWN=yes" in run.output and token not in run.output
 
@@ -475,7 +446,7 @@ def test_template_is_rendered_once(single: Local) -> None:
     template.write_text(f"{{{{ client.api_key }}}}{{{{ lookup('pipe', 'echo >> {rendered}') }}}}\n", encoding="utf-8")
     # A relative path: the search for it reports at -vvvvv.
     single.group_vars["monitor_agent_config_template"] = template.name
-    play = single.play(PLAY_OF_ROLE)
+    play = role_play(single)
     for times in (1, 2):
         assert single.run(play).code == 0
         assert len(rendered.read_text(encoding="utf-8").splitlines()) == times

@@ -158,9 +158,11 @@ class Controller:
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def tasks(self, text: str, *, play: str = "", hosts: str = "all", facts: bool = False) -> str:
-        """Write a playbook with these tasks, and with these keywords of the play; see :meth:`play`."""
-        head = f"- hosts: {hosts}\n  gather_facts: {str(facts).lower()}\n  {play}\n  tasks:\n"
+    def tasks(
+        self, text: str, *, play: str = "", hosts: str = "all", facts: bool = False, section: str = "tasks"
+    ) -> str:
+        """Write a playbook with these tasks, or roles, and with these keywords of the play; see :meth:`play`."""
+        head = f"- hosts: {hosts}\n  gather_facts: {str(facts).lower()}\n  {play}\n  {section}:\n"
         return self.play(head + textwrap.indent(textwrap.dedent(text), "    "))
 
     def start(self, playbook: str, *options: str, **environment: str) -> tuple[subprocess.Popen[str], Path]:
