@@ -26,6 +26,20 @@ HERE = Path(__file__).parent
 ROLLOUT = "monitor.cloud.rollout"
 TODAY = "today"
 PAGE = 500
+_TIMES = "{{ range(times | default(1) | int) | list }}"
+_REQUEST = {
+    "url": "{{ lookup('ansible.builtin.env', 'MONITOR_BASE_URL') }}/monitor/clients?page_size=500",
+    "headers": {"Authorization": "Bearer {{ lookup('ansible.builtin.env', 'MONITOR_API_TOKEN') }}"},
+}
+# Plays of one task: the least that one costs on each host, and what the modules of the collection are compared with.
+PLAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ping": ("all", {"ansible.builtin.ping": None}),
+    "raw": ("all", {"ansible.builtin.raw": "true"}),
+    "start": ("localhost", {"ansible.builtin.debug": {"msg": "{{ item }}"}, "loop": _TIMES}),
+    "one_request": ("localhost", {"ansible.builtin.uri": _REQUEST, "loop": _TIMES}),
+    "one_client": ("localhost", {"monitor.cloud.monitor_client": {"label": "{{ label }}"}, "loop": _TIMES}),
+    "register": ("localhost", {"monitor.cloud.monitor_clients": {"labels": "{{ labels }}"}}),
+}
 FORKS = 10
 
 
@@ -53,13 +67,22 @@ class Bench:
         return {**own_settings(self.directory), **self.emulator.environment(), **ours}
 
     def play(self, playbook: str, fleet: Fleet | None = None, variables: Mapping[str, Any] | None = None) -> Cost:
-        """Run a playbook of this directory, of a collection, or of a path."""
+        """Run one of the plays, or a playbook of this directory, of a collection, or of a path."""
         name = playbook if "." in playbook else str(HERE / f"{playbook}.yml")
+        if playbook in PLAYS:
+            hosts, task = PLAYS[playbook]
+            name = self.write_play(playbook, hosts=hosts, tasks=[task])
         extra = self.directory / "extra.json"
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name]
         command += ["-i", str(fleet.inventory)] if fleet else []
         return measure.run(command, {**self.environment(), **(fleet.settings if fleet else {})})
+
+    def write_play(self, name: str, **keywords: Any) -> str:
+        """Write a playbook, and return its path."""
+        path = self.directory / f"{name}.yml"
+        path.write_text(json.dumps([{"gather_facts": False, **keywords}]), encoding="utf-8")
+        return str(path)
 
     def script(self, labels: Path) -> Cost:
         command = [sys.executable, str(HERE / "lower_bound.py"), str(labels)]
@@ -84,34 +107,21 @@ class Bench:
 
     def first_rollout(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
         """Roll out to hosts of which neither the service nor they themselves know anything."""
-
-        def contender() -> Cost:
-            self.forget(fleet)
-            cost = self._roll_out(playbook, fleet)
-            if playbook != TODAY:
-                self.check_requests(existing=0, created=fleet.size)
-            return cost
-
-        return contender
+        return lambda: self._roll_out(playbook, fleet, first=True)
 
     def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
         """Roll out to hosts without drift."""
+        return lambda: self._roll_out(playbook, fleet, first=False)
 
-        def contender() -> Cost:
-            self.emulator.clear_log()
-            cost = self._roll_out(playbook, fleet)
-            if playbook != TODAY:
-                self.check_requests(existing=fleet.size, created=0)
-            return cost
-
-        return contender
-
-    def _roll_out(self, playbook: str, fleet: Fleet) -> Cost:
+    def _roll_out(self, playbook: str, fleet: Fleet, *, first: bool) -> Cost:
         """Run a playbook that registers. Today's gets the service as variables, ours from the environment."""
-        if playbook != TODAY:
-            return self.play(playbook, fleet)
-        service = {"base_url": self.emulator.base_url, "token": self.emulator.tokens["read_write"]}
-        return self.play(playbook, fleet, {**service, "dir": str(fleet.files)})
+        self.forget(fleet) if first else self.emulator.clear_log()
+        if playbook == TODAY:
+            service = {"base_url": self.emulator.base_url, "token": self.emulator.tokens["read_write"]}
+            return self.play(playbook, fleet, {**service, "dir": str(fleet.files)})
+        cost = self.play(playbook, fleet)
+        self.check_requests(existing=0 if first else fleet.size, created=fleet.size if first else 0)
+        return cost
 
     def connected(self, fleet: Fleet, contender: Contender) -> Contender:
         """As the contender, with a connection to each host open already."""

@@ -18,6 +18,8 @@ from ansible_collections.monitor.cloud.tests.benchmark.measure import Contender,
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = Mapping[str, Sequence[Cost]]
+# The values of a contender's runs: their wall, cpu or memory.
+Pick = Callable[[str, str], list[float]]
 # Milliseconds that a reader of the audit page waits for what it does.
 _LONGEST_WAIT = 300.0
 
@@ -60,19 +62,47 @@ class Outcome:
     skipped: str | None = None
 
 
-def _pick(costs: Costs, name: str, what: str = "wall") -> list[float]:
-    return [getattr(cost, what) for cost in costs[name]]
+def _picked(costs: Costs) -> Pick:
+    return lambda name, what: [getattr(cost, what) for cost in costs[name]]
 
 
-def _figure(scenario: str, size: int, costs: Costs, ours: str, theirs: str, limit: float | None, **more: Any) -> Figure:
-    """The wall time of one contender against that of another."""
-    values = _pick(costs, ours), _pick(costs, theirs)
-    cpu = median_ratio(_pick(costs, ours, "cpu"), _pick(costs, theirs, "cpu"))
-    return Figure(scenario, size, ours, theirs, median_ratio(*values), _medians(values), cpu=cpu, limit=limit, **more)
+def _above_start(costs: Costs, *names: str) -> Pick:
+    """The same, of these contenders without what Ansible takes to start."""
+    pick = _picked(costs)
+
+    def above(name: str, what: str) -> list[float]:
+        start = pick("Ansible's start", what)
+        return (
+            [own - idle for own, idle in zip(pick(name, what), start, strict=True)]
+            if name in names
+            else pick(name, what)
+        )
+
+    return above
 
 
-def _medians(values: tuple[Sequence[float], Sequence[float]]) -> tuple[float, float]:
-    return statistics.median(values[0]), statistics.median(values[1])
+def _figure(
+    scenario: str,
+    size: int,
+    pick: Pick,
+    ours: str,
+    theirs: str,
+    limit: float | None,
+    *,
+    what: str = "wall",
+    name: str = "",
+    **more: Any,
+) -> Figure:
+    """The wall time, or what else is picked, of one contender against that of another."""
+    values = pick(ours, what), pick(theirs, what)
+    cpu = median_ratio(pick(ours, "cpu"), pick(theirs, "cpu")) if what == "wall" else None
+    of = statistics.median(values[0]), statistics.median(values[1])
+    return Figure(scenario, size, name or ours, theirs, median_ratio(*values), of, cpu=cpu, limit=limit, **more)
+
+
+def _memory(scenario: str, size: int, pick: Pick, ours: str, theirs: str, limit: float) -> Figure:
+    name = f"{ours}, peak memory"
+    return _figure(scenario, size, pick, ours, theirs, limit, what="memory", name=name, unit="MiB")
 
 
 def _outcome(costs: Costs, figures: list[Figure]) -> Outcome:
@@ -90,12 +120,13 @@ def local(bench: Bench) -> Outcome:
         "today's steady": bench.steady_run(fleet, TODAY),
     }
     costs = side_by_side(contenders, bench.rounds)
+    pick = _picked(costs)
     figures = [
-        _figure("local", fleet.size, costs, "steady run", "ping", 0.14, of_cpu=True),
-        _figure("local", fleet.size, costs, "first rollout", "ping", 0.30),
-        _figure("local", fleet.size, costs, "first rollout", "steady run", 1.10, of_cpu=True),
-        _figure("local", fleet.size, costs, "today's steady", "steady run", 15, at_least=True),
-        _figure("local", fleet.size, costs, "today's first", "first rollout", 10, at_least=True),
+        _figure("local", fleet.size, pick, "steady run", "ping", 0.14, of_cpu=True),
+        _figure("local", fleet.size, pick, "first rollout", "ping", 0.30),
+        _figure("local", fleet.size, pick, "first rollout", "steady run", 1.10, of_cpu=True),
+        _figure("local", fleet.size, pick, "today's steady", "steady run", 15, at_least=True),
+        _figure("local", fleet.size, pick, "today's first", "first rollout", 10, at_least=True),
     ]
     return _outcome(costs, figures)
 
@@ -110,16 +141,15 @@ def small(bench: Bench) -> Outcome:
         bench.first_rollout(fleet)()
         contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet)}
         costs = side_by_side(contenders, times * bench.rounds)
-        figures.append(_figure("small", size, costs, "steady run", "ping", limit, of_cpu=True))
+        figures.append(_figure("small", size, _picked(costs), "steady run", "ping", limit, of_cpu=True))
         all_costs.update({f"{name} {size}": runs for name, runs in costs.items()})
     return _outcome(all_costs, figures)
 
 
-_ROLE_PLAY = "- hosts: all\n  gather_facts: false\n  {use}\n"
-_USES = {
-    "roles": "roles: [{role}]",
-    "import_role": "tasks: [import_role: {{name: {role}}}]",
-    "include_role": "tasks: [include_role: {{name: {role}}}]",
+_USES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "roles": lambda role: {"roles": [role]},
+    "import_role": lambda role: {"tasks": [{"import_role": {"name": role}}]},
+    "include_role": lambda role: {"tasks": [{"include_role": {"name": role}}]},
 }
 
 
@@ -132,13 +162,13 @@ def uses(bench: Bench) -> Outcome:
     (nothing / "tasks" / "main.yml").write_text("- meta: noop\n", encoding="utf-8")
     contenders = {"ping": bench.bare(fleet, "ping"), "import_playbook": bench.steady_run(fleet)}
     for role, name in (("monitor.cloud.monitor_agent", ""), (str(nothing), " of nothing")):
-        for use, text in _USES.items():
-            playbook = bench.directory / f"{use}{name}.yml".replace(" ", "-")
-            playbook.write_text(_ROLE_PLAY.format(use=text.format(role=role)), encoding="utf-8")
+        for use, keyword in _USES.items():
+            playbook = bench.write_play(f"{use}{name}".replace(" ", "-"), hosts="all", **keyword(role))
             run = bench.bare if name else bench.steady_run
-            contenders[f"{use}{name}"] = run(fleet, str(playbook))
+            contenders[f"{use}{name}"] = run(fleet, playbook)
     costs = side_by_side(contenders, bench.rounds)
-    figures = {name: _figure("uses", fleet.size, costs, name, "ping", None) for name in contenders if name != "ping"}
+    pick = _picked(costs)
+    figures = {name: _figure("uses", fleet.size, pick, name, "ping", None) for name in contenders if name != "ping"}
     cpu = {name: figure.cpu or 0.0 for name, figure in figures.items()}
     limits = dict.fromkeys(("import_playbook", *_USES), min(cpu[use] for use in ("import_playbook", *_USES)) + 0.03)
     # No role can avoid what core needs to include one for each host.
@@ -161,12 +191,9 @@ def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bo
         contenders |= {f"{run}, connecting": bench.unconnected(fleet, contender) for run, contender in runs.items()}
         costs = side_by_side(contenders, bench.rounds)
     figures = [
-        _figure(name, fleet.size, costs, ours, "ping", limit)
-        for ours, limit in zip(("steady run", "first rollout"), limits, strict=True)
-    ]
-    figures += [
-        _figure(name, fleet.size, costs, f"{ours}, connecting", "ping, connecting", None)
-        for ours in ("steady run", "first rollout")
+        _figure(name, fleet.size, _picked(costs), f"{ours}{state}", f"ping{state}", limit)
+        for state, of_state in (("", limits), (", connecting", (None, None)))
+        for ours, limit in zip(("steady run", "first rollout"), of_state, strict=True)
     ]
     return _outcome(costs, figures)
 
@@ -192,32 +219,27 @@ def growth(bench: Bench) -> Outcome:
             f"steady run {size}": bench.steady_run(fleet),
         }
         all_costs.update(side_by_side(contenders, bench.rounds))
+    pick = _picked(all_costs)
+
+    def per_host(size: int) -> Pick:
+        """How much the time per host grows from the smallest fleet to this one."""
+
+        def grown(name: str, what: str) -> list[float]:
+            runs = [[seconds / of for seconds in pick(f"{name} {of}", what)] for of in (sizes[0], size)]
+            return [after / before for before, after in zip(*runs, strict=True)]
+
+        return grown
+
     figures = [
-        _growth(all_costs, ours, sizes[0], size, limit)
+        _figure("growth", size, per_host(size), ours, "raw", limit, name=f"{ours}, time per host", unit="x")
         for ours in ("steady run", "first rollout")
         for size, limit in ((sizes[1], None), (sizes[2], 1.1))
     ]
-    figures += [_memory(all_costs, ours, sizes[-1]) for ours in ("steady run", "first rollout")]
+    figures += [
+        _memory("growth", sizes[2], lambda name, what: pick(f"{name} {sizes[2]}", what), ours, "raw", 1.15)
+        for ours in ("steady run", "first rollout")
+    ]
     return _outcome(all_costs, figures)
-
-
-def _growth(costs: Costs, ours: str, small: int, large: int, limit: float | None) -> Figure:
-    """How much the time per host grows with their number, against how much that of the raw play does."""
-
-    def growth_of(name: str, what: str) -> list[float]:
-        per_host = [[seconds / size for seconds in _pick(costs, f"{name} {size}", what)] for size in (small, large)]
-        return [after / before for before, after in zip(*per_host, strict=True)]
-
-    grown = growth_of(ours, "wall"), growth_of("raw", "wall")
-    cpu = median_ratio(growth_of(ours, "cpu"), growth_of("raw", "cpu"))
-    name = f"{ours}, time per host"
-    return Figure("growth", large, name, "raw", median_ratio(*grown), _medians(grown), "x", cpu, limit)
-
-
-def _memory(costs: Costs, ours: str, size: int, scenario: str = "growth") -> Figure:
-    peaks = _pick(costs, f"{ours} {size}", "memory"), _pick(costs, f"raw {size}", "memory")
-    name = f"{ours}, peak memory"
-    return Figure(scenario, size, name, "raw", median_ratio(*peaks), _medians(peaks), "MiB", limit=1.15)
 
 
 def registration(bench: Bench) -> Outcome:
@@ -258,26 +280,14 @@ def registration(bench: Bench) -> Outcome:
     }
     costs = side_by_side(contenders, bench.rounds)
     bench.emulator.configure(latency_ms=0)
+    pick = _above_start(costs, "creating", "reading")
     figures = [
-        _above_start("registration", len(labels), costs, "creating", "script, creating", 1.25),
-        _above_start("registration", len(labels), costs, "reading", "script, reading", None),
+        _figure("registration", len(labels), pick, "creating", "script, creating", 1.25),
+        _figure("registration", len(labels), pick, "reading", "script, reading", None),
         # What the emulator takes for requests as fast as possible: far less, so it does not hold up the others.
-        _figure("registration", len(labels), costs, "script, no latency", "script, creating", None),
+        _figure("registration", len(labels), pick, "script, no latency", "script, creating", None),
     ]
     return _outcome(costs, figures)
-
-
-def _above_start(scenario: str, size: int, costs: Costs, ours: str, theirs: str, limit: float | None) -> Figure:
-    """As a figure, with what Ansible takes to start taken off ours."""
-    above = _above(costs, ours), _pick(costs, theirs)
-    cpu = median_ratio(_above(costs, ours, "cpu"), _pick(costs, theirs, "cpu"))
-    return Figure(scenario, size, ours, theirs, median_ratio(*above), _medians(above), cpu=cpu, limit=limit)
-
-
-def _above(costs: Costs, name: str, what: str = "wall") -> list[float]:
-    """What each run took beyond Ansible's start."""
-    start = _pick(costs, "Ansible's start", what)
-    return [own - idle for own, idle in zip(_pick(costs, name, what), start, strict=True)]
 
 
 def module(bench: Bench) -> Outcome:
@@ -294,13 +304,12 @@ def module(bench: Bench) -> Outcome:
     }
     # The two are nearly alike, and shared machines waver by more than that from one run to the next.
     costs = side_by_side(contenders, 3 * bench.rounds)
-    calls = _above(costs, "monitor_client"), _above(costs, "uri")
-    cpu = median_ratio(_above(costs, "monitor_client", "cpu"), _above(costs, "uri", "cpu"))
-    one = tuple(seconds / times for seconds in _medians(calls))
-    return _outcome(
-        costs,
-        [Figure("module", 1, "monitor_client", "uri", median_ratio(*calls), (one[0], one[1]), cpu=cpu, limit=1.1)],
-    )
+    above = _above_start(costs, "monitor_client", "uri")
+
+    def each(name: str, what: str) -> list[float]:
+        return [seconds / times for seconds in above(name, what)]
+
+    return _outcome(costs, [_figure("module", 1, each, "monitor_client", "uri", 1.1)])
 
 
 def _reports(bench: Bench) -> dict[str, str]:
@@ -319,18 +328,17 @@ def large(bench: Bench) -> Outcome:
     """10,000 local hosts: a steady run against a bare raw play, and an audit with all reports against a steady run."""
     fleet = fleets.local(bench.room("large"), bench.size(10_000))
     bench.first_rollout(fleet)()
-    raw, steady = f"raw {fleet.size}", f"steady run {fleet.size}"
     contenders = {
-        raw: bench.bare(fleet, "raw"),
-        steady: bench.steady_run(fleet),
+        "raw": bench.bare(fleet, "raw"),
+        "steady run": bench.steady_run(fleet),
         "audit": _audit_with_reports(bench, fleet),
     }
     # Minutes each, so that single runs differ little.
     costs = side_by_side(contenders, 1)
     figures = [
-        _figure("large", fleet.size, costs, steady, raw, 1.25),
-        _memory(costs, "steady run", fleet.size, "large"),
-        _figure("large", fleet.size, costs, "audit", steady, 1.1),
+        _figure("large", fleet.size, _picked(costs), "steady run", "raw", 1.25),
+        _memory("large", fleet.size, _picked(costs), "steady run", "raw", 1.15),
+        _figure("large", fleet.size, _picked(costs), "audit", "steady run", 1.1),
     ]
     return _outcome(costs, figures)
 
@@ -345,12 +353,9 @@ def audit(bench: Bench) -> Outcome:
         "audit": _audit_with_reports(bench, fleet),
     }
     costs = side_by_side(contenders, bench.rounds)
-    peaks = _pick(costs, "audit", "memory"), _pick(costs, "steady run", "memory")
-    medians = statistics.median(peaks[0]), statistics.median(peaks[1])
-    memory = median_ratio(*peaks)
     figures = [
-        _figure("audit", fleet.size, costs, "audit", "ping", 0.20),
-        Figure("audit", fleet.size, "audit, peak memory", "steady run", memory, medians, "MiB", limit=1.1),
+        _figure("audit", fleet.size, _picked(costs), "audit", "ping", 0.20),
+        _memory("audit", fleet.size, _picked(costs), "audit", "steady run", 1.1),
     ]
     return _outcome(costs, figures)
 
@@ -393,7 +398,9 @@ def join(bench: Bench) -> Outcome:
         return bench.play("monitor.cloud.report", fleet, {"audits": list(slices.values()), **_reports(bench)})
 
     costs = side_by_side({"audits of four slices": audits, "joined report": run_report}, bench.rounds)
-    return _outcome(costs, [_figure("join", fleet.size, costs, "joined report", "audits of four slices", 0.05)])
+    return _outcome(
+        costs, [_figure("join", fleet.size, _picked(costs), "joined report", "audits of four slices", 0.05)]
+    )
 
 
 SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
