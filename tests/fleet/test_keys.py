@@ -46,6 +46,8 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local, form: str) -> None:
         "db-2": (stranger, None),
     }
     assert owners(steps.check) == owners(steps.run) == expected
+    shown = steps.check.of(CONFIGURE)["db-2"].result["key_fingerprint"]
+    assert shown == (fingerprint(UNKNOWN) if stranger == "unknown" else None)
     assert owners(steps.again) == {name: ("own", name) for name in four.host_vars}
     assert diffs(steps.check) == {
         "web-1": ("web-1", "web-1"),
@@ -54,14 +56,6 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local, form: str) -> None:
         "db-2": (stranger, "db-2"),
     }
     assert configured(four) == set(four.host_vars)
-
-
-def test_an_unknown_key_has_a_fingerprint(four: Local) -> None:
-    for name in ("web-1", "web-2"):
-        four.write(name, f"install_code=x\napi_key={UNKNOWN}\n")
-    run = four.run("monitor.cloud.rollout", "--check")
-    fingerprints = {name: run.of(CONFIGURE)[name].result["key_fingerprint"] for name in four.host_vars}
-    assert fingerprints == {"web-1": fingerprint(UNKNOWN), "web-2": fingerprint(UNKNOWN), "db-1": None, "db-2": None}
 
 
 # The others: tests/contract/client/test_masks_and_concurrent_writers.py.

@@ -81,9 +81,6 @@ def test_a_label_that_resembles_something_else_is_a_text(single: Local, label: s
     assert labels(single) == [label.strip("{ }") if "{{" in label else label]
 
 
-INVISIBLE_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
-
-
 def test_one_label_that_the_service_refuses(four: Local) -> None:
     four.service.configure(strict_labels=True)
     four.host_vars["db-1"]["monitor_agent_label"] = "not so good"

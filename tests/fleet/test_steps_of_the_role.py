@@ -15,8 +15,6 @@ from ansible_collections.monitor.cloud.tests.support.secrets import found_in, se
 from ansible_collections.monitor.cloud.tests.support.steps import role_play
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
-NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
-
 
 def test_the_keys_of_another_host_are_redacted_in_an_installers_output(monitored: Local) -> None:
     monitored.host_vars["web-1"]["monitor_agent_install_command"] = f"cat {monitored.path('web-2')}; exit 1"
