@@ -14,8 +14,7 @@ import secrets
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.core import CORE
-from ansible_collections.monitor.cloud.tests.support.runs import Run
+from ansible_collections.monitor.cloud.tests.support.runs import CORE, Run
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 # Short, so that labels can hold it.

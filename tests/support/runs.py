@@ -22,12 +22,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import yaml
+from ansible.release import __version__
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import fork_server
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 
+# The ansible-core that the tests run with.
+CORE = tuple(int(number) for number in __version__.split(".")[:2])
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
 # Instead of programs of Ansible, to record the arguments of a command line that calls one of them.

@@ -17,8 +17,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_plan_info
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.core import CORE
-from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.runs import CORE, Local
 from ansible_collections.monitor.cloud.tests.support.tasks import as_module
 
 _PLUGINS = Path(monitor_plan_info.__file__).parents[1]
