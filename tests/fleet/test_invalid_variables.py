@@ -193,7 +193,7 @@ def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local
 
 @pytest.mark.parametrize(
     ("playbook", "name"),
-    zip((*PLAYBOOKS, "by itself"), ("base_url", "api_token", "brand", "base_url", "api_token"), strict=True),
+    list(zip((*PLAYBOOKS, "by itself"), ("base_url", "api_token", "brand", "base_url", "api_token"), strict=True)),
 )
 def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment(
     three: Local, playbook: str, name: str
