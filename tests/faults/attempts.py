@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
@@ -16,6 +17,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.matrix import Case
 from ansible_collections.monitor.cloud.tests.support.calls import call
+from ansible_collections.monitor.cloud.tests.support.tally import Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
 MAY_BE_DONE = ("The service may have done it: run again to find out.", "Could not find out whether")
@@ -23,11 +25,12 @@ MAY_BE_DONE = ("The service may have done it: run again to find out.", "Could no
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The outcome of a task: a result, or a message and its details of the work that was done."""
+    """The outcome of a task: a result, or a message and its details of the work that was done; and the calls made."""
 
     result: Result | None
     message: str = ""
     details: Result = dataclasses.field(default_factory=dict)
+    calls: Sequence[Result] = ()
 
     @property
     def text(self) -> str:
@@ -56,6 +59,51 @@ def attempt(service: Any, case: Case, **options: Any) -> Outcome:
         return Outcome(None, str(failure), failure.details)
     except MonitorError as error:
         return Outcome(None, str(error))
+
+
+def carried_out(
+    emulator: Emulator,
+    counts: Tally,
+    case: Case,
+    *,
+    fault: Mapping[str, Any] | None = None,
+    outage: Any = None,
+    masked: bool = False,
+    **options: Any,
+) -> Outcome:
+    """The task with a fault or an outage, or without; its report is true."""
+    before = Account.of(emulator)
+    emulator.clear_log()
+    if fault is not None:
+        emulator.fault(**fault)
+    outcome = attempt(outage or emulator, case, **options)
+    calls = emulator.settle()
+    emulator.clear_faults()
+    counts.check(emulator, outcome.text, faults=bool(outage) + sum(entry["fault"] is not None for entry in calls))
+    assert_true(outcome, before, Account.of(emulator))
+    assert_right_keys(emulator, outcome, masked=masked)
+    return dataclasses.replace(outcome, calls=calls)
+
+
+def assert_settled(emulator: Emulator, counts: Tally, case: Case) -> None:
+    """The task, done once more, changes nothing."""
+    before = Account.of(emulator)
+    again = carried_out(emulator, counts, case, masked=True)
+    assert again.result is not None and again.result["changed"] is False, again.message
+    assert [call for call in again.calls if call["method"] != "GET"] == []
+    assert Account.of(emulator) == before
+    counts.converged += 1
+
+
+def assert_only(
+    before: Account, after: Account, deleted: Collection[str], renamed: Mapping[str, str], desired: Collection[str]
+) -> None:
+    """Nothing is gone, named otherwise or new that was not requested."""
+    assert {label for client, label in before.clients.items() if client not in after.clients} <= set(deleted)
+    for client in before.clients.keys() & after.clients.keys():
+        old, new = before.clients[client], after.clients[client]
+        assert old == new or renamed.get(old) == new
+    assert {after.clients[client] for client in after.clients.keys() - before.clients.keys()} <= set(desired)
 
 
 def assert_true(outcome: Outcome, before: Account, after: Account) -> None:

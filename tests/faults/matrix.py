@@ -165,6 +165,12 @@ class Cell:
         which = f" {form[self.number % len(form)]}" if form else ""
         return f"{self.operation}, {self.case.name}, {self.fault}{which}, {TIMES[self.times]}"
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether the task's result shows the fields of the response."""
+        shown = self.operation == "create_client" or self.case.name in ("info", "one", "up", "present")
+        return shown and self.operation != "delete_client"
+
     def scheduled(self) -> dict[str, Any]:
         """The fault as the emulator takes it, as of now."""
         match = {"label": self.case.label} if self.case.label else {}
@@ -216,7 +222,8 @@ def _required(contract: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterato
 
 def cells() -> list[Cell]:
     """In the long form every task with every fault and every form of it; in the short one, another of the tasks each
-    time, all three times if it is a write and one of them if not, and each field that is missing once."""
+    time, all three times if it is a write and one of them if not, each field that is missing once, and an unknown field
+    in each task."""
     found = []
     for first, operation in enumerate(operation_ids()):
         cases = CASES[operation]
@@ -234,4 +241,6 @@ def cells() -> list[Cell]:
                     number = first + second + third
                     if operation in WRITES or number % len(TIMES) == 0:
                         found.append(Cell(operation, cases[number % len(cases)], fault, times, number))
-    return found
+                if fault == "unknown field":
+                    found += [Cell(operation, case, fault, -1, 0) for case in cases]
+    return list({cell.name: cell for cell in found}.values())

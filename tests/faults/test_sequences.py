@@ -2,14 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tasks, rollouts, faults and changes by others in any order, and what holds after each of them."""
+"""Tasks, faults and changes by others in any order, and what holds after each of them."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
@@ -19,14 +18,14 @@ from ansible_collections.monitor.cloud.tests.faults import matrix
 from ansible_collections.monitor.cloud.tests.faults.attempts import (
     Account,
     Outcome,
-    assert_right_keys,
-    assert_true,
+    assert_only,
+    assert_settled,
     attempt,
+    carried_out,
 )
 from ansible_collections.monitor.cloud.tests.faults.matrix import Case
-from ansible_collections.monitor.cloud.tests.faults.rollouts import Rollouts
 from ansible_collections.monitor.cloud.tests.support.calls import call
-from ansible_collections.monitor.cloud.tests.support.inputs import examples
+from ansible_collections.monitor.cloud.tests.support.inputs import sequences
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, writes
 
@@ -40,17 +39,6 @@ some_labels = st.lists(st.sampled_from(LABELS), unique=True, max_size=4)
 faults = st.none() | st.tuples(
     st.integers(0, 5), st.sampled_from(_FAULTS), st.sampled_from([1, 1, 2, 3, -1]), st.integers(0, 11)
 )
-
-
-def sequences(short: int, long: int, steps: int, *, shrink: bool = True) -> settings:
-    """Settings of hypothesis for sequences of this number of steps, twice as many in the long form."""
-    return settings(
-        examples(short, long),
-        stateful_step_count=steps if not SOAK else 2 * steps,
-        report_multiple_bugs=False,
-        # If each step takes seconds, to shrink a sequence would take hours.
-        phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
-    )
 
 
 class Tasks(RuleBasedStateMachine):
@@ -144,18 +132,18 @@ class Tasks(RuleBasedStateMachine):
         """Check mode, the task, with a fault or without, and the task again."""
         case, before = Case("", module, options), Account.of(self.emulator)
         moved = {*(renamed or {}), *(renamed or {}).values()}
-        predicted = self._check(case, before)
-        outcome = self._run(case, before, fault and (self._operation(predicted, fault[0]), *fault[1:]))
-        self._assert_only(before, deleted or set(), renamed or {}, set(options.get("labels") or [options.get("label")]))
-        if fault is None:
-            self._assert_predicted(predicted, outcome, moved)
-            self._assert_settled(case, outcome)
-            return
-        between = Account.of(self.emulator)
-        predicted = self._check(case, between)
-        repaired = self._run(case, between, None)
-        self._assert_predicted(predicted, repaired, moved)
-        self._assert_settled(case, repaired)
+        predicted = self._check(case)
+        outcome = self._run(case, fault and (self._operation(predicted, fault[0]), *fault[1:]))
+        desired = set(options.get("labels") or [options.get("label")])
+        assert_only(before, Account.of(self.emulator), deleted or set(), renamed or {}, desired)
+        if fault is not None:
+            predicted = self._check(case)
+            outcome = self._run(case, None)
+        self._assert_predicted(predicted, outcome, moved)
+        if outcome.result is None:
+            assert outcome.details == {}, "a task that can't be done is refused before anything is done"
+        else:
+            assert_settled(self.emulator, self.counts, case)
 
     def _operation(self, predicted: Outcome, number: int) -> str:
         """One of the operations that a task will use that check mode, its last run, has predicted."""
@@ -171,7 +159,8 @@ class Tasks(RuleBasedStateMachine):
             used |= {"update_client"} if gone and new else set()
         return sorted(used)[number % len(used)] if used else "list_clients"
 
-    def _check(self, case: Case, before: Account) -> Outcome:
+    def _check(self, case: Case) -> Outcome:
+        before = Account.of(self.emulator)
         self.emulator.clear_log()
         outcome = attempt(self.emulator, case, check_mode=True)
         assert writes(self.emulator) == [], "check mode wrote"
@@ -179,30 +168,14 @@ class Tasks(RuleBasedStateMachine):
         self.counts.check(self.emulator, outcome.text)
         return outcome
 
-    def _run(self, case: Case, before: Account, fault: tuple[str, str, int, int] | None) -> Outcome:
-        options: dict[str, Any] = {}
-        self.emulator.clear_log()
-        if fault is not None:
-            operation, name, times, number = fault
-            self.emulator.fault(**matrix.scheduled(operation, name, number), operation=operation, times=times)
-            options = {"retry_timeout": 0.1 if times == -1 else 20.0}
-            options["timeout"] = matrix.SLOW_TIMEOUT if name == "slow" else 20.0
-        outcome = attempt(self.emulator, case, **options)
-        met = sum(entry["fault"] is not None for entry in self.emulator.settle())
-        self.emulator.clear_faults()
-        self.counts.check(self.emulator, outcome.text, faults=met)
-        assert_true(outcome, before, Account.of(self.emulator))
-        assert_right_keys(self.emulator, outcome, masked=True)
-        return outcome
-
-    def _assert_only(self, before: Account, deleted: set[str], renamed: dict[str, str], desired: set[str]) -> None:
-        """Nothing is gone, named otherwise or new that was not requested."""
-        after = Account.of(self.emulator)
-        assert {label for client, label in before.clients.items() if client not in after.clients} <= deleted
-        for client in before.clients.keys() & after.clients.keys():
-            old, new = before.clients[client], after.clients[client]
-            assert old == new or renamed.get(old) == new
-        assert {after.clients[client] for client in after.clients.keys() - before.clients.keys()} <= desired
+    def _run(self, case: Case, given: tuple[str, str, int, int] | None) -> Outcome:
+        if given is None:
+            return carried_out(self.emulator, self.counts, case, masked=True)
+        operation, name, times, number = given
+        fault = {**matrix.scheduled(operation, name, number), "operation": operation, "times": times}
+        options = {"retry_timeout": 0.1 if times == -1 else 20.0}
+        options["timeout"] = matrix.SLOW_TIMEOUT if name == "slow" else 20.0
+        return carried_out(self.emulator, self.counts, case, fault=fault, masked=True, **options)
 
     def _assert_predicted(self, predicted: Outcome, outcome: Outcome, moved: set[str]) -> None:
         """Check mode predicted what was then done. ``moved``: the labels that clients get or lose."""
@@ -221,20 +194,6 @@ class Tasks(RuleBasedStateMachine):
         else:
             assert (predicted.result, predicted.message) == (outcome.result, outcome.message)
 
-    def _assert_settled(self, case: Case, outcome: Outcome) -> None:
-        """Nothing is left to do; or the task is refused for a reason, without anything done."""
-        if outcome.result is None:
-            assert outcome.details == {}, "a task that can't be done is refused before anything is done"
-            return
-        after = Account.of(self.emulator)
-        self.emulator.clear_log()
-        again = attempt(self.emulator, case)
-        assert again.result is not None and again.result["changed"] is False, again.message
-        assert writes(self.emulator) == []
-        assert Account.of(self.emulator) == after
-        self.counts.check(self.emulator, again.text)
-        self.counts.converged += 1
-
 
 def test_tasks_in_any_sequence(emulator: Emulator, counts: Tally, quick_backoff: None) -> None:
     class Bound(Tasks):
@@ -242,13 +201,3 @@ def test_tasks_in_any_sequence(emulator: Emulator, counts: Tally, quick_backoff:
 
     Bound.emulator, Bound.counts = emulator, counts
     run_state_machine_as_test(Bound, settings=sequences(40, 1500, 12))
-
-
-def test_rollouts_in_any_sequence(emulator: Emulator, counts: Tally) -> None:
-    class Bound(Rollouts):
-        pass
-
-    Bound.emulator, Bound.counts = emulator, counts
-    # The short form is too short to leave to chance what is in it: here, some of all there is.
-    chosen = Bound if SOAK else seed(29)(Bound)
-    run_state_machine_as_test(chosen, settings=sequences(4, 60, 8, shrink=False))
