@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -203,30 +204,14 @@ def _busy(emulator: Emulator, chance: random.Random) -> Iterator[list[str]]:
                 mine.append(f"named-{number}")
                 call(emulator, "POST", f"/monitor/clients/{ids[one]}", {"label": mine[-1]})
 
-    with _at_work(write, ended):
-        yield mine
-    assert mine
-
-
-@contextmanager
-def _at_work(write: Callable[[], None], ended: threading.Event) -> Iterator[None]:
-    """Runs the writer until the end, which it has to come to in peace."""
-    failures: list[BaseException] = []
-
-    def guarded() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
         try:
-            write()
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=guarded)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-    assert failures == []
+            yield mine
+        finally:
+            ended.set()
+        writer.result()
+    assert mine
 
 
 @pytest.mark.parametrize("order", ["oldest", "newest"])
@@ -245,7 +230,8 @@ def test_a_concurrent_writer_that_never_stops(emulator: Emulator, counts: Tally,
 
 @pytest.mark.parametrize("past_end", ["not_found", "empty"])
 def test_a_client_that_every_read_misses_is_found(emulator: Emulator, counts: Tally, past_end: str) -> None:
-    """The service knows the label, and reports it at the create; the list is read until it shows the client."""
+    """Field note "page past the end". The service knows the label, and reports it at the create; the list is read until
+    it shows the client."""
     emulator.configure(list_order="newest", past_end=past_end)
     emulator.seed(labels=["web-1", *_KEEP[:24]])
     # The last one of page 1 gets to page 2 before the one is read, and back before the other is.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -191,6 +192,8 @@ def test_invalid_proxies_give_an_error_without_their_password(
     assert result is None
     assert PASSWORD not in message
     assert listener.connections == 0
+    if value == _BAD_PROXIES[-1]:
+        assert re.search("no connection through the proxy: .*Check the proxy settings", message)
 
 
 def test_the_listeners_detect_a_token(opened: Open, kinds: Kinds, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,11 @@ import json
 from typing import Any, Protocol
 from unittest import mock
 
+import pytest
 from ansible.module_utils import basic
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 Result = dict[str, Any]
@@ -47,6 +49,13 @@ def go(
     api = connect(values)
     result = module.run(values, api, check_mode)
     return {**result, "api_usage": api.http.usage}
+
+
+def failed(emulator: Emulator, module: Module, **options: Any) -> str:
+    """The message of a task that fails."""
+    with pytest.raises(MonitorError) as raised:
+        go(emulator, module, **options)
+    return str(raised.value)
 
 
 def as_module(module: Any, arguments: dict[str, Any]) -> tuple[Result, str]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -22,7 +21,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_module, go, labels, writes
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_module, failed, go, labels, writes
 
 _PRIVATE = (monitor_client, monitor_clients, monitor_client_info, monitor_plan, monitor_plan_info)
 _NEEDED: dict[Any, dict[str, Any]] = {
@@ -34,11 +33,7 @@ _NEEDED: dict[Any, dict[str, Any]] = {
 
 def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
     """The one message that check mode and the run give, neither having written."""
-    messages = []
-    for check_mode in (True, False):
-        with pytest.raises(InputError) as refused:
-            go(emulator, module, check_mode=check_mode, **options)
-        messages.append(str(refused.value))
+    messages = [failed(emulator, module, check_mode=check_mode, **options) for check_mode in (True, False)]
     assert writes(emulator) == []
     assert messages[0] == messages[1]
     assert not re.search(r"\.\. |\s\s|(\.\.|[^.])$", messages[0]), messages[0]
@@ -79,6 +74,22 @@ def test_missing_token(emulator: Emulator, module: Any, token: str | None) -> No
     assert "api_token is required" in error
     assert "MONITOR_API_TOKEN" in error
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []
+
+
+@pytest.mark.parametrize("token", ["secret-0123456789\n", " secret-0123456789", "secret\t0123456789", "secret-…", " "])
+@pytest.mark.parametrize("module", [monitor_client_info, region_info])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(
+    emulator: Emulator, module: Module, token: str
+) -> None:
+    message = failed(emulator, module, api_token=token)
+    assert message.startswith("api_token holds a character that no token has")
+    assert "secret" not in message
+    assert emulator.requests() == []
+
+
+def test_white_space_around_base_url_does_not_matter(emulator: Emulator) -> None:
+    go(emulator, monitor_client, label="web1", base_url=f" {emulator.base_url}/\n")
+    assert labels(emulator) == ["web1"]
 
 
 @pytest.mark.parametrize("label", ["ab", "a" * 33, ""])

@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Reply, Request
-from ansible_collections.monitor.cloud.tests.support.tasks import Module, Result, go
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, Result, failed, go
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 # What is sent before the connection ends.
@@ -134,9 +134,8 @@ def test_https_to_a_service_without_fails_at_once(serve: Callable[..., Any]) -> 
 
 def test_a_bundle_that_is_not_there(serve: Callable[..., Any], certificate: tuple[str, str]) -> None:
     service = serve(b"", files=certificate)
-    with pytest.raises(ApiError) as failed:
-        go(service.account, monitor_client_info, ca_path="/nonexistent/ca.pem", retry_timeout=30.0)
-    message = str(failed.value)
+    message = failed(service.account, monitor_client_info, ca_path="/nonexistent/ca.pem", retry_timeout=30.0)
+    message = message
     assert "Could not find a suitable TLS CA certificate bundle, invalid path: /nonexistent/ca.pem" in message
     assert message.endswith("Check ca_path and the environment's REQUESTS_CA_BUNDLE.")
     assert service.log == []

@@ -39,6 +39,7 @@ def test_masks(value: object) -> None:
 
 @pytest.mark.parametrize("value", [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more=="])
 def test_keys(value: str) -> None:
+    """Field note "key format": opaque."""
     assert not looks_masked(value)
 
 

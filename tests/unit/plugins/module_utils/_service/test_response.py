@@ -217,6 +217,7 @@ def test_an_error_reports_the_scopes_of_the_token() -> None:
     ],
 )
 def test_what_is_not_json_is_described(content: bytes, headers: dict[str, Any], problem: str) -> None:
+    """Field note "errors": 200 with a page of HTML."""
     error = _error(_read(200, content, **headers))
     assert problem in error.problem
     assert (error.retryable, error.outcome, error.hint) == (
@@ -305,6 +306,7 @@ def test_a_client_without_a_label_is_known_by_its_id() -> None:
 
 
 def test_members_of_apps_become_booleans() -> None:
+    """Field note "apps": 0 and 1 in the response to a create."""
     apps = {"apache": 1, "mysql": 0, "nginx": True, "version": 2, "name": "x", "port": -1}
     client = client_of({"id": 1, "label": "web1", "apps": apps})
     assert client["apps"] == {**apps, "apache": True, "mysql": False}

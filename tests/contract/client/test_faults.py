@@ -1,0 +1,394 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Retries and failures: how long the client waits, how often it retries, how often it reads the list, what is reported
+of one label and of many, and when the task ends.
+
+Each operation with each fault: tests/faults/test_operations_and_faults.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
+from ansible_collections.monitor.cloud.plugins.module_utils._service import http
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Outage
+from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels, parameters
+
+_DESIRED = ["web1", "web2", "web3"]
+
+pytestmark = pytest.mark.usefixtures("quick_backoff")
+
+
+# Of creates
+
+
+def _register(emulator: Emulator, **options: Any) -> dict[str, Any]:
+    """The result of the task, whether it failed or not."""
+    try:
+        return go(emulator, monitor_clients, labels=_DESIRED, **options)
+    except TaskFailure as failure:
+        return {**failure.details, "msg": str(failure)}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "drop"},
+        {"kind": "lost_response"},
+        {"kind": "truncate"},
+        {"kind": "status", "status": 429},
+        {"kind": "status", "status": 504},
+        {"kind": "status", "status": 504, "done": True},
+    ],
+    ids=str,
+)
+def test_each_create_is_retried_after_one_fault(emulator: Emulator, fault: dict[str, Any]) -> None:
+    for label in _DESIRED:
+        emulator.fault(**fault, operation="create_client", match={"label": label})
+    result = _register(emulator, retry_timeout=8.0)
+    assert sorted(result["created"]) == _DESIRED
+    assert labels(emulator) == _DESIRED
+    # One more read of the list for all of them together, not one each.
+    assert len(emulator.requests("list_clients")) <= 3
+
+
+def test_a_create_that_never_gets_through(emulator: Emulator) -> None:
+    emulator.fault(kind="status", status=503, operation="create_client", match={"label": "web2"}, times=-1)
+    result = _register(emulator, retry_timeout=0.5)
+    assert sorted(result["created"]) == labels(emulator) == ["web1", "web3"]
+    reason = result["failures"]["web2"]
+    assert reason.startswith("Could not create client 'web2': the service returned 503")
+    assert reason.endswith("Gave up after retry_timeout (0.5 s): try again later.")
+    assert reason in result["msg"]
+
+
+def test_a_create_with_a_response_of_another_shape(emulator: Emulator) -> None:
+    for label, body in (("web1", {}), ("web2", []), ("web3", {"id": 7})):
+        fault = {"kind": "status", "status": 200, "body": body, "done": True}
+        emulator.fault(**fault, operation="create_client", match={"label": label})
+    result = _register(emulator, retry_timeout=8.0)
+    assert sorted(result["created"]) == _DESIRED
+    assert all(client["key_fingerprint"] for client in result["clients"].values())
+
+
+def test_the_time_to_retry_starts_anew_with_each_client_created(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt creates one more client: together they take longer than retry_timeout, but none without progress."""
+    desired = [f"web{number}" for number in range(5)]
+    for number, label in enumerate(desired[1:], 1):
+        emulator.fault(kind="drop", operation="create_client", match={"label": label}, times=number)
+    monkeypatch.setattr(http, "_FIRST_BACKOFF", 1.0)
+    monkeypatch.setattr(http, "_LONGEST_BACKOFF", 1.0)
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+    result = go(emulator, monitor_clients, labels=desired, retry_timeout=2.5)
+    assert sorted(result["created"]) == desired
+    assert len(emulator.requests("create_client")) == 1 + 2 + 3 + 4 + 5
+
+
+def test_one_labels_failure_does_not_stop_the_others(emulator: Emulator) -> None:
+    """Field note "label": only the length is checked here. The reason of the service is shown, and no secret."""
+    emulator.configure(strict_labels=True)
+    desired = ["web1", "web 2", "web3", "web4"]
+    with pytest.raises(TaskFailure) as refused:
+        go(emulator, monitor_clients, labels=desired, include_keys=True)
+    assert str(refused.value) == (
+        "1 label failed. Could not create client 'web 2': the service returned 400: label: "
+        f"label may hold only letters, digits, hyphens and underscores. (POST {emulator.base_url}/monitor/clients). "
+        "Of the others: created 3, renamed 0, deleted 0, unchanged 0. Run again to do the rest."
+    )
+    assert refused.value.details["created"] == ["web1", "web3", "web4"]
+    assert len(emulator.requests("create_client")) == 4, "it is not retried"
+    assert "clients" not in refused.value.details
+    assert found_in(json.dumps(refused.value.details), plain_secrets(emulator)) == []
+    result = go(emulator, monitor_clients, labels=desired, allow_failures=True)
+    assert list(result["failures"]) == ["web 2"]
+    assert result["changed"] is False
+    assert sorted(result["clients"]) == ["web1", "web3", "web4"]
+
+
+def test_one_cause_is_reported_once(emulator: Emulator) -> None:
+    emulator.fault(kind="status", status=403, operation="create_client", times=-1)
+    message = str(_register(emulator, retry_timeout=0.0)["msg"])
+    assert message.startswith("3 labels failed. Could not create client 'web1': the service returned 403: ")
+    assert message.count("403 Gateway Trouble") == 1
+    assert "The same happened to 'web2', 'web3'." in message
+    assert message.endswith("Of the others: created 0, renamed 0, deleted 0, unchanged 0. Run again to do the rest.")
+    assert len(emulator.requests("create_client")) <= 3
+    emulator.clear_faults()
+    emulator.fault(kind="status", status=403, operation="create_client", match={"label": "web2"})
+    assert str(_register(emulator)["msg"]).startswith("1 label failed. Could not create client 'web2'")
+
+
+def test_more_than_three_causes_are_counted(emulator: Emulator) -> None:
+    refused = [f"web{status}" for status in (400, 402, 413, 422, 451)]
+    for label in refused:
+        emulator.fault(kind="status", status=int(label[3:]), operation="create_client", match={"label": label})
+    # Refusals of three labels in a row would end the task.
+    desired = [name for label in refused for name in (label, f"{label}-b")]
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=desired, concurrency=1)
+    assert list(failed.value.details["failures"]) == refused
+    message = str(failed.value)
+    assert [label for label in refused if repr(label) in message] == refused[:3]
+    assert "There are 2 more reasons in the return value failures." in message
+
+
+@pytest.mark.parametrize(("status", "most"), [(401, 2), (429, 2), (403, 3), (400, 3), (503, 18)])
+def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: int, most: int) -> None:
+    emulator.fault(kind="status", status=status, operation="create_client", times=-1)
+    desired = [f"web{number:02}" for number in range(100)]
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=desired, concurrency=2, retry_timeout=0.0)
+    # One more may be under way when the last of them comes in.
+    assert len(emulator.requests("create_client")) <= most + 1
+    reasons = failed.value.details["failures"]
+    assert list(reasons) == desired
+    assert sum("(not tried)" in reason for reason in reasons.values()) > 80
+    assert "The same happened to 'web01', 'web02'" in str(failed.value)
+    assert "and 79 more" in str(failed.value)
+
+
+def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> None:
+    emulator.fault(kind="lost_response", operation="create_client", match={"label": "web2"})
+    emulator.fault(kind="status", status=503, operation="list_clients", skip=1, times=-1)
+    result = _register(emulator, retry_timeout=0.3)
+    assert list(result["failures"]) == ["web2"]
+    assert "Could not find out whether client 'web2' was created" in result["failures"]["web2"]
+    assert "Run again to find out: nothing is created twice." in result["failures"]["web2"]
+    emulator.clear_faults()
+    assert go(emulator, monitor_clients, labels=_DESIRED)["changed"] is False
+
+
+def test_a_create_that_is_listed_late_counts_as_created(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list does not have it yet, and the next create gets the error that the label is taken."""
+    monkeypatch.setattr(http, "_FIRST_BACKOFF", 4.0)
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+    emulator.fault(operation="create_client", kind="slow", seconds=2.0)
+    result = go(emulator, monitor_clients, labels=["web1"], timeout=1.0)
+    assert [entry["status"] for entry in emulator.requests() if entry["operation"] == "create_client"] == [200, 400]
+    assert (result["changed"], result["created"], result["unchanged"]) == (True, ["web1"], [])
+    assert go(emulator, monitor_clients, labels=["web1"])["changed"] is False
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "html", "status": 400},
+        {"kind": "status", "status": 413},
+    ],
+    ids=str,
+)
+def test_one_label_that_a_gateway_refuses_does_not_stop_the_others(
+    emulator: Emulator, fault: dict[str, Any], concurrency: int
+) -> None:
+    """The response does not name the label. A stop here would stop each later run at the same label."""
+    desired = [f"web{number:02}" for number in range(20)]
+    emulator.fault(**fault, operation="create_client", match={"label": "web02"}, times=-1)
+    result = go(
+        emulator, monitor_clients, labels=desired, concurrency=concurrency, allow_failures=True, retry_timeout=0.2
+    )
+    assert list(result["failures"]) == ["web02"]
+    assert labels(emulator) == [label for label in desired if label != "web02"]
+
+
+@pytest.mark.parametrize("operation", ["update_client", "delete_client"])
+def test_one_client_that_breaks_the_service_does_not_stop_the_others(emulator: Emulator, operation: str) -> None:
+    emulator.seed(labels=[f"web{number:02}" for number in range(12)])
+    by_label = {"update_client": "new02", "delete_client": "web02"}
+    emulator.fault(kind="status", status=500, operation=operation, match={"label": by_label[operation]}, times=-1)
+    all_labels = labels(emulator)
+    options: dict[str, Any] = {"labels": all_labels, "state": "absent"}
+    if operation == "update_client":
+        options = {"labels": [], "renames": {label: label.replace("web", "new") for label in all_labels}}
+    result = go(emulator, monitor_clients, **options, concurrency=2, retry_timeout=0.1, allow_failures=True)
+    assert list(result["failures"]) == [by_label[operation]]
+    assert len(result["renamed"] + result["deleted"]) == 11
+
+
+def test_retries_of_a_create_are_counted(emulator: Emulator) -> None:
+    emulator.fault(kind="drop", operation="create_client", times=2)
+    usage = go(emulator, monitor_client, label="web1")["api_usage"]
+    assert usage["requests"] == len(emulator.requests()) == 7
+    assert usage["retries"] == 2
+    assert usage["waited"] > 0
+
+
+# Of all calls
+
+
+def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator) -> None:
+    """Field note "rate limit"."""
+    headers = {"Retry-After": "1"}
+    emulator.fault(kind="status", status=429, headers=headers, operation="create_client", skip=3)
+    desired = [f"web{number:02}" for number in range(40)]
+    result = go(emulator, monitor_clients, labels=desired, retry_timeout=10.0)
+    assert result["created"] == desired
+    # Eight workers that waited one by one would have waited for eight seconds.
+    assert 1 <= result["api_usage"]["waited"] < 4
+    starts = sorted(entry["started"] for entry in emulator.requests("create_client"))
+    assert len(starts) == 41
+    silence, before = max((later - sooner, number) for number, (sooner, later) in enumerate(pairwise(starts), 1))
+    # Requests that were sent already end; then no worker sends more, though many labels are left.
+    assert silence > 0.6
+    assert before < 20
+
+
+def test_rate_limit_with_a_date_is_obeyed(emulator: Emulator) -> None:
+    """Field note "rate limit": a date instead of seconds."""
+    until = int(time.time()) + 2
+    headers = {"Retry-After": formatdate(until, usegmt=True)}
+    emulator.fault(kind="status", status=503, headers=headers, operation="list_clients")
+    go(emulator, monitor_client_info)
+    assert time.time() >= until
+
+
+def test_a_rate_limit_beyond_the_budget_fails_at_once(emulator: Emulator) -> None:
+    emulator.fault(kind="status", status=429, headers={"Retry-After": "90"}, operation="list_clients")
+    began = time.monotonic()
+    assert failed(emulator, monitor_client_info, retry_timeout=30.0) == (
+        "Could not list the clients: the service returned 429: 429 Gateway Trouble "
+        f"(GET {emulator.base_url}/monitor/clients). "
+        "The service asks to wait 90 s, more than is left of retry_timeout (30 s). "
+        "Raise retry_timeout, or try again later."
+    )
+    assert time.monotonic() - began < 20
+
+
+def test_rate_limits_of_the_service_slow_a_fleet_down_but_lose_nothing(emulator: Emulator) -> None:
+    """Field note "rate limit"."""
+    emulator.seed(30)
+    limits = {"rate_call": 20, "rate_paged": 3, "rate_total": 30}
+    emulator.configure(rate_limit=True, rate_window_scale=0.01, retry_after="none", page_size_max=25, **limits)
+    desired = [f"web{number:02}" for number in range(30)]
+    result = go(emulator, monitor_clients, labels=desired, page_size=25, retry_timeout=10.0)
+    assert result["created"] == desired
+    assert len(emulator.clients()) == 60
+
+
+@pytest.mark.parametrize("status", [200, 429, 503])
+@pytest.mark.parametrize("given", ["", "abc", "nan", "1.5", "-5", "Thu, 01 Jan 1970 00:00:00 GMT", "inf", "1e400"])
+def test_invalid_values_of_retry_after_are_ignored(emulator: Emulator, given: str, status: int) -> None:
+    """Field note "Retry-After": a usable value counts, on a status that is retried."""
+    body = {"data": [], "page": 1, "pages": 1, "results": 0}
+    fault = {"kind": "status", "status": status, "headers": {"Retry-After": given}, "body": body}
+    emulator.fault(**fault, operation="list_clients")
+    result = go(emulator, monitor_client_info, retry_timeout=20.0)
+    assert result["api_usage"]["retries"] == (status != 200)
+    assert (result["api_usage"]["waited"] >= 1.5) is (given == "1.5" and status != 200)
+
+
+def test_a_pause_of_two_minutes_is_within_the_default_budget(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Field note "Retry-After"."""
+    pauses: list[float] = []
+    monkeypatch.setattr(http.Http, "pause", lambda _self, seconds, **_details: pauses.append(seconds))
+    emulator.fault(kind="status", status=429, headers={"Retry-After": "120"}, operation="list_clients")
+    assert go(emulator, monitor_client_info)["clients"] == []
+    assert pauses == [120]
+
+
+@pytest.mark.parametrize("operation", ["list_clients", "create_client", "delete_client"])
+def test_maintenance_ends_the_task_at_once(emulator: Emulator, operation: str) -> None:
+    """Field note "gateway"."""
+    emulator.seed(labels=["web2"])
+    body = {"errors": [{"reason": "Back at noon."}]}
+    headers = {"X-Maintenance-Mode": "all,All endpoints are temporarily unavailable.", "Retry-After": "60"}
+    emulator.fault(kind="status", status=503, headers=headers, body=body, operation=operation, times=-1)
+    options: dict[str, Any] = (
+        {"label": "web2", "state": "absent"} if operation == "delete_client" else {"label": "web1"}
+    )
+    message = failed(emulator, monitor_client, **options)
+    assert len(emulator.requests(operation)) == 1
+    assert "the service returned 503: Back at noon." in message
+    assert message.endswith("The service is in maintenance: try again later.")
+
+
+def test_a_budget_of_zero_allows_no_retries(emulator: Emulator) -> None:
+    emulator.fault(kind="status", status=503, operation="list_clients")
+    message = failed(emulator, monitor_client_info, retry_timeout=0.0)
+    assert len(emulator.requests()) == 1
+    assert message.endswith(f"503: 503 Gateway Trouble (GET {emulator.base_url}/monitor/clients).")
+
+
+def _not_listening() -> Any:
+    """A service at a closed port."""
+    account = Account()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        account.base_url = f"http://127.0.0.1:{server.getsockname()[1]}/v4"
+    return account
+
+
+def test_no_service_at_all() -> None:
+    began = time.monotonic()
+    message = failed(_not_listening(), monitor_client, label="web1", retry_timeout=0.5)
+    assert time.monotonic() - began < 10
+    expected = "Could not list the clients: no response, because the connection failed: ConnectionRefusedError"
+    assert message.startswith(expected)
+    assert "Check base_url and the network. Gave up after retry_timeout (0.5 s)" in message
+
+
+def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
+    # The only place in the queue is taken, so that further connections get no response.
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
+        address = f"http://127.0.0.1:{full.getsockname()[1]}/v4"
+        message = failed(emulator, monitor_client, label="web1", base_url=address, timeout=0.3, retry_timeout=0.0)
+    assert re.search(r"no connection within 0\.3 s.*Check base_url, its port, and the network", message)
+
+
+def test_a_wrong_port_is_given_up_within_seconds(opened: Callable[..., Listener]) -> None:
+    """A closed port, or a service that does not speak HTTP. A later outage is retried."""
+    closed = _not_listening()
+    closing = opened(Listener, lambda dummy: None)
+    for address in (closed.base_url, f"http://127.0.0.1:{closing.port}/v4"):
+        began = time.monotonic()
+        message = failed(closed, monitor_client, label="web1", base_url=address)
+        assert time.monotonic() - began < 20
+        assert "Gave up after 10 s, because the service has not responded yet." in message
+
+
+def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
+    outage: Any = Outage(emulator, after=1, seconds=None)
+    with outage as service:
+        api = connect(parameters(service, monitor_client_info, retry_timeout=1.0, allow_http=True))
+        assert api.list_clients() == []
+        with pytest.raises(ApiError, match=r"Gave up after retry_timeout \(1 s\)"):
+            api.list_clients()
+
+
+@pytest.mark.parametrize("status", [400, 502])
+def test_a_gateways_page_is_retried_for_the_whole_budget(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """Also before the service itself has responded: there is a connection."""
+    monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
+    emulator.fault(kind="html", status=status, operation="list_clients", times=-1)
+    assert "Gave up after retry_timeout (1 s)" in failed(emulator, monitor_client_info, retry_timeout=1.0)
+
+
+def test_an_unknown_host_fails_at_once(emulator: Emulator) -> None:
+    began = time.monotonic()
+    nowhere = {"base_url": "https://no-such-host.invalid/v4", "retry_timeout": 30.0}
+    assert failed(emulator, monitor_client, label="web1", **nowhere).endswith("Check base_url and the network.")
+    assert time.monotonic() - began < 10

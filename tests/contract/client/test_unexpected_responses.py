@@ -1,0 +1,390 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Responses about something else than what was requested, empty or of a wrong shape; lists that are incomplete or late,
+or that hold clients without a label or several of one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.servers import page
+from ansible_collections.monitor.cloud.tests.support.tasks import (
+    Module,
+    failed,
+    go,
+    labels,
+    run_all_forms,
+    sent,
+    writes,
+)
+
+_OTHER_ID = "the service returned the id 1 instead of 2"
+_TWICE = "The label 'web1' has 2 clients, with the ids 1 and 2"
+# How the service changes a label, and a label that it changes.
+_FORMS = [
+    ("trimmed", "web1 ", "web1"),
+    ("lower_case", "Web1", "web1"),
+    ("truncated", "web1.example.com", "web1.example"),
+    ("nfc", "cafe\u0301-1", "caf\xe9-1"),
+]
+
+pytestmark = pytest.mark.usefixtures("quick_backoff")
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        (monitor_client, {"id": 2, "state": "absent"}),
+        (monitor_client, {"label": "web2", "state": "absent"}),
+        (monitor_client, {"id": 2, "label": "www2"}),
+        (monitor_client, {"id": 2}),
+        (monitor_client_info, {"id": 2}),
+    ],
+)
+def test_a_read_by_id_that_returns_another_client(emulator: Emulator, module: Module, options: dict[str, Any]) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
+    emulator.fault(kind="edit", operation="get_client", add={"id": 1}, times=-1)
+    with pytest.raises(ApiError, match=_OTHER_ID):
+        go(emulator, module, **options)
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"labels": ["web2", "web3"], "state": "absent"},
+        {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web.*"},
+    ],
+)
+def test_no_client_is_deleted_nor_created_after_that(
+    emulator: Emulator, options: dict[str, Any], concurrency: int
+) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
+    emulator.fault(kind="edit", operation="get_client", add={"id": 1}, times=-1)
+    with pytest.raises(TaskFailure, match=_OTHER_ID):
+        go(emulator, monitor_clients, **options, concurrency=concurrency)
+    assert writes(emulator) == []
+
+
+def test_a_rename_that_returns_another_client(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "old1"])
+    emulator.fault(kind="edit", operation="update_client", add={"id": 1}, times=-1)
+    with pytest.raises(ApiError, match=_OTHER_ID) as failed:
+        go(emulator, monitor_client, id=2, label="www2")
+    assert "The service may have done it" in str(failed.value)
+    surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
+    with pytest.raises(TaskFailure, match="the service returned the id 1 instead of 3"):
+        go(emulator, monitor_clients, labels=["new1"], renames={"old1": "web3"}, **surplus)
+    assert [entry["operation"] for entry in writes(emulator)] == ["update_client"] * 2
+
+
+@pytest.mark.parametrize(("form", "label", "stored"), _FORMS)
+def test_a_create_that_returns_another_label(emulator: Emulator, form: str, label: str, stored: str) -> None:
+    emulator.seed(labels=["old1"])
+    emulator.configure(label_form=form)
+    expected = (
+        f"Could not create client {label!r}: the service returned the label {stored!r} instead of {label!r} "
+        f"(POST {emulator.base_url}/monitor/clients). Client 2 has that label now: delete it by this id "
+        "(monitor_client), and give a label that the service keeps unchanged."
+    )
+    surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=[label, *(f"next{n:04}" for n in range(20))], concurrency=1, **surplus)
+    assert failed.value.details["failures"][label] == expected
+    assert [entry["operation"] for entry in writes(emulator)] == ["delete_client", "create_client"]
+    # What the message proposes.
+    go(emulator, monitor_client, id=2, state="absent")
+    go(emulator, monitor_clients, labels=["next0001"])
+    assert labels(emulator) == ["next0001"]
+
+
+@pytest.mark.parametrize(("form", "label", "stored"), _FORMS)
+def test_a_single_create_and_its_second_run(emulator: Emulator, form: str, label: str, stored: str) -> None:
+    emulator.configure(label_form=form)
+    with pytest.raises(ApiError, match="Client 1 has that label now"):
+        go(emulator, monitor_client, label=label)
+    reason = "Remove the white space" if form == "trimmed" else "Label must be unique"
+    with pytest.raises(MonitorError, match=reason) as failed:
+        go(emulator, monitor_client, label=label, retry_timeout=0.1)
+    if form not in ("trimmed", "truncated"):
+        assert f"Client 1 has the label {stored!r}, which the service seems to treat as equal" in str(failed.value)
+        assert "if no host needs that client, delete it by its id" in str(failed.value)
+        assert len(emulator.requests("create_client")) == 2
+    assert labels(emulator) == [stored]
+
+
+@pytest.mark.parametrize(("form", "label", "stored"), _FORMS)
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_rename_that_returns_another_label(
+    emulator: Emulator, form: str, label: str, stored: str, empty: bool
+) -> None:
+    emulator.seed(labels=["old1", "old2"])
+    emulator.configure(label_form=form)
+    if empty:
+        emulator.fault(kind="status", status=204, operation="update_client", done=True, times=-1)
+    message = failed(emulator, monitor_client, id=1, label=label)
+    assert f"the service returned the label {stored!r} instead of {label!r}" in message
+    assert "Client 1 has that label now: rename it again by this id" in message
+    assert "The service may have done it" not in message
+    go(emulator, monitor_client, id=1, label="old1")
+    emulator.clear_log()
+    with pytest.raises(TaskFailure, match="Client 1 has that label now"):
+        go(emulator, monitor_clients, labels=["new1"], renames={"old1": label, "old2": "new2"}, concurrency=1)
+    assert [entry["operation"] for entry in writes(emulator)] == ["update_client"]
+
+
+@pytest.mark.parametrize(
+    ("module", "operation", "options", "both"),
+    [
+        (monitor_subscription_info, "get_subscription", {"id": "monitor-3"}, "the id 'other' instead of 'monitor-3'"),
+        (region_info, "get_region", {"id": "us-west"}, "the id 'other' instead of 'us-west'"),
+        (
+            region_info,
+            "get_region_availability",
+            {"id": "us-west", "include_availability": True},
+            "the region 'other' instead of 'us-west'",
+        ),
+    ],
+)
+def test_a_tier_or_region_that_is_another(
+    emulator: Emulator, module: Module, operation: str, options: dict[str, Any], both: str
+) -> None:
+    emulator.configure(region_availability="array")
+    field = "region" if operation == "get_region_availability" else "id"
+    emulator.fault(kind="edit", operation=operation, add={field: "other"})
+    assert f"the service returned {both}" in failed(emulator, module, token=None, **options)
+
+
+@pytest.mark.parametrize("form", ["array", "record"])
+def test_a_public_id_in_other_case_is_the_same(emulator: Emulator, form: str) -> None:
+    options: dict[str, Any] = {"token": None, "include_availability": True}
+    expected = go(emulator, region_info, id="us-west", **options)["regions"]
+    (tier,) = go(emulator, monitor_subscription_info, token=None, id="monitor-3")["subscriptions"]
+    bare = {name: value for name, value in expected[0].items() if name != "availability"}
+    emulator.configure(region_availability=form)
+    emulator.fault(kind="status", status=200, body=bare, operation="get_region")
+    emulator.fault(kind="status", status=200, body=tier, operation="get_subscription")
+    assert go(emulator, region_info, id="US-West", **options)["regions"] == expected
+    assert go(emulator, monitor_subscription_info, token=None, id="MONITOR-3")["subscriptions"] == [tier]
+
+
+# Lists
+
+
+@pytest.mark.parametrize(
+    ("module", "operation", "options"),
+    [
+        (monitor_client_info, "list_clients", {}),
+        (monitor_client, "list_clients", {"label": "web1"}),
+        (monitor_clients, "list_clients", {"labels": ["web1"], "prune": True, "prune_pattern": "seed-.*"}),
+        (monitor_clients, "list_clients", {"labels": ["seed-00001"], "state": "absent"}),
+        (monitor_subscription_info, "list_subscriptions", {}),
+        (region_info, "list_regions", {}),
+    ],
+)
+def test_a_part_of_a_list_is_never_taken_for_the_whole(
+    emulator: Emulator, module: Module, operation: str, options: dict[str, Any]
+) -> None:
+    emulator.seed(100)
+    emulator.fault(kind="edit", operation=operation, add={"results": 250, "pages": 1}, times=-1)
+    with pytest.raises(ApiError, match=r"the service announced 250 entries and returned \d+ \(GET ") as failed:
+        go(emulator, module, **options)
+    assert failed.value.outcome == "not_done"
+    assert len(emulator.requests(operation)) == 2
+    assert writes(emulator) == []
+
+
+def test_a_service_that_returns_the_first_page_again_and_again(emulator: Emulator) -> None:
+    """It ignores page; what is seen twice counts once."""
+    clients = emulator.seed(100)
+    body = {"data": clients, "page": 1, "pages": 3, "results": 250}
+    emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1)
+    assert "announced 250 entries and returned 100" in failed(emulator, monitor_client_info)
+
+
+@pytest.mark.parametrize("pages", [["1 2 2"], ["1 2", "2 3"]], ids=str)
+def test_a_stable_list_with_one_client_twice_is_whole(emulator: Emulator, pages: list[str]) -> None:
+    """As many entries came as were announced: the service itself counts that client twice."""
+    clients = {str(client["id"]): client for client in emulator.seed(3)}
+    entries = [[clients[each] for each in page.split()] for page in pages]
+    for number, data in enumerate(entries, 1):
+        body = {"data": data, "page": number, "pages": len(pages), "results": sum(map(len, entries))}
+        match = {"page": None if number == 1 else number}
+        emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1, match=match)
+    shown = go(emulator, monitor_client_info)["clients"]
+    assert [client["id"] for client in shown] == sorted({client["id"] for page in entries for client in page})
+    assert len(emulator.requests("list_clients")) == 2 * len(pages)
+
+
+def test_results_that_counts_one_page_does_not_cost_more_reads(emulator: Emulator) -> None:
+    """A label is missing if two reads return the same list, whatever number the service announced."""
+    emulator.seed(40)
+    emulator.fault(kind="edit", operation="list_clients", add={"results": 25}, times=-1)
+    emulator.fault(kind="drop", operation="create_client")
+    assert go(emulator, monitor_clients, labels=["web1"], page_size=25)["created"] == ["web1"]
+    # Two reads of two pages before the create, and two to find out whether it was done.
+    assert len(emulator.requests("list_clients")) == 8
+
+
+def test_a_list_that_is_short_once_is_read_again(emulator: Emulator) -> None:
+    emulator.seed(3)
+    emulator.fault(kind="edit", operation="list_clients", add={"results": 5})
+    assert len(go(emulator, monitor_client_info)["clients"]) == 3
+    assert len(emulator.requests("list_clients")) == 2
+
+
+def test_a_client_without_a_label_does_not_block_the_account(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "none", "web2"])
+    emulator.configure(null_labels=["none"])
+    shown = go(emulator, monitor_client_info)["clients"]
+    assert [(client["id"], client["label"]) for client in shown] == [(1, "web1"), (2, None), (3, "web2")]
+    matched = go(emulator, monitor_client_info, label_pattern=".*")["clients"]
+    assert [client["id"] for client in matched] == [1, 3]
+    surplus: dict[str, Any] = {"prune": True, "prune_pattern": ".*"}
+    result = run_all_forms(emulator, monitor_clients, labels=["web1", "web3"], **surplus)
+    assert (result["created"], result["deleted"]) == (["web3"], ["web2"])
+    assert result["account_labels"] == sorted(result["key_owners"].values()) == ["web1", "web3"]
+    assert labels(emulator) == ["none", "web1", "web3"]
+    run_all_forms(emulator, monitor_client, changes=False, label="None", state="absent")
+
+
+@pytest.mark.parametrize("options", [{"label": "web2"}, {"state": "absent"}])
+def test_a_client_without_a_label_is_renamed_and_deleted_by_its_id(emulator: Emulator, options: dict[str, Any]) -> None:
+    emulator.seed(labels=["none"])
+    emulator.configure(null_labels=["none"])
+    result = run_all_forms(emulator, monitor_client, changes=True, **{"id": 1, **options})
+    assert list(result["diff"]["before"]) == ["client 1"]
+    assert labels(emulator) == ([] if "state" in options else ["web2"])
+
+
+def _two_of_one_label(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web1~", "web2"])
+    emulator.configure(double_labels=["web1~"])
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_two_clients_with_one_label_are_named_and_left_alone(emulator: Emulator, state: str, check_mode: bool) -> None:
+    _two_of_one_label(emulator)
+    assert _TWICE in failed(emulator, monitor_client, label="web1", state=state, check_mode=check_mode)
+    desired = ["web1", "web2" if state == "absent" else "web3"]
+    with pytest.raises(TaskFailure, match=_TWICE):
+        go(emulator, monitor_clients, labels=desired, state=state, check_mode=check_mode)
+    assert {"web1", "web1~"} <= set(labels(emulator))
+    result = go(emulator, monitor_clients, labels=desired, state=state, check_mode=check_mode, allow_failures=True)
+    assert list(result["failures"]) == ["web1"]
+    assert "web1" not in result["clients"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"labels": [], "renames": {"web1": "www1"}},
+        {"labels": [], "renames": {"www1": "web1"}},
+        {"labels": ["web1"], "renames": {"www1": "web1"}},
+        {"labels": ["web2"], "prune": True, "prune_pattern": "web1"},
+    ],
+)
+def test_clients_that_share_a_label_are_neither_renamed_nor_pruned(emulator: Emulator, options: dict[str, Any]) -> None:
+    _two_of_one_label(emulator)
+    with pytest.raises(TaskFailure, match=_TWICE):
+        go(emulator, monitor_clients, **options)
+    assert writes(emulator) == []
+
+
+def test_one_of_two_is_deleted_by_its_id_and_others_are_not_concerned(emulator: Emulator) -> None:
+    _two_of_one_label(emulator)
+    go(emulator, monitor_clients, labels=["web2", "web3"])
+    go(emulator, monitor_client, id=2, state="absent")
+    run_all_forms(emulator, monitor_client, changes=False, label="web1")
+    assert labels(emulator) == ["web1", "web2", "web3"]
+
+
+def test_a_label_that_is_taken_and_never_listed(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1"])
+    emulator.configure(list_lag=10_000)
+    message = failed(emulator, monitor_client, label="web1", retry_timeout=0.3)
+    assert "Label must be unique" in message
+    assert "run again later, or use a token that sees all clients" in message
+    assert "retry_timeout (0.3 s)" in message
+
+
+# Empty responses, and wrong shapes
+
+
+@pytest.mark.parametrize("method", ["post", "put_only"])
+def test_a_rename_with_an_empty_response(emulator: Emulator, method: str) -> None:
+    """Field note "statuses": 204 possible."""
+    emulator.configure(update_verb=method)
+    emulator.seed(labels=["web1"])
+    match = {"method": "PUT" if method == "put_only" else "POST"}
+    emulator.fault(kind="status", status=204, operation="update_client", done=True, match=match)
+    result = go(emulator, monitor_client, id=1, label="www1")
+    assert result["client"]["label"] == "www1"
+    assert labels(emulator) == ["www1"]
+    assert sent(emulator)[-1] == ("GET", "/monitor/clients/1")
+
+
+@pytest.mark.parametrize("tier", ["monitor-10", "free"])
+def test_a_switch_of_the_plan_with_an_empty_response(emulator: Emulator, tier: str) -> None:
+    """Field note "statuses": 204 possible. What the plan is then is read."""
+    emulator.set_plan("monitor-3")
+    emulator.fault(kind="status", status=204, operation="update_plan", done=True)
+    plan = go(emulator, monitor_plan, subscription=tier)["plan"]
+    assert plan.get("id", "free") == tier
+    emulator.set_plan("monitor-3")
+    emulator.fault(kind="status", status=204, operation="update_plan")
+    assert "the service confirmed 'monitor-3' instead" in failed(emulator, monitor_plan, subscription=tier)
+
+
+def test_a_create_with_an_empty_response(emulator: Emulator) -> None:
+    """Field note "statuses": 204 possible. The list shows the client."""
+    emulator.fault(kind="status", status=204, operation="create_client", done=True)
+    result = go(emulator, monitor_client, label="web1")
+    assert result["changed"] is True
+    assert result["client"]["id"] == 1
+    assert len(writes(emulator)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "operation", "body"),
+    [
+        (monitor_plan, {"min_clients": 3}, "list_subscriptions", page([{"id": "monitor-3"}])),
+        (monitor_plan, {"min_clients": 3}, "get_plan", {"plan": "monitor-100"}),
+        (monitor_clients, {"labels": ["web1"]}, "get_plan", {"id": "monitor-3", "clients_included": "3"}),
+        (monitor_client, {"label": "web1"}, "list_clients", page([{"label": "web1"}])),
+    ],
+)
+def test_responses_of_a_wrong_shape_are_named_before_the_first_write(
+    emulator: Emulator, module: Module, options: dict[str, Any], operation: str, body: Any
+) -> None:
+    """All shapes: test_response.py of the unit tests, and tests/faults/test_responses.py."""
+    emulator.fault(kind="status", status=200, body=body, operation=operation, times=-1)
+    message = failed(emulator, module, **options)
+    assert "the response is not of the documented shape: " in message
+    assert "Check that base_url is the address of the service" in message
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("capabilities", [None, [{"name": "GPU"}], ["GPU", None]])
+def test_capabilities_of_an_unknown_shape(emulator: Emulator, capabilities: Any) -> None:
+    region = {"id": "us-west", "capabilities": capabilities}
+    emulator.fault(kind="status", status=200, body=page([region]), operation="list_regions", times=-1)
+    assert go(emulator, region_info, capabilities=["Block Storage"])["regions"] == []
+    assert go(emulator, region_info)["regions"] == [region]
