@@ -102,21 +102,16 @@ def test_each_option_with_each_value(account: Any, counts: Tally, module: Any) -
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e308, 86401.0])
 def test_invalid_times_are_refused(account: Any, counts: Tally, option: str, value: float) -> None:
     """With NaN, retries would never end; with more than timers accept, there was a traceback."""
-    options: dict[str, Any] = {"retry_timeout": 0.0, option: value}
     account.overrides = {("GET", "clients"): (503, {}, b"")} if option == "retry_timeout" else {}
-    with pytest.raises(MonitorError) as refused:
-        go(account, monitor_client_info, **options)
-    counts.check(account, str(refused.value), faults=1)
-    assert "timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than 86400" in str(
-        refused.value
-    )
+    options: dict[str, Any] = {option: value}
+    _result, message = counts.task(account, monitor_client_info, **options)
+    assert "timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than 86400" in message
 
 
 @pytest.mark.parametrize("value", [0, -1, 1001, 10**9])
 def test_connections_by_the_million(account: Any, counts: Tally, value: int) -> None:
-    with pytest.raises(InputError, match="concurrency must be at least 1, and not more than 1000"):
-        go(account, monitor_clients, labels=["web1"], concurrency=value)
-    counts.check(account, faults=1)
+    _result, message = counts.task(account, monitor_clients, labels=["web1"], concurrency=value)
+    assert "concurrency must be at least 1, and not more than 1000" in message
 
 
 # Addresses
@@ -156,10 +151,8 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 @examples(400, 50000)
 @given(address=_ADDRESSES)
 def test_any_address(account: Any, counts: Tally, address: str) -> None:
-    with pytest.raises(MonitorError) as refused:
-        go(account, monitor_client_info, base_url=address, retry_timeout=0.0)
-    message = str(refused.value)
-    counts.check(account, message, faults=1)
+    result, message = counts.task(account, monitor_client_info, base_url=address)
+    assert result is None
     assert "user:pw" not in message
     assert message.isprintable(), message
 

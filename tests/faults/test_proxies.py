@@ -32,7 +32,6 @@ from ansible_collections.monitor.cloud.tests.faults.transport import (
     assert_no_token,
     forbidden,
     service,
-    tried,
 )
 from ansible_collections.monitor.cloud.tests.support.certificates import HOST
 from ansible_collections.monitor.cloud.tests.support.runs import Local
@@ -76,8 +75,7 @@ def test_tunnels_through_proxies(
         expected = _goes_by_proxy("https", host, listener.port, setting, exempt)
         if host == HOST and not expected:
             continue
-        result, message = tried(account, monitor_client, label="web9", ca_path=authority)
-        counts.check(account, message)
+        result, message = counts.task(account, monitor_client, label="web9", ca_path=authority, faults=0)
         assert result is not None, message
         assert PASSWORD not in message
         assert bool(proxy.connections) is expected
@@ -106,8 +104,7 @@ def test_plain_http_through_proxies(
         proxy.forget()
         monkeypatch.setenv(setting, value)
         monkeypatch.setenv("no_proxy", exempt)
-        result, message = tried(account, monitor_client, label="web9", allow_http=allowed)
-        counts.check(account, message)
+        result, message = counts.task(account, monitor_client, label="web9", allow_http=allowed, faults=0)
         assert PASSWORD not in message
         assert PASSWORD.encode() not in listener.received
         if by_proxy and not exempt and not allowed and proxy_host == OTHER_HOST:
@@ -138,8 +135,7 @@ def test_a_proxy_that_gives_no_tunnel_gets_no_token(
     proxy = opened(Listener, refuse, address=OTHER_HOST)
     monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
     for name, (module, options, _call) in CALLS.items():
-        result, message = tried(account, module, ca_path=kinds[0], **options)
-        counts.check(account, message, faults=1)
+        result, message = counts.task(account, module, ca_path=kinds[0], **options)
         assert result is None, name
         assert PASSWORD not in message
     assert {request.method for request in received} == {"CONNECT"}
@@ -157,8 +153,7 @@ def test_a_tunnel_to_another_server_gets_no_token(
         trap = forbidden(opened, certificates[kind])
         proxy = opened(Proxy, (trap.address, trap.port))
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        result, message = tried(account, monitor_clients, labels=["web1", "web9"], ca_path=authority)
-        counts.check(account, message, faults=1)
+        result, message = counts.task(account, monitor_clients, labels=["web1", "web9"], ca_path=authority)
         assert result is None
         assert "no secure connection" in message
         assert_no_token(proxy, trap)
@@ -187,8 +182,7 @@ def test_invalid_proxies_give_an_error_without_their_password(
 ) -> None:
     account, listener = service(opened, kinds[1]["good"] if scheme == "https" else None)
     monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
-    result, message = tried(account, monitor_client, label="web1", ca_path=kinds[0])
-    counts.check(account, message, faults=1)
+    result, message = counts.task(account, monitor_client, label="web1", ca_path=kinds[0])
     assert result is None
     assert PASSWORD not in message
     assert listener.connections == 0
@@ -201,7 +195,7 @@ def test_the_listeners_detect_a_token(opened: Open, kinds: Kinds, monkeypatch: p
     account, listener = service(opened)
     proxy = opened(Proxy, (listener.address, listener.port))
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
-    assert tried(account, monitor_client, label="web1")[0] is not None
+    assert Tally().task(account, monitor_client, label="web1")[0] is not None
     for endpoint in (proxy, listener):
         with pytest.raises(AssertionError):
             assert_no_token(endpoint)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,23 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import retry_after
-from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
 from ansible_collections.monitor.cloud.tests.support.inputs import (
     CALLS,
     INVALID_VALUES,
     examples,
     json_values,
-    nested,
     replaced,
-    tried,
     valid_response,
     value_paths,
 )
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Reply, as_json, page
+from ansible_collections.monitor.cloud.tests.support.servers import Reply, as_json
 from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
-from ansible_collections.monitor.cloud.tests.support.tasks import go
 
 _RAW: tuple[bytes, ...] = (
     b"", b" ", b"\0", b"null", b"\xff\xfe", b"\xef\xbb\xbf{}", b'{"data":[],"data":7}', b'["\xff"]', b'"\xed\xa0\x80"',
@@ -60,15 +54,15 @@ def uncollected() -> Iterator[None]:
 
 
 def _check(counts: Tally, account: Any, call: str, reply: Reply) -> dict[str, Any] | None:
-    account.overrides = {CALLS[call][2]: reply}
-    result, message = tried(account, call)
-    counts.check(account, message, faults=1)
-    return result
+    module, options, replaced_response = CALLS[call]
+    account.overrides = {replaced_response: reply}
+    return counts.task(account, module, **options)[0]
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_valid_responses_give_a_result(account: Any, counts: Tally, call: str) -> None:
-    assert tried(account, call)[0] is not None
+    module, options, _response = CALLS[call]
+    assert counts.task(account, module, faults=0, **options)[0] is not None
     assert _check(counts, account, call, as_json(valid_response(call))) is not None
 
 
@@ -122,13 +116,6 @@ def test_invalid_headers_cause_no_traceback(account: Any, counts: Tally, header:
         _check(counts, account, "list, info", (status, headers, b"<p>"))
 
 
-@examples(200, 20000)
-@given(text=st.text(max_size=40) | st.sampled_from(_TIMES))
-def test_times_to_wait(text: str) -> None:
-    seconds = retry_after({"Retry-After": text})
-    assert seconds is None or seconds >= 0
-
-
 @examples(300, 30000)
 @given(call=st.sampled_from(sorted(CALLS)), value=json_values, status=st.sampled_from((200, 200, 201, 400, 422, 503)))
 def test_any_json(account: Any, counts: Tally, call: str, value: Any, status: int) -> None:
@@ -151,33 +138,6 @@ def test_any_bytes(account: Any, counts: Tally, raw: bytes, status: int, call: s
     _check(counts, account, call, as_json(raw, status))
 
 
-@pytest.mark.parametrize("field", ["api_key", "install_code"])
-def test_half_a_surrogate_pair_is_not_a_key(account: Any, counts: Tally, field: str) -> None:
-    """It could not be written to a host."""
-    account.overrides = {("GET", "clients"): as_json(page([{**Account.CLIENT, field: "\ud800" * 40}]))}
-    [client] = go(account, monitor_client_info, include_keys=True)["clients"]
-    counts.check(account, repr(client), faults=1)
-    assert client["keys_masked"] is True
-    assert field not in client
-
-
 def test_labels_of_thousands_of_digits_are_sorted() -> None:
     names = ["web-" + "9" * 5000, "web-10", "web-2", "web-010", "web-" + "1" * 5000]
     assert sorted(names, key=natural) == ["web-2", "web-10", "web-010", "web-" + "1" * 5000, "web-" + "9" * 5000]
-
-
-@pytest.mark.usefixtures("uncollected")
-def test_an_unreadable_response_is_described(account: Any, counts: Tally) -> None:
-    cases = {
-        b"[" * 100000 + b"]" * 100000: "the response is nested more deeply than any response should be",
-        json.dumps({"data": [nested(60)]}).encode(): "the response is nested more deeply than any response should be",
-        b'{"data":[],"pages":1000000000000}': "pages is more than 10000",
-    }
-    for raw, expected in cases.items():
-        account.overrides = {("GET", "clients"): as_json(raw)}
-        message = tried(account, "list, info")[1]
-        counts.check(account, message, faults=1)
-        assert expected in message
-    # At the limit, which is accepted, so that the test above it is significant.
-    account.overrides = {("GET", "clients"): as_json(page([{**Account.CLIENT, "more": nested(40)}]))}
-    assert go(account, monitor_client_info)["clients"][0]["more"] == nested(40)

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.tests.support import inputs
 from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener
-from ansible_collections.monitor.cloud.tests.support.tasks import go
 
 OTHER_HOST = "127.0.0.2"
 PASSWORD = "netrc-or-proxy-password"
@@ -47,15 +45,6 @@ def forbidden(opened: Open, tls: tuple[str, str] | None = None, **options: Any) 
     """A server that responds like a service and must not receive a token."""
     listener: Listener = opened(Listener, Account().respond, tls=tls, **options)
     return listener
-
-
-def tried(account: Any, module: Any, **options: Any) -> tuple[dict[str, Any] | None, str]:
-    """The result, or None, and the message."""
-    try:
-        result = go(account, module, **{"retry_timeout": 0.0, "timeout": 20.0, **options})
-    except MonitorError as error:
-        return None, str(error)
-    return result, repr(result)
 
 
 def assert_no_token(*listeners: Listener) -> None:

@@ -7,14 +7,12 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -26,7 +24,6 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.tests.support.servers import Account, page
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, short_or_long
-from ansible_collections.monitor.cloud.tests.support.tasks import go
 
 Path = tuple[str | int, ...]
 
@@ -133,23 +130,6 @@ def replaced(value: Any, path: Path, new: Any) -> Any:
         inner = inner[key]
     inner[path[-1]] = new
     return result
-
-
-def tried(account: Any, call: str, **options: Any) -> tuple[dict[str, Any] | None, str]:
-    """The result of a call of :data:`CALLS`, None for an error of the collection, and all its output as JSON.
-
-    Any other exception is one that a user would see as a traceback, and is raised.
-    """
-    module, own, _response = CALLS[call]
-    try:
-        result = go(account, module, **{"retry_timeout": 0.0, "timeout": 20.0, **own, **options})
-    except MonitorError as error:
-        message = str(error)
-        assert 10 < len(message) < 5000, message
-        assert message.isprintable() or "\n" not in message, message
-        return None, json.dumps([message, getattr(error, "details", {})])
-    shown = json.dumps(result)
-    return result, shown.replace(Account.CLIENT["api_key"], "").replace(Account.CLIENT["install_code"], "")
 
 
 texts = st.text(st.characters(exclude_categories=()), max_size=40)

@@ -13,8 +13,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
 # The long forms are for `make soak`; the short ones belong to `make test`.
 SOAK = os.environ.get("SOAK") == "1"
@@ -54,6 +56,27 @@ class Tally:
         assert not twice, f"more than one client: {twice}"
         assert not leaked, f"secrets that begin with {leaked} are in the output"
         assert not broken, output
+
+    def task(self, service: Any, module: Any, *, faults: int = 1, **options: Any) -> tuple[Result | None, str]:
+        """The result of a task, None for an error of the collection, and its message, or its result as JSON.
+
+        Any other exception is one that a user would see as a traceback, and is raised.
+        """
+        try:
+            result = go(service, module, **{"retry_timeout": 0.0, "timeout": 20.0, **options})
+        except MonitorError as error:
+            message = str(error)
+            assert 10 < len(message) < 5000, message
+            assert message.isprintable() or "\n" not in message, message
+            self.check(service, message, json.dumps(error.details), faults=faults)
+            return None, message
+        shown = json.dumps(result)
+        if options.get("include_keys"):
+            # They are not a leak.
+            for client in service.clients():
+                shown = shown.replace(client["api_key"], "").replace(client["install_code"], "")
+        self.check(service, shown, faults=faults)
+        return result, shown
 
 
 TALLIES: dict[str, Tally] = {}

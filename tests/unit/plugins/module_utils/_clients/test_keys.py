@@ -31,7 +31,7 @@ def _client(number: int, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "value",
     [None, "", "short", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY}\n", f"<{_KEY}>"]
-    + [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x00", 1234567890123456, True, [_KEY]],
+    + [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x00", "\ud800" * 40, 1234567890123456, True, [_KEY]],
 )
 def test_masks(value: object) -> None:
     assert looks_masked(value)
