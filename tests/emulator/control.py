@@ -14,7 +14,7 @@
 | `GET requests[?operation=]`, `DELETE requests` | the request log; empty it |
 | `POST reports` | what an agent sends: `{"host", "install_code", "api_key"}` |
 | `GET reports`, `DELETE reports` | by host, the label of the client whose codes its last report had; forget them |
-| `GET tokens`, `PUT tokens` | tokens by name; replace or add some |
+| `GET tokens`, `PUT tokens` | what callers send, by name; replace or add some |
 | `PUT plan` | `{"tier": id or null}`, without a call of the service |
 """
 
@@ -34,7 +34,7 @@ from .faults import fault_from
 from .settings import change
 from .state import State
 from .store import LabelTaken
-from .tokens import Token, token_from
+from .tokens import new_token
 
 Handler = Callable[[State, Any], Any]
 
@@ -101,22 +101,12 @@ def _report(state: State, host: str, install_code: str, api_key: str) -> None:
 
 
 def _tokens(state: State, _query: Any) -> Any:
-    return {name: _described(token) for name, token in state.tokens.items()}
+    return {name: token.value for name, token in state.tokens.items()}
 
 
 def _set_tokens(state: State, given: Any) -> Any:
-    state.tokens.update({name: token_from(name, fields) for name, fields in given.items()})
+    state.tokens.update({name: new_token(name, **fields) for name, fields in given.items()})
     return _tokens(state, None)
-
-
-def _described(token: Token) -> dict[str, Any]:
-    """A token in the shape in which it can be set."""
-    return {
-        "token": token.value,
-        "scopes": sorted(token.scopes),
-        "grants": {name: getattr(token, name) for name in ("account_access", "monitor_subscription", "add_monitor")},
-        "read_only_ids": sorted(token.read_only_ids),
-    }
 
 
 def _set_plan(state: State, given: Any) -> None:

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
 from .errors import Headers, Response, ServiceError
 from .faults import Fault, edited, take
-from .limits import count_call, rate_headers
+from .limits import count_call
 from .state import CALLER, QUERY, LogEntry, State
 from .store import LabelTaken
 from .tokens import Token
@@ -139,8 +139,7 @@ def _admit(state: State, call: Call) -> None:
     if operation is None:
         raise _no_operation(call)
     if operation.scope is None:
-        if call.entry["authorization"] and settings.refuse_token_on_public:
-            raise ServiceError(400, "This call needs no token, and one was sent.", "Authorization")
+        pass
     elif token is None:
         raise ServiceError(settings.unauthenticated_status, "Invalid Token")
     elif not token.has_scope(operation.scope):
@@ -149,7 +148,7 @@ def _admit(state: State, call: Call) -> None:
         raise ServiceError(settings.forbidden_status, f"Your token lacks the scope {_branded(state, operation.scope)}.")
     elif operation.grants and not token.has_grant(operation.grants):
         raise ServiceError(settings.forbidden_status, "Unauthorized: your user lacks the grant for the plan.")
-    elif settings.grant_for_create and operation.operation_id == "create_client" and not token.add_monitor:
+    elif settings.grant_for_create and operation.operation_id == "create_client" and "add_monitor" not in token.grants:
         lacking = _branded(state, "add_monitor")
         raise ServiceError(settings.forbidden_status, f"Unauthorized: your user lacks the grant {lacking}.")
     if settings.rate_limit:
@@ -163,8 +162,8 @@ def _branded(state: State, name: str) -> str:
 
 
 def _facts(state: State, call: Call) -> Headers:
-    """The headers that come with each response: scopes of the token and of the operation, rate limit."""
-    headers = rate_headers(state.hits, state.settings, call.token.name if call.token else "anonymous")
+    """The headers that come with each response: scopes of the token and of the operation."""
+    headers = {}
     if state.settings.scope_headers and call.operation and call.operation.scope:
         headers["X-Accepted-OAuth-Scopes"] = _branded(state, call.operation.scope)
     if state.settings.scope_headers and call.token:

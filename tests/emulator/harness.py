@@ -155,7 +155,7 @@ class Emulator:
         self._call("PUT", "plan", {"tier": tier})
 
     def set_token(self, name: str, **fields: Any) -> str:
-        """Make or replace a token: `token`, `scopes`, `grants`, `read_only_ids`. Returns what callers send."""
+        """Make or replace a token: `scopes`, `grants`, `read_only_ids`. Returns what callers send."""
         self._call("PUT", "tokens", {name: fields})
         self._refresh_tokens()
         return self.tokens[name]
@@ -166,7 +166,7 @@ class Emulator:
         return {**variables, "MONITOR_API_TOKEN": self.tokens[token]} if token else variables
 
     def _refresh_tokens(self) -> None:
-        self.tokens = {name: fields["token"] for name, fields in self._call("GET", "tokens").items()}
+        self.tokens = dict(self._call("GET", "tokens"))
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         """One call of the control interface."""

@@ -10,7 +10,6 @@ import math
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from email.utils import formatdate
 
 from .errors import ServiceError
 from .settings import Settings
@@ -32,20 +31,10 @@ def count_call(hits: Hits, settings: Settings, caller: str, operation: str, page
         if len(times) >= limit:
             wait = max(wait, times[len(times) - limit] + window - now if limit else window)
     if wait > 0:
-        raise ServiceError(429, "Too many requests.", headers=_retry_after(settings, wait))
+        headers = {"Retry-After": str(math.ceil(wait))} if settings.retry_after == "seconds" else {}
+        raise ServiceError(429, "Too many requests.", headers=headers)
     for name, _limit, _window in buckets:
         hits[caller, name].append(now)
-
-
-def rate_headers(hits: Hits, settings: Settings, caller: str) -> dict[str, str]:
-    """What a response reports of the caller's total limit; without rate limits, nothing is used up."""
-    now, window = time.monotonic(), _TOTAL_SECONDS * settings.rate_window_scale
-    used = [hit for hit in hits.get((caller, "total"), ()) if hit > now - window]
-    return {
-        "X-RateLimit-Limit": str(settings.rate_total),
-        "X-RateLimit-Remaining": str(max(0, settings.rate_total - len(used))),
-        "X-RateLimit-Reset": str(math.ceil(time.time() + (used[0] + window - now if used else 0))),
-    }
 
 
 def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[str, int, float]]:
@@ -55,13 +44,3 @@ def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[
     yield operation, settings.rate_call, settings.rate_call_window * scale
     if paged:
         yield "paged", settings.rate_paged, _PAGED_SECONDS * scale
-
-
-def _retry_after(settings: Settings, wait: float) -> dict[str, str]:
-    """The header; `wait` is in seconds."""
-    if settings.retry_after == "seconds":
-        return {"Retry-After": str(math.ceil(wait))}
-    if settings.retry_after == "date":
-        # A date has whole seconds: round up, so that the caller does not retry too early.
-        return {"Retry-After": formatdate(math.ceil(time.time() + wait), usegmt=True)}
-    return {}

@@ -53,13 +53,10 @@ class State:
     def reset(self) -> None:
         """An empty account on the free plan, the first settings and tokens, no faults, no request log, no reports."""
         self.store.reset()
-        self.settings = self.baseline
-        self.tokens = dict(self.first_tokens)
-        self.faults.clear()
-        self.log.clear()
-        self.reports.clear()
-        self.hits.clear()
-        self.reads_of.clear()
+        self.settings, self.tokens = self.baseline, dict(self.first_tokens)
+        kept: tuple[Any, ...] = (self.faults, self.log, self.reports, self.hits, self.reads_of)
+        for each in kept:
+            each.clear()
         self.resets += 1
 
     def token(self, value: str) -> Token | None:

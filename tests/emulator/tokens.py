@@ -24,11 +24,9 @@ class Token:
 
     name: str
     value: str
-    scopes: frozenset[str] = frozenset({READ_WRITE})
-    account_access: str | None = None
-    monitor_subscription: bool = False
-    add_monitor: bool = False
-    read_only_ids: frozenset[int] = frozenset()
+    scopes: frozenset[str]
+    grants: Mapping[str, Any]
+    read_only_ids: frozenset[int]
 
     def has_scope(self, scope: str) -> bool:
         """Whether the token allows this. Who may write may read."""
@@ -36,41 +34,29 @@ class Token:
 
     def has_grant(self, alternatives: Iterable[Mapping[str, Any]]) -> bool:
         """Whether the user has one of the grants, each given as one grant's name and value."""
-        return any(getattr(self, name) == value for grant in alternatives for name, value in grant.items())
+        return any(self.grants.get(name) == value for grant in alternatives for name, value in grant.items())
 
     def reads_only(self, client_id: int) -> bool:
         """Whether the token has no more than read access to this client."""
         return READ_WRITE not in self.scopes or client_id in self.read_only_ids
 
 
-def new_value() -> str:
+def new_token(
+    name: str,
+    scopes: Iterable[str] = (READ_WRITE,),
+    grants: Mapping[str, Any] | None = None,
+    read_only_ids: Iterable[int] = (),
+) -> Token:
     """A token that no other text can be mistaken for."""
-    return secrets.token_hex(32)
+    return Token(name, secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
 
 
 def default_tokens() -> dict[str, Token]:
     """Tokens by name: all rights, read only, and one that may not touch the plan."""
     granted: dict[str, Any] = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
     tokens = [
-        Token("read_write", new_value(), **granted),
-        Token("read_only", new_value(), frozenset({READ_ONLY}), account_access="read_only"),
-        Token("no_plan", new_value()),
+        new_token("read_write", grants=granted),
+        new_token("read_only", [READ_ONLY], {"account_access": "read_only"}),
+        new_token("no_plan"),
     ]
     return {token.name: token for token in tokens}
-
-
-def token_from(name: str, given: Mapping[str, Any]) -> Token:
-    """A token from the fields of the control interface; what is not given is made or left at its default."""
-    unknown = set(given) - {"token", "scopes", "grants", "read_only_ids"}
-    if unknown:
-        raise ValueError(f"A token has no {', '.join(sorted(unknown))}.")
-    grants = given.get("grants", {})
-    return Token(
-        name,
-        given.get("token") or new_value(),
-        frozenset(given.get("scopes", [READ_WRITE])),
-        grants.get("account_access"),
-        bool(grants.get("monitor_subscription")),
-        bool(grants.get("add_monitor")),
-        frozenset(given.get("read_only_ids", [])),
-    )

@@ -58,7 +58,6 @@ def _story(emulator: Emulator, **options: Any) -> None:
         {"page_size_max": 100, "page_size_status": 422},
         {"strict_labels": True, "label_required": True},
         {"key_format": "plain_hex"},
-        {"refuse_token_on_public": True},
     ],
     ids=str,
 )

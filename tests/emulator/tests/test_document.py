@@ -12,14 +12,9 @@ import pytest
 import yaml
 from openapi_spec_validator import validate
 
-from ansible_collections.monitor.cloud.tests.emulator import catalogue
 from ansible_collections.monitor.cloud.tests.emulator.contract import (
     DOCUMENT,
-    document,
-    find_operation,
-    variant_of,
 )
-from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
 
 READ, WRITE, PUBLIC = "monitor:read_only", "monitor:read_write", None
 
@@ -76,19 +71,6 @@ def test_document_is_valid_openapi(written: dict[str, Any]) -> None:
     validate(written)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        Settings(brand="longview"),
-        Settings(update_verb="put_only"),
-        Settings(plan_empty_string=True),
-    ],
-    ids=lambda settings: str(variant_of(settings)),
-)
-def test_each_variant_is_valid_openapi(settings: Settings) -> None:
-    validate(document(variant_of(settings)))
-
-
 def test_operations_and_scopes_of_section_4_and_no_other(written: dict[str, Any]) -> None:
     found = {
         (item["operationId"], verb.upper(), path, repr(item["security"]))
@@ -99,14 +81,6 @@ def test_operations_and_scopes_of_section_4_and_no_other(written: dict[str, Any]
     security: dict[str | None, str] = {PUBLIC: "[]"}
     security |= {scope: repr([{"personal_access_token": []}, {"oauth": [scope]}]) for scope in (READ, WRITE)}
     assert found == {(*operation, security[scope]) for *operation, scope in OPERATIONS}
-
-
-@pytest.mark.parametrize(("operation_id", "method", "path", "scope"), OPERATIONS, ids=[row[0] for row in OPERATIONS])
-def test_the_emulator_finds_the_operation_of_a_call(operation_id: str, method: str, path: str, scope: str) -> None:
-    example = path.replace("{clientId}", "1").replace("{subscriptionId}", "monitor-3").replace("{regionId}", "us-west")
-    found, dummy = find_operation(variant_of(Settings()), method, f"/v4{example}")
-    assert found is not None
-    assert (found.operation_id, found.scope) == (operation_id, scope)
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -165,17 +139,3 @@ def test_errors_of_section_7(written: dict[str, Any], schemas: dict[str, Any]) -
         for verb, item in methods.items():
             if verb != "parameters":
                 assert "default" in item["responses"], f"{verb} {path} lacks the other errors"
-
-
-def test_product_word_is_the_same_everywhere() -> None:
-    served = str(document(variant_of(Settings(brand="longview"))))
-    assert "/longview/clients/{clientId}" in served
-    assert "'longview_subscription'" in served
-    assert "'longview-100'" in served
-    for left in ("/monitor/", "monitor-1", "monitor_subscription", "monitor:read"):
-        assert left not in served
-
-
-def test_tiers_are_those_of_section_2_2() -> None:
-    tiers = {tier["id"]: tier["clients_included"] for tier in catalogue.tiers("monitor")}
-    assert tiers == {"monitor-3": 3, "monitor-10": 10, "monitor-40": 40, "monitor-100": 100}

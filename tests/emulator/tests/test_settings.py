@@ -13,7 +13,6 @@ import json
 import re
 import time
 import urllib.request
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
@@ -58,8 +57,6 @@ RESPONSES: list[tuple[dict[str, Any], str, Any, str, int, str]] = [
     (SECOND_PAGE, "GET /regions/availability?page=2", None, "", 200, '"page": 2, "pages": 2, "results": 120'),
     (SECOND_PAGE, "GET /regions/availability?page=3", None, "", 404, "Not found"),
     ({**SECOND_PAGE, "past_end": "empty"}, "GET /regions/availability?page=3", None, "", 200, r'{"data": \[\], '),
-    ({"refuse_token_on_public": True}, "GET /regions", None, "read_write", 400, "needs no token"),
-    ({"refuse_token_on_public": True}, "GET /regions", None, "", 200, "us-west"),
     ({}, "GET /monitor", None, "", 404, '"field": ""'),
     ({}, "PUT /monitor/clients/1", NEW, "read_write", 405, '"field": ""'),
     ({"error_field": "null"}, "GET /monitor/clients/9", None, "read_write", 404, '"field": null'),
@@ -121,11 +118,6 @@ def test_rate_limit_holds_until_its_window_is_over(emulator: Emulator, limit: di
     refused = call(emulator, "GET", path)
     wait = int(refused.headers["retry-after"])
     assert wait in (1, 2)
-    emulator.configure(retry_after="date")
-    refused = call(emulator, "GET", path)
-    assert 0 < parsedate_to_datetime(refused.headers["retry-after"]).timestamp() - time.time() <= 3
-    if "rate_total" in limit:
-        assert [refused.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining")] == ["3", "0"]
     emulator.configure(retry_after="none")
     assert "retry-after" not in call(emulator, "GET", path).headers
     time.sleep(wait)
