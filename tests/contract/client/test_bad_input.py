@@ -134,14 +134,6 @@ def test_contradictory_options_of_a_fleet_are_refused(
     assert labels(emulator) == ["web1", "web2", "web3"]
 
 
-def test_prune_over_the_limit_names_the_clients(emulator: Emulator) -> None:
-    emulator.seed(count=30)
-    error = _refusal(emulator, monitor_clients, labels=["web1"], prune=True, prune_pattern="seed-.*")
-    assert "prune would delete 30 clients, more than prune_limit (10); nothing was done" in error
-    assert error.count("'seed-") == 20
-    assert "and 10 more" in error
-
-
 def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
     """Field note "too many clients for the plan"."""
     emulator.set_plan("monitor-100")
