@@ -13,13 +13,11 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import attacker, trials
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
@@ -83,13 +81,6 @@ PLAY = f"""
 """
 
 
-@pytest.fixture(scope="module")
-def machine(workshop: tuple[Path, Path]) -> Iterator[tuple[Path, Path, fleet.Host]]:
-    """One host with a file system of its own."""
-    with fleet.running(["web-1"], *workshop, first_address=230) as running:
-        yield *workshop, running[0]
-
-
 @contextlib.contextmanager
 def attacked(host: fleet.Host, plans: list[attacker.Plan], roots: list[Path]) -> Iterator[list[str]]:
     """Attackers at work on the host, one for each plan; what they could read, in the end."""
@@ -116,11 +107,11 @@ def attacked(host: fleet.Host, plans: list[attacker.Plan], roots: list[Path]) ->
 
 @pytest.mark.parametrize("way", trials.WAYS)
 def test_plays_are_safe_in_hostile_directories(
-    machine: tuple[Path, Path, fleet.Host], emulator: Emulator, counts: Tally, way: str
+    machines: Callable[..., list[fleet.Host]], controllers: Callable[..., Controller], counts: Tally, way: str
 ) -> None:
-    directory, keys, host = machine
-    host.reset()
-    controller = Controller(Path(tempfile.mkdtemp(prefix="c-", dir=directory)), keys, emulator, [host])
+    # A host of its own: mounts stay on it.
+    (host,) = machines("attacked")
+    controller = controllers(host)
     # The command that becomes another user there takes no input.
     controller.group_vars.update({"ansible_become": True, "ansible_become_method": "su"} if way == "file" else {})
     cases = [(step, *trials.STEPS[step][number % len(trials.STEPS[step])]) for number, step in enumerate(_steps(way))]

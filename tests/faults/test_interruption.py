@@ -11,14 +11,11 @@ run converges, and leaves nothing behind.
 from __future__ import annotations
 
 import random
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.interruption import (
     Stop,
     arm,
@@ -74,22 +71,10 @@ WRITING = each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "dd", "rm", 
 WITHOUT_INPUT = each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
 
 
-@pytest.fixture(scope="module")
-def machines(workshop: tuple[Path, Path]) -> Iterator[tuple[Path, Path, list[fleet.Host]]]:
-    """A dozen hosts, and two."""
-    if reason := fleet.missing():
-        pytest.skip(reason)
-    with fleet.running(NAMES, *workshop, first_address=150) as running:
-        yield *workshop, running
-
-
 @pytest.fixture
-def controller(machines: tuple[Path, Path, list[fleet.Host]], emulator: Emulator) -> Controller:
-    """A controller for hosts on which nothing is."""
-    base, keys, running = machines
-    for host in running:
-        host.reset()
-    return Controller(Path(tempfile.mkdtemp(prefix="c-", dir=base)), keys, emulator, running)
+def controller(machines: Callable[..., list[fleet.Host]], controllers: Callable[..., Controller]) -> Controller:
+    """A controller for hosts on which nothing is: a dozen, and two."""
+    return controllers(*machines(*NAMES))
 
 
 def only(controller: Controller, count: int) -> Controller:

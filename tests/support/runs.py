@@ -168,7 +168,9 @@ class Controller:
         head = f"- hosts: {hosts}\n  gather_facts: {str(facts).lower()}\n  {play}\n  {section}:\n"
         return self.play(head + textwrap.indent(textwrap.dedent(text), "    "))
 
-    def start(self, playbook: str, *options: str, **environment: str) -> tuple[subprocess.Popen[str], Path]:
+    def start(
+        self, playbook: str, *options: str, errors: int = subprocess.STDOUT, **environment: str
+    ) -> tuple[subprocess.Popen[str], Path]:
         """Start a run in a process of its own, for what happens to it before its end; see :meth:`run`."""
         record = self._next_record()
         process = subprocess.Popen(
@@ -177,7 +179,7 @@ class Controller:
             env={**self.environment(record), **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             text=True,
         )
         return process, record

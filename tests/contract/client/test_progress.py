@@ -12,45 +12,31 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
+from ansible_collections.monitor.cloud.tests.support.runs import Local
 
 PLAY = """
-- name: Register
-  hosts: localhost
+- hosts: localhost
   gather_facts: false
   tasks:
     - name: Register them
       monitor.cloud.monitor_clients:
-        labels: "{{ labels }}"
-      register: registered
-    - name: Keep the result
-      ansible.builtin.copy:
-        content: "{{ registered | to_json }}"
-        dest: "{{ playbook_dir }}/result.json"
-        mode: "0600"
+        labels: "{{ range(COUNT) | map('regex_replace', '^', 'label-') | list }}"
 """
 INTERRUPTED = 99
 CONCURRENCY = 8
 
 
-def start(directory: Path, service: Emulator, count: int) -> subprocess.Popen[str]:
-    """Start to register `count` labels."""
-    (directory / "play.yml").write_text(PLAY, encoding="utf-8")
-    labels = json.dumps({"labels": [f"label-{number:04}" for number in range(count)]})
-    command = [str(Path(sys.executable).parent / "ansible-playbook"), str(directory / "play.yml"), "-e", labels]
-    settings = {**own_settings(directory), "ANSIBLE_HOME": str(directory / "home"), "ANSIBLE_NOCOLOR": "1"}
-    pipe = subprocess.PIPE
-    environment = {**settings, **service.environment()}
-    return subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, cwd=directory
-    )
+def start(directory: Path, service: Emulator, count: int) -> tuple[subprocess.Popen[str], Path]:
+    """Start to register `count` labels; the process, and the record of its results."""
+    controller = Local(directory, service)
+    play = controller.play(PLAY.replace("COUNT", str(count)))
+    return controller.start(play, errors=subprocess.PIPE, ANSIBLE_HOME=str(directory / "home"))
 
 
 def worker_of(process: subprocess.Popen[str]) -> int:
@@ -72,11 +58,12 @@ def wait_for_clients(service: Emulator, count: int) -> None:
 
 def test_progress_and_waiting_are_printed_on_stderr(tmp_path: Path, emulator: Emulator) -> None:
     limit_creates(emulator, 30, 9)
-    stdout, stderr = (process := start(tmp_path, emulator, 50)).communicate(timeout=60)
+    process, record = start(tmp_path, emulator, 50)
+    stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 0, stdout + stderr
     assert re.search(r"^monitor_clients: 30 of 50 clients done, waiting \d s for the rate limit$", stderr, re.MULTILINE)
     assert "clients done" not in stdout
-    result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    result = json.loads(record.read_text(encoding="utf-8"))["result"]
     assert len(result["created"]) == 50
     assert "progress" not in json.dumps(result).lower()
 
@@ -89,7 +76,7 @@ def test_an_interrupted_module_reports_progress_and_the_next_run_continues(
         limit_creates(emulator, 30, 12)
     else:
         emulator.configure(latency_ms=400)
-    process = start(tmp_path, emulator, 100)
+    process, _record = start(tmp_path, emulator, 100)
     wait_for_clients(emulator, 30)
     # As a terminal does it: workers and modules are in sessions of their own.
     process.send_signal(signal.SIGINT)
@@ -105,7 +92,7 @@ def test_an_interrupted_module_reports_progress_and_the_next_run_continues(
     assert len(emulator.clients()) == done
     emulator.configure(rate_limit=False, latency_ms=0)
     emulator.clear_log()
-    process = start(tmp_path, emulator, 100)
+    process, _record = start(tmp_path, emulator, 100)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 0, stdout + stderr
     assert len(emulator.requests("create_client")) == 100 - done
@@ -116,7 +103,7 @@ def test_an_interrupted_module_reports_progress_and_the_next_run_continues(
 
 def test_a_module_that_no_signal_reaches_stops_too(tmp_path: Path, emulator: Emulator) -> None:
     limit_creates(emulator, 30, 15)
-    process = start(tmp_path, emulator, 100)
+    process, _record = start(tmp_path, emulator, 100)
     wait_for_clients(emulator, 30)
     worker = worker_of(process)
     os.kill(worker, signal.SIGSTOP)
@@ -137,7 +124,7 @@ def test_a_module_that_no_signal_reaches_stops_too(tmp_path: Path, emulator: Emu
 def test_a_terminated_module_completes_its_started_requests(tmp_path: Path, emulator: Emulator) -> None:
     """A second signal, as Ansible sends it if the first one had no effect, does not abort a request."""
     emulator.configure(latency_ms=1500)
-    process = start(tmp_path, emulator, 100)
+    process, _record = start(tmp_path, emulator, 100)
     wait_for_clients(emulator, 1)
     worker = worker_of(process)
     process.send_signal(signal.SIGINT)
