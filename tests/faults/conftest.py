@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults.transport import VARIABLES, Kinds, Open, service
 from ansible_collections.monitor.cloud.tests.support import tally
-from ansible_collections.monitor.cloud.tests.support.certificates import all_kinds
+from ansible_collections.monitor.cloud.tests.support.certificates import Kinds, all_kinds
 from ansible_collections.monitor.cloud.tests.support.hostile import CANARY
+from ansible_collections.monitor.cloud.tests.support.servers import Open, service
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 
@@ -48,7 +48,8 @@ def account(opened: Open) -> Any:
 @pytest.fixture
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Remove the machine's own settings."""
-    for name in VARIABLES:
+    proxies = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+    for name in (*proxies, "requests_ca_bundle", "curl_ca_bundle", "netrc"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

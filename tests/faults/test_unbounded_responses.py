@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults.transport import Kinds, Open
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Endless, Listener, Proxy
+from ansible_collections.monitor.cloud.tests.support.certificates import Kinds
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Endless, Listener, Open, Proxy
 from ansible_collections.monitor.cloud.tests.support.tally import FIGURES, Tally
 
 pytestmark = pytest.mark.usefixtures("bare_environment")

@@ -16,6 +16,8 @@ import trustme
 # A name that is never resolved: proxies of the tests know its address.
 HOST = "api.example.test"
 Files = tuple[str, str]
+# The file of an authority, and its certificates by what is wrong with them.
+Kinds = tuple[str, Mapping[str, Files]]
 
 
 def loopback(directory: Path) -> Files:
@@ -24,7 +26,7 @@ def loopback(directory: Path) -> Files:
     return _kept(directory / "loopback", authority.issue_cert("127.0.0.1", "localhost"), authority)
 
 
-def all_kinds(directory: Path) -> tuple[str, Mapping[str, Files]]:
+def all_kinds(directory: Path) -> Kinds:
     """The file of an authority, which callers trust, and certificates by what is wrong with them; ``good`` is valid."""
     # The same name for all: of two authorities, only the key differs.
     name: dict[str, Any] = {"organization_name": "monitor.cloud", "organization_unit_name": "Tests"}

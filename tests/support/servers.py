@@ -20,6 +20,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 Reply = tuple[int, Mapping[str, str], bytes]
+# The fixture `opened`: opens a listener that ends with the test.
+Open = Callable[..., Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -333,6 +335,14 @@ class Account:
         lists = {"subscriptions": [self.TIER], "regions": [self.REGION], "availability": [self.AVAILABILITY]}
         single = {"plan": {}, "monitor-3": self.TIER, "us-west": self.REGION}
         return page(lists[word]) if word in lists and not one else single.get(word)
+
+
+def service(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> tuple[Any, Listener]:
+    """An account, and the listener that serves it."""
+    account = Account()
+    listener: Listener = opened(Listener, account.respond, tls=tls, **options)
+    account.base_url = f"{'https' if tls else 'http'}://{listener.address}:{listener.port}/v4"
+    return account, listener
 
 
 def page(items: list[Any]) -> dict[str, Any]:
