@@ -58,7 +58,7 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local, form: str) -> None:
     assert configured(four) == set(four.host_vars)
 
 
-# The others: tests/contract/client/test_masks_and_concurrent_writers.py.
+# The others: tests/contract/client/test_secrets.py.
 MASKS = {
     "redacted": {"mask_text": "[REDACTED]"},
     "missing": {"mask_kind": "missing"},

@@ -15,6 +15,7 @@ import re
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from itertools import pairwise
 from typing import Any
@@ -392,3 +393,57 @@ def test_an_unknown_host_fails_at_once(emulator: Emulator) -> None:
     nowhere = {"base_url": "https://no-such-host.invalid/v4", "retry_timeout": 30.0}
     assert failed(emulator, monitor_client, label="web1", **nowhere).endswith("Check base_url and the network.")
     assert time.monotonic() - began < 10
+
+
+# Concurrent writers
+
+
+def test_two_runs_at_once_make_one_client_for_each_label(emulator: Emulator) -> None:
+    """Field note "duplicate label": another controller was faster; its client is adopted."""
+    desired = [f"web{number:02}" for number in range(60)]
+    emulator.configure(latency_ms=2)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda dummy: go(emulator, monitor_clients, labels=desired), range(4)))
+    assert labels(emulator) == desired
+    created = [label for result in results for label in result["created"]]
+    assert sorted(created) == desired
+    real = {client["label"]: client["id"] for client in emulator.clients()}
+    for result in results:
+        assert sorted(result["created"] + result["unchanged"]) == desired
+        assert result["changed"] is bool(result["created"])
+        assert {label: client["id"] for label, client in result["clients"].items()} == real
+        assert result["account_labels"] == desired
+
+
+@pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
+def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, settings: dict[str, Any]) -> None:
+    """Field note "duplicate label": the list does not show the clients yet, then their creates are refused."""
+    emulator.configure(**settings, list_lag=4)
+    emulator.seed(labels=["web1", "web2"])
+    result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"])
+    assert (result["created"], result["unchanged"]) == (["web3"], ["web1", "web2"])
+    assert len(emulator.requests("list_clients")) == 5
+    emulator.seed(labels=["web4"])
+    one = go(emulator, monitor_client, label="web4")
+    assert (one["changed"], one["client"]["id"]) == (False, emulator.clients()[-1]["id"])
+    emulator.fault(kind="lost_response", operation="create_client")
+    assert sorted(go(emulator, monitor_clients, labels=["web5", "web6"])["created"]) == ["web5", "web6"]
+    assert labels(emulator) == [f"web{number}" for number in range(1, 7)]
+
+
+def test_two_runs_that_delete_at_once(emulator: Emulator) -> None:
+    desired = [seeded["label"] for seeded in emulator.seed(40)]
+    options: dict[str, Any] = {"labels": desired, "state": "absent"}
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda dummy: go(emulator, monitor_clients, **options), range(2)))
+    assert all(result["failures"] == {} for result in results)
+    assert labels(emulator) == []
+
+
+def test_a_label_that_another_client_got_before_the_rename(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    only_first = {"data": emulator.clients()[:1], "page": 1, "pages": 1, "results": 1}
+    emulator.fault(kind="status", status=200, body=only_first, operation="list_clients")
+    with pytest.raises(TaskFailure, match="Could not rename client 1 to 'web2': the service returned 400: label: "):
+        go(emulator, monitor_clients, labels=[], renames={"web1": "web2"})
+    assert labels(emulator) == ["web1", "web2"]

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
-from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.tasks import as_module, failed, go
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, as_module, failed, go, writes
 
 
 def _assert_no_secret(emulator: Emulator, shown: Any) -> None:
@@ -85,3 +85,62 @@ def test_the_whole_output_of_a_module_has_no_secret(emulator: Emulator) -> None:
     _assert_no_secret(emulator, printed)
     assert failed["failed"] is True
     assert failed["api_usage"]["requests"] == 1
+
+
+# Keys that the service masks: no mask is taken for a key
+
+_SECRETS = {"api_key", "install_code"}
+_MASK_IN_KEY_FORM = "AAAAAAAA-BBBB-CCCC-DDDDEEEEFFFF0000"
+
+
+def _assert_masked(client: Result) -> None:
+    assert client["keys_masked"] is True
+    assert client["key_fingerprint"] is None
+    assert not _SECRETS & set(client)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        {"mask_text": "[REDACTED]"},
+        {"mask_text": "***"},
+        {"mask_text": ""},
+        {"mask_text": "*" * 35},
+        {"mask_text": _MASK_IN_KEY_FORM},
+        {"mask_kind": "missing"},
+        {"mask_kind": "cut_short"},
+    ],
+    ids=str,
+)
+def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, Any]) -> None:
+    """Field note "api_key, install_code"."""
+    emulator.seed(labels=["web1", "web2"])
+    emulator.configure(**mask)
+    listed = go(emulator, monitor_client_info, token="read_only", include_keys=True)["clients"]
+    many = go(emulator, monitor_clients, token="read_only", labels=["web1", "web2"], include_keys=True)
+    one = go(emulator, monitor_client, token="read_only", label="web1", include_keys=True)["client"]
+    for client in (*listed, *many["clients"].values(), one):
+        _assert_masked(client)
+    assert many["key_owners"] == {}
+    assert writes(emulator) == []
+
+
+def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
+    """Field note "api_key, install_code"."""
+    emulator.seed(labels=["web1", "web2", "web3"])
+    emulator.set_token("some", scopes=["monitor:read_write"], read_only_ids=[2])
+    result = go(emulator, monitor_clients, token="some", labels=["web1", "web2", "web3"], include_keys=True)
+    _assert_masked(result["clients"]["web2"])
+    assert sorted(result["key_owners"].values()) == ["web1", "web3"]
+    real = {client["label"]: client["api_key"] for client in emulator.clients()}
+    assert result["clients"]["web1"]["api_key"] == real["web1"]
+    assert result["clients"]["web3"]["api_key"] == real["web3"]
+
+
+@pytest.mark.parametrize("mask_text", ["[REDACTED]", _MASK_IN_KEY_FORM])
+def test_keys_masked_in_the_response_to_a_create(emulator: Emulator, mask_text: str) -> None:
+    emulator.configure(mask_labels=["web1", "web2"], mask_text=mask_text)
+    result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], include_keys=True)
+    for label in ("web1", "web2"):
+        _assert_masked(result["clients"][label])
+    assert result["clients"]["web3"]["keys_masked"] is False

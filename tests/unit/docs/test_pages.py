@@ -2,14 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The pages on compliance, security and faults name commands, steps, tests and files that are there."""
+"""The pages on compliance, security and faults name commands, steps, tests and files that are there; documents and
+metadata state the versions that `make matrix` runs."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+import yaml
 
+from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAGE, PAIRS, TARGETS, series
 from ansible_collections.monitor.cloud.tests.tools.test_lint import STEPS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
@@ -52,3 +55,40 @@ def test_each_part_of_the_faults_has_its_rows() -> None:
     rows = re.findall(r"^\| ([a-z ]+) \|", FAULTS.split("## The figures")[1], re.MULTILINE)
     for part in parts:
         assert rows.count(part) == 2, f"{part}: one row with figures, one with a description"
+
+
+# Versions
+
+
+def _text(path: str) -> str:
+    return (CHECKOUT / path).read_text(encoding="utf-8")
+
+
+def test_the_readme_states_what_is_run() -> None:
+    rows = [re.split(r" *\| *", line)[1:4] for line in _text("README.md").splitlines() if line.startswith("| 2.")]
+    expected = []
+    for core, pythons in CONTROLLERS.items():
+        oldest, newest = TARGETS[core]
+        expected.append([core, ", ".join(pythons), f"3.{oldest} to 3.{newest}"])
+    assert rows == expected
+
+
+def test_the_oldest_core_is_the_one_that_is_required() -> None:
+    oldest = next(iter(CONTROLLERS))
+    assert yaml.safe_load(_text("meta/runtime.yml"))["requires_ansible"] == f">={oldest}.0"
+    role = yaml.safe_load(_text("roles/monitor_agent/meta/main.yml"))
+    assert role["galaxy_info"]["min_ansible_version"] == oldest
+    assert f"ansible-core {oldest} and newer" in _text("README.md")
+
+
+def test_uses_of_core_name_the_versions_that_are_run() -> None:
+    found = re.findall(r"tested on ([0-9.]+ to [0-9.]+)\.", _text("plugins/plugin_utils/_core.py"))
+    assert found == [f"{next(iter(CONTROLLERS))} to {next(reversed(CONTROLLERS))}"]
+
+
+def test_each_core_was_run_without_a_failure() -> None:
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| 2.")]
+    ran = [series(line) for line in rows if "not run" not in line]
+    assert set(ran) <= set(PAIRS)
+    assert {core for core, _python in ran} == set(CONTROLLERS)
+    assert all(line.split("|")[4].strip() == "0" for line in rows), rows

@@ -1,0 +1,326 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Modules that change something, option by option: check mode, run, run again, undo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+)
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels, run_all_forms, sent, writes
+
+_WEB: dict[str, Any] = {"prune": True, "prune_pattern": "web.*"}
+_RENAME = {"renames": {"web1": "www1"}}
+
+
+# One client
+
+
+def test_label_creates_finds_and_absent_undoes(emulator: Emulator) -> None:
+    emulator.seed(labels=["other"])
+    result = run_all_forms(emulator, monitor_client, label="web1")
+    assert result["client"]["label"] == "web1"
+    assert result["diff"] == {"before": {}, "after": {"web1": "new"}}
+    removed = run_all_forms(emulator, monitor_client, label="web1", state="absent")
+    assert removed["client"] == result["client"]
+    assert removed["diff"] == {"before": {"web1": result["client"]["key_fingerprint"]}, "after": {}}
+    assert labels(emulator) == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("options", "changes", "label", "left"),
+    [
+        ({"label": "web1"}, False, "web1", ["web1", "web2"]),
+        ({"id": 1}, False, "web1", ["web1", "web2"]),
+        ({"label": "web3", "state": "absent"}, False, None, ["web1", "web2"]),
+        ({"id": 4711, "state": "absent"}, False, None, ["web1", "web2"]),
+        ({"id": 1, "state": "absent"}, True, "web1", ["web2"]),
+        ({"id": 1, "label": "web1", "state": "absent"}, True, "web1", ["web2"]),
+    ],
+    ids=str,
+)
+def test_present_and_absent_by_label_and_id(
+    emulator: Emulator, options: dict[str, Any], changes: bool, label: str | None, left: list[str]
+) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    result = run_all_forms(emulator, monitor_client, changes=changes, **options)
+    client = result["client"]
+    assert (client.get("id"), client.get("label")) == (1 if label else None, label)
+    assert result["diff"]["before"] == ({"web1": client["key_fingerprint"]} if label else {})
+    assert labels(emulator) == left
+
+
+def test_id_and_label_rename_and_rename_back(emulator: Emulator) -> None:
+    (seeded,) = emulator.seed(labels=["web1"])
+    result = run_all_forms(emulator, monitor_client, id=seeded["id"], label="www")
+    fingerprint = result["client"]["key_fingerprint"]
+    assert result["client"]["label"] == "www"
+    assert result["diff"] == {"before": {"web1": fingerprint}, "after": {"www": fingerprint}}
+    run_all_forms(emulator, monitor_client, id=seeded["id"], label="web1")
+    (client,) = emulator.clients()
+    assert {**client, "updated": None} == {**seeded, "updated": None}
+
+
+def test_absent_by_id_and_another_label_deletes_nothing(emulator: Emulator) -> None:
+    (seeded,) = emulator.seed(labels=["web1"])
+    with pytest.raises(InputError, match="Client 1 has the label 'web1', not 'web2': not deleted"):
+        go(emulator, monitor_client, id=seeded["id"], label="web2", state="absent")
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_rename_onto_the_label_of_another_is_refused(emulator: Emulator, check_mode: bool) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    with pytest.raises(InputError, match=r"Client 1 \('web1'\) can't get the label 'web2': client 2 has it"):
+        go(emulator, monitor_client, check_mode=check_mode, id=1, label="web2")
+    assert writes(emulator) == []
+
+
+def test_include_keys_of_one_client_changes_nothing_else(emulator: Emulator) -> None:
+    result = run_all_forms(emulator, monitor_client, label="web1")
+    (client,) = emulator.clients()
+    with_keys = go(emulator, monitor_client, label="web1", include_keys=True)["client"]
+    secrets = {name: client[name] for name in ("api_key", "install_code")}
+    assert with_keys == {**result["client"], **secrets}
+    created = go(emulator, monitor_client, label="web2", include_keys=True)["client"]
+    assert created["api_key"] == emulator.clients()[1]["api_key"]
+    removed = go(emulator, monitor_client, id=1, state="absent", include_keys=True)["client"]
+    assert removed["api_key"] == client["api_key"]
+
+
+def test_which_requests_are_made(emulator: Emulator) -> None:
+    go(emulator, monitor_client, label="web1")
+    assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
+    emulator.clear_log()
+    result = go(emulator, monitor_client, id=1)
+    assert sent(emulator) == [("GET", "/monitor/clients/1")]
+    assert result["api_usage"] == {"requests": 1, "retries": 0, "waited": 0.0}
+    emulator.clear_log()
+    go(emulator, monitor_client, id=1, label="www")
+    assert sent(emulator) == [
+        ("GET", "/monitor/clients/1"),
+        ("GET", "/monitor/clients"),
+        ("POST", "/monitor/clients/1"),
+    ]
+    emulator.clear_log()
+    go(emulator, monitor_client, id=1, state="absent")
+    assert sent(emulator) == [("GET", "/monitor/clients/1"), ("DELETE", "/monitor/clients/1")]
+
+
+# Many clients
+
+
+def _lists(result: dict[str, object]) -> dict[str, object]:
+    return {name: result[name] for name in ("created", "renamed", "deleted", "unchanged") if result[name]}
+
+
+def test_labels_are_created_and_absent_undoes(emulator: Emulator) -> None:
+    emulator.seed(labels=["other", "web2"])
+    result = run_all_forms(emulator, monitor_clients, labels=["web1", "web2", "web3"])
+    assert _lists(result) == {"created": ["web1", "web3"], "unchanged": ["web2"]}
+    assert list(result["clients"]) == ["web1", "web2", "web3"]
+    assert all(client["label"] == label for label, client in result["clients"].items())
+    assert result["account_labels"] == ["other", "web1", "web2", "web3"]
+    assert sorted(result["key_owners"].values()) == result["account_labels"]
+    assert result["diff"] == {"before": {}, "after": {"web1": "new", "web3": "new"}}
+    undone = run_all_forms(emulator, monitor_clients, labels=["web1", "web3"], state="absent")
+    assert _lists(undone) == {"deleted": ["web1", "web3"]}
+    assert undone["clients"] == {}
+    assert undone["account_labels"] == ["other", "web2"]
+    assert set(undone["diff"]["before"]) == {"web1", "web3"}
+    assert labels(emulator) == ["other", "web2"]
+
+
+@pytest.mark.parametrize(
+    ("there", "options", "expected"),
+    [
+        ([], {"labels": ["web1"], "state": "absent"}, {"unchanged": ["web1"]}),
+        (["other"], {"labels": []}, {}),
+        (["www1"], {"labels": [], **_RENAME}, {"unchanged": ["www1"]}),
+        ([], {"labels": ["www1"], **_RENAME}, {"created": ["www1"]}),
+        (["web1", "web2"], {"labels": ["www1"], **_RENAME, **_WEB}, {"renamed": ["www1"], "deleted": ["web2"]}),
+        (["web1", "web2"], {"labels": ["web1"], "prune_pattern": "web.*"}, {"unchanged": ["web1"]}),
+        (
+            ["web1", "web2", "web3"],
+            {"labels": ["web1"], **_WEB, "prune_limit": 2},
+            {"deleted": ["web2", "web3"], "unchanged": ["web1"]},
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_done(
+    emulator: Emulator, there: list[str], options: dict[str, Any], expected: dict[str, list[str]]
+) -> None:
+    emulator.seed(labels=there)
+    result = run_all_forms(emulator, monitor_clients, changes=bool(expected.keys() - {"unchanged"}), **options)
+    assert _lists(result) == expected
+    assert result["account_labels"] == labels(emulator)
+    kept = [label for name, changed in expected.items() for label in changed if name != "deleted"]
+    assert list(result["clients"]) == ([] if "state" in options else kept)
+
+
+def test_renames_and_back(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "other"])
+    result = run_all_forms(emulator, monitor_clients, labels=["www2"], renames={"web1": "www1", "web2": "www2"})
+    assert _lists(result) == {"renamed": ["www1", "www2"]}
+    assert sorted(result["clients"]) == ["www1", "www2"]
+    assert result["account_labels"] == ["other", "www1", "www2"]
+    assert set(result["diff"]["before"]) == {"web1", "web2"}
+    assert set(result["diff"]["after"]) == {"www1", "www2"}
+    run_all_forms(emulator, monitor_clients, labels=[], renames={"www1": "web1", "www2": "web2"})
+    assert labels(emulator) == ["other", "web1", "web2"]
+
+
+def test_prune_deletes_what_matches_and_is_not_named(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "web3", "xweb4", "web5x", "db1"])
+    options: dict[str, Any] = {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web[0-9]"}
+    result = run_all_forms(emulator, monitor_clients, **options)
+    assert _lists(result) == {"created": ["new1"], "deleted": ["web2", "web3"], "unchanged": ["web1"]}
+    assert labels(emulator) == ["db1", "new1", "web1", "web5x", "xweb4"]
+    assert result["account_labels"] == labels(emulator)
+    assert set(result["diff"]["before"]) == {"web2", "web3"}
+    assert set(result["diff"]["after"]) == {"new1"}
+
+
+def test_include_keys(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1"])
+    result = go(emulator, monitor_clients, labels=["web1", "web2"], include_keys=True)
+    for client in emulator.clients():
+        shown = result["clients"][client["label"]]
+        assert (shown["api_key"], shown["install_code"]) == (client["api_key"], client["install_code"])
+
+
+def test_check_capacity_reads_the_plan_only_for_creates(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    go(emulator, monitor_clients, labels=["web1"], check_capacity=False)
+    assert ("GET", "/monitor/plan") not in sent(emulator)
+    emulator.clear_log()
+    go(emulator, monitor_clients, labels=["web1"])
+    assert sent(emulator) == [("GET", "/monitor/clients")]
+    emulator.clear_log()
+    go(emulator, monitor_clients, labels=["web1", "web2"])
+    assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_planned_labels_need_room_only_if_they_have_no_client(emulator: Emulator, check_mode: bool) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["web1"])
+    options: dict[str, Any] = {"labels": ["web1", "web2"], "check_mode": check_mode}
+    with pytest.raises(InputError, match="is too small: it includes 3 clients, and 4 are needed"):
+        go(emulator, monitor_clients, planned_labels=["web3", "web4"], **options)
+    assert writes(emulator) == []
+    result = go(emulator, monitor_clients, planned_labels=["web1", "web2", "web3"], **options)
+    assert _lists(result) == {"created": ["web2"], "unchanged": ["web1"]}
+
+
+def test_a_rename_in_a_full_plan_succeeds(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["web1", "web2"])
+    run_all_forms(emulator, monitor_clients, labels=["web3", "www1"], renames={"web1": "www1"})
+    assert labels(emulator) == ["web2", "web3", "www1"]
+
+
+def test_a_prune_makes_room_in_a_full_plan(emulator: Emulator) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["old1", "old2", "web1"])
+    options: dict[str, Any] = {"labels": ["web1", "web2", "web3"], "prune": True, "prune_pattern": "old.*"}
+    result = run_all_forms(emulator, monitor_clients, **options)
+    assert _lists(result) == {"created": ["web2", "web3"], "deleted": ["old1", "old2"], "unchanged": ["web1"]}
+    undo: dict[str, Any] = {"labels": ["old1", "old2", "web1"], "prune": True, "prune_pattern": "web.*"}
+    run_all_forms(emulator, monitor_clients, **undo, check_capacity=False)
+    assert labels(emulator) == ["old1", "old2", "web1"]
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_a_prune_that_makes_too_little_room_is_refused_before_it_deletes(emulator: Emulator, check_mode: bool) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["old1", "web1", "web2"])
+    options: dict[str, Any] = {"labels": ["web1", "web2", "web3", "web4"], "prune": True, "prune_pattern": "old.*"}
+    reason = (
+        r"is too small: it includes 3 clients, and 4 are needed\..* keep their clients if you run monitor\.cloud\.adopt"
+    )
+    with pytest.raises(InputError, match=reason):
+        go(emulator, monitor_clients, check_mode=check_mode, **options)
+    assert writes(emulator) == []
+
+
+# The plan
+
+
+def test_subscription_up_and_back_to_free(emulator: Emulator) -> None:
+    result = run_all_forms(emulator, monitor_plan, subscription="monitor-10")
+    assert result["plan"]["id"] == "monitor-10"
+    assert result["previous"] == {}
+    assert result["diff"]["before"] == {"subscription": "free"}
+    assert result["diff"]["after"] == {
+        "subscription": "monitor-10",
+        "clients_included": 10,
+        "price": result["plan"]["price"],
+    }
+    undone = run_all_forms(emulator, monitor_plan, subscription="free")
+    assert undone["plan"] == {}
+    assert undone["previous"] == result["plan"]
+
+
+def test_a_tier_with_room_for_the_clients(emulator: Emulator) -> None:
+    emulator.seed(3)
+    emulator.set_plan("monitor-10")
+    run_all_forms(emulator, monitor_plan, subscription="monitor-3")
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_a_plan_below_the_clients_that_exist_is_refused(emulator: Emulator, check_mode: bool) -> None:
+    """In other words, and where plans are not there: test_changes.py of the unit tests."""
+    emulator.seed(4)
+    with pytest.raises(InputError, match="The account has 4 clients, and the subscription 'monitor-3' includes 3"):
+        go(emulator, monitor_plan, check_mode=check_mode, min_clients=2)
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("subscription", ["monitor-3", "free"])
+def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
+    emulator.seed(4)
+    emulator.set_plan("monitor-10")
+    run_all_forms(emulator, monitor_plan, subscription=subscription, allow_over_capacity=True)
+    run_all_forms(emulator, monitor_plan, subscription="monitor-10")
+
+
+def test_without_the_grant_the_error_names_it(emulator: Emulator) -> None:
+    message = failed(emulator, monitor_plan, token="no_plan", subscription="monitor-3")
+    assert "account_access, monitor_subscription, add_monitor" in message
+    emulator.set_token("reader", scopes=["monitor:read_write"], grants={"add_monitor": True})
+    message = failed(emulator, monitor_plan, token="reader", subscription="monitor-3")
+    assert "has the scope monitor:read_write; its user needs the grant monitor_subscription." in message
+
+
+def test_plan_info(emulator: Emulator) -> None:
+    emulator.seed(2)
+    free = go(emulator, monitor_plan_info, token="read_only")
+    expected = {"changed": False, "plan": {}, "free": True, "clients_used": 2, "clients_included": None}
+    assert {**free, "api_usage": None} == {**expected, "api_usage": None}
+    emulator.set_plan("monitor-10")
+    paid = go(emulator, monitor_plan_info, check_mode=True)
+    assert (paid["plan"]["id"], paid["free"], paid["clients_used"], paid["clients_included"]) == (
+        "monitor-10",
+        False,
+        2,
+        10,
+    )
+
+
+def test_plan_info_without_the_count_is_one_request(emulator: Emulator) -> None:
+    result = go(emulator, monitor_plan_info, count_clients=False)
+    assert "clients_used" not in result
+    assert sent(emulator) == [("GET", "/monitor/plan")]
