@@ -32,52 +32,48 @@ _FAMILIES = ("premium-amd", "premium-intel", "gpu-small", "gpu-large")
 
 def tiers(brand: str, extra_fields: bool = False) -> list[dict[str, Any]]:
     """The tiers of the plan, smallest first."""
-    return [_tier(brand, *tier, extra_fields) for tier in _TIERS]
-
-
-def _tier(brand: str, clients: int, hourly: float, monthly: float, extra_fields: bool) -> dict[str, Any]:
-    tier: dict[str, Any] = {
-        "id": f"{brand}-{clients}",
-        "label": f"{brand.capitalize()} {clients}",
-        "clients_included": clients,
-        "price": {"hourly": hourly, "monthly": monthly},
-    }
-    return {**tier, "retention_days": 365} if extra_fields else tier
+    more = {"retention_days": 365} if extra_fields else {}
+    return [
+        {
+            "id": f"{brand}-{clients}",
+            "label": f"{brand.capitalize()} {clients}",
+            "clients_included": clients,
+            "price": {"hourly": hourly, "monthly": monthly},
+            **more,
+        }
+        for clients, hourly, monthly in _TIERS
+    ]
 
 
 def regions(extra_fields: bool = False) -> list[dict[str, Any]]:
     """All regions. Regions differ in what they are capable of, and one has an outage."""
-    return [_region(number, *location, extra_fields) for number, location in enumerate(_LOCATIONS)]
-
-
-def _region(number: int, region_id: str, label: str, country: str, extra_fields: bool) -> dict[str, Any]:
-    region: dict[str, Any] = {
-        "id": region_id,
-        "label": label,
-        "country": country,
-        "capabilities": list(_CAPABILITIES[: 3 + number % 4]),
-        "resolvers": {
-            "ipv4": f"192.0.2.{number * 2 + 1}, 192.0.2.{number * 2 + 2}",
-            "ipv6": f"2001:db8:{number + 1}::1, 2001:db8:{number + 1}::2",
-        },
-        "status": "outage" if region_id == _OUTAGE else "ok",
-    }
-    return {**region, "site_type": "core", "limits": {"groups": 100}} if extra_fields else region
+    more = {"site_type": "core", "limits": {"groups": 100}} if extra_fields else {}
+    return [
+        {
+            "id": region,
+            "label": label,
+            "country": country,
+            "capabilities": list(_CAPABILITIES[: 3 + number % 4]),
+            "resolvers": {
+                "ipv4": f"192.0.2.{number * 2 + 1}, 192.0.2.{number * 2 + 2}",
+                "ipv6": f"2001:db8:{number + 1}::1, 2001:db8:{number + 1}::2",
+            },
+            "status": "outage" if region == _OUTAGE else "ok",
+            **more,
+        }
+        for number, (region, label, country) in enumerate(_LOCATIONS)
+    ]
 
 
 def availability(records: int, extra_fields: bool = False) -> list[dict[str, Any]]:
     """The first ``records`` availability records: each compute type in each region, in turn."""
-    return [_availability(number, extra_fields) for number in range(records)]
-
-
-def _availability(number: int, extra_fields: bool) -> dict[str, Any]:
-    type_number, location = divmod(number, len(_LOCATIONS))
-    size, family = divmod(type_number, len(_FAMILIES))
-    region = _LOCATIONS[location][0]
-    record: dict[str, Any] = {
+    more = {"stock": "unknown"} if extra_fields else {}
+    found = []
+    for number in range(records):
+        type_number, location = divmod(number, len(_LOCATIONS))
+        size, family = divmod(type_number, len(_FAMILIES))
+        region = _LOCATIONS[location][0]
         # Some pattern that has both values for each type and, but for the outage, each region.
-        "available": region != _OUTAGE and (type_number + location) % 3 != 0,
-        "plan": f"g1-{_FAMILIES[family]}-{size + 1}",
-        "region": region,
-    }
-    return {**record, "stock": "unknown"} if extra_fields else record
+        available = region != _OUTAGE and (type_number + location) % 3 != 0
+        found.append({"available": available, "plan": f"g1-{_FAMILIES[family]}-{size + 1}", "region": region, **more})
+    return found

@@ -38,7 +38,6 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, whose_key
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, examples, texts
@@ -309,17 +308,6 @@ def test_any_path_and_content(
     assert remote_file.was_written(removed.returncode, removed.stdout.decode())
     assert os.listdir(f"{root}/{directory}") == []
     shutil.rmtree(root)
-
-
-@examples(200, 20000)
-@given(path=texts)
-def test_any_text_as_a_path(path: str) -> None:
-    try:
-        absolute(path)
-    except InputError as error:
-        assert repr(path) in str(error)
-    else:
-        assert path.startswith("/")
 
 
 # The same through Ansible: no traceback, and no module that failed without a word of ours

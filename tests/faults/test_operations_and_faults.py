@@ -18,14 +18,18 @@ from ansible_collections.monitor.cloud.plugins.modules import monitor_client_inf
 from ansible_collections.monitor.cloud.tests.emulator.contract import operation_ids
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
-from ansible_collections.monitor.cloud.tests.faults.attempts import (
+from ansible_collections.monitor.cloud.tests.faults.matrix import (
+    CASES,
+    PLAN,
+    START,
     Account,
+    Case,
+    Cell,
     Outcome,
     assert_settled,
     attempt,
     carried_out,
 )
-from ansible_collections.monitor.cloud.tests.faults.matrix import CASES, PLAN, START, Case, Cell
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, labels

@@ -15,15 +15,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients, monitor_plan
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
-from ansible_collections.monitor.cloud.tests.faults.attempts import (
+from ansible_collections.monitor.cloud.tests.faults.matrix import (
     Account,
+    Case,
     Outcome,
     assert_only,
     assert_settled,
     attempt,
     carried_out,
 )
-from ansible_collections.monitor.cloud.tests.faults.matrix import Case
 from ansible_collections.monitor.cloud.tests.support.calls import call
 from ansible_collections.monitor.cloud.tests.support.inputs import sequences
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
