@@ -20,9 +20,8 @@ from .contract import BASE_PATH
 from .control import seed
 from .server import listen, serve
 from .settings import Settings, change, describe, parse
-from .state import State
+from .state import State, Token, default_tokens
 from .store import Store
-from .tokens import Token, default_tokens
 
 
 def main() -> int:

@@ -32,9 +32,8 @@ from starlette.routing import Route
 from . import catalogue
 from .faults import fault_from
 from .settings import change
-from .state import State
+from .state import State, new_token
 from .store import LabelTaken
-from .tokens import new_token
 
 Handler = Callable[[State, Any], Any]
 

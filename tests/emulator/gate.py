@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -24,10 +25,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
 from .errors import Headers, Response, ServiceError
 from .faults import Fault, edited, take
-from .limits import count_call
-from .state import CALLER, QUERY, LogEntry, State
+from .settings import Settings
+from .state import CALLER, QUERY, Hits, LogEntry, State, Token
 from .store import LabelTaken
-from .tokens import Token
 
 _GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>The gateway is unwell.</p></body></html>"
 
@@ -264,3 +264,35 @@ def _call(state: State, scope: Scope, body: bytes) -> Call:
     }
     state.log.append(entry)
     return Call(scope, body, variant, operation, token, entry, state.resets)
+
+
+# Rate limits, per token, over sliding windows
+
+_TOTAL_SECONDS, _PAGED_SECONDS = 120.0, 60.0
+
+
+def count_call(hits: Hits, settings: Settings, caller: str, operation: str, paged: bool) -> None:
+    """Count a call, or raise 429 if it is one too many; calls that are refused do not count."""
+    now = time.monotonic()
+    buckets = list(_buckets(settings, operation, paged))
+    wait = 0.0
+    for name, limit, window in buckets:
+        times = hits[caller, name]
+        while times and times[0] <= now - window:
+            times.popleft()
+        if len(times) >= limit:
+            wait = max(wait, times[len(times) - limit] + window - now if limit else window)
+    if wait > 0:
+        headers = {"Retry-After": str(math.ceil(wait))} if settings.retry_after == "seconds" else {}
+        raise ServiceError(429, "Too many requests.", headers=headers)
+    for name, _limit, _window in buckets:
+        hits[caller, name].append(now)
+
+
+def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[str, int, float]]:
+    """Name, limit and window in seconds of each count that the call belongs to."""
+    scale = settings.rate_window_scale
+    yield "total", settings.rate_total, _TOTAL_SECONDS * scale
+    yield operation, settings.rate_call, settings.rate_call_window * scale
+    if paged:
+        yield "paged", settings.rate_paged, _PAGED_SECONDS * scale

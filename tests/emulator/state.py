@@ -2,23 +2,73 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole state of the emulator."""
+"""The whole state of the emulator, and tokens, with their scopes and the grants of their users (`api.md` 4.2 and 5)."""
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from .faults import Fault
-from .limits import Hits
 from .settings import Settings
 from .store import Store
-from .tokens import Token, default_tokens
 
 LogEntry = dict[str, Any]
+Hits = defaultdict[tuple[str, str], deque[float]]
+"""When calls were let through, in monotonic seconds, by token and bucket."""
+READ_ONLY = "monitor:read_only"
+READ_WRITE = "monitor:read_write"
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token, whom it belongs to, and what it allows.
+
+    `value` is what the caller sends. Scopes and grants are named neutrally, whatever the brand is.
+    """
+
+    name: str
+    value: str
+    scopes: frozenset[str]
+    grants: Mapping[str, Any]
+    read_only_ids: frozenset[int]
+
+    def has_scope(self, scope: str) -> bool:
+        """Whether the token allows this. Who may write may read."""
+        return scope in self.scopes or (scope == READ_ONLY and READ_WRITE in self.scopes)
+
+    def has_grant(self, alternatives: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether the user has one of the grants, each given as one grant's name and value."""
+        return any(self.grants.get(name) == value for grant in alternatives for name, value in grant.items())
+
+    def reads_only(self, client_id: int) -> bool:
+        """Whether the token has no more than read access to this client."""
+        return READ_WRITE not in self.scopes or client_id in self.read_only_ids
+
+
+def new_token(
+    name: str,
+    scopes: Iterable[str] = (READ_WRITE,),
+    grants: Mapping[str, Any] | None = None,
+    read_only_ids: Iterable[int] = (),
+) -> Token:
+    """A token that no other text can be mistaken for."""
+    return Token(name, secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
+
+
+def default_tokens() -> dict[str, Token]:
+    """Tokens by name: all rights, read only, and one that may not touch the plan."""
+    granted: dict[str, Any] = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
+    tokens = [
+        new_token("read_write", grants=granted),
+        new_token("read_only", [READ_ONLY], {"account_access": "read_only"}),
+        new_token("no_plan"),
+    ]
+    return {token.name: token for token in tokens}
 
 
 CALLER: ContextVar[Token | None] = ContextVar("caller")
