@@ -39,7 +39,7 @@ CHOSEN = {
     # What depends on ansible-core most: data in variables and templates, secrets, the role, the inventory.
     "smoke": [
         "tests/contract/test_inventory.py::test_clients_are_hosts_with_variables_and_no_keys",
-        "tests/contract/test_targets.py",
+        "tests/contract/client/test_pythons.py::test_a_module_creates_a_client_and_then_changes_nothing",
         "tests/faults/test_injection.py",
         "--deselect=tests/faults/test_injection.py::test_keys_are_text_over_ssh",
         "tests/fleet/test_in_process.py::test_no_key_is_in_variables_caches_and_callbacks",

@@ -2,7 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A Python that is too old, or that lacks the library requests: one sentence that states what to do."""
+"""Modules on each Python that a host may have. On one that is too old, or that lacks the library requests: one sentence
+that states what to do.
+"""
 
 from __future__ import annotations
 
@@ -102,3 +104,17 @@ def test_missing_requests_in_a_python_with_pip_or_that_is_externally_managed(tmp
     marked = f"sys.prefix = sys.base_prefix\nimport sysconfig\nsysconfig.get_path = lambda name: {str(tmp_path)!r}\n"
     expected = "apt install python3-requests" if os.path.exists("/etc/debian_version") else "use the package manager"
     assert f"Install it there: {expected}" in _message(sys.executable, marked)
+
+
+# `make matrix` sets it; without it, that is our own.
+PYTHONS = os.environ.get("TARGET_PYTHONS", sys.executable).split(os.pathsep)
+
+
+@pytest.mark.parametrize("python", PYTHONS, ids=[path.split("/")[-3] for path in PYTHONS])
+def test_a_module_creates_a_client_and_then_changes_nothing(python: str, emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator)
+    command = "ansible localhost -m monitor.cloud.monitor_clients -a labels=web-1 -e ansible_python_interpreter="
+    for changed in ("true", "false"):
+        run = controller.shell(command + python)
+        assert run.code == 0 and f'"changed": {changed},' in run.output, run.output
+    assert [client["label"] for client in emulator.clients()] == ["web-1"]
