@@ -123,7 +123,7 @@ WRITES = ("create_client", "update_client", "delete_client", "update_plan")
 STATUSES = (408, 500, 502, 503, 504)
 # Those that a retry fixes.
 PASSING: dict[str, dict[str, Any]] = {
-    # No server listens at the address, see outages.py.
+    # No server listens at the address: Outage of support/servers.py.
     "refused": {},
     "drop": {"kind": "drop"},
     "lost response": {"kind": "lost_response"},

@@ -20,7 +20,7 @@ _TESTS = Path(__file__).resolve().parents[2]
 _ROWS = {
     "product word": 1, "client update": 1, "api_key, install_code": 2, "label": 1, "label on create": 1, "apps": 1,
     "unknown fields": 1, "plan null": 1, "region availability of one region": 1, "/regions/availability": 1,
-    "page_size": 1, "page past the end": 1, "a list that changes while it is read": 1, "errors": 3, "statuses": 8,
+    "page_size": 1, "page past the end": 1, "a list that changes while it is read": 1, "errors": 3, "statuses": 7,
     "rate limit": 3, "duplicate label": 2, "too many clients for the plan": 2, "plan view without the grant": 1,
     "lost responses": 1, "scopes of the token": 1, "grant for a create": 1, "gateway": 3, "Retry-After": 2,
     "filters": 1, "key format": 1,
