@@ -16,6 +16,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
@@ -162,8 +163,8 @@ def _branded(state: State, name: str) -> str:
 
 
 def _facts(state: State, call: Call) -> Headers:
-    """The headers that come with each response: scopes of the token and of the operation."""
-    headers = {}
+    """The headers that come with each response: scopes of the token and of the operation, rate limit."""
+    headers = rate_headers(state.hits, state.settings, call.token.name if call.token else "anonymous")
     if state.settings.scope_headers and call.operation and call.operation.scope:
         headers["X-Accepted-OAuth-Scopes"] = _branded(state, call.operation.scope)
     if state.settings.scope_headers and call.token:
@@ -283,10 +284,25 @@ def count_call(hits: Hits, settings: Settings, caller: str, operation: str, page
         if len(times) >= limit:
             wait = max(wait, times[len(times) - limit] + window - now if limit else window)
     if wait > 0:
-        headers = {"Retry-After": str(math.ceil(wait))} if settings.retry_after == "seconds" else {}
-        raise ServiceError(429, "Too many requests.", headers=headers)
+        # A date has whole seconds: rounded up, so that the caller does not retry too early.
+        forms = {
+            "seconds": {"Retry-After": str(math.ceil(wait))},
+            "date": {"Retry-After": formatdate(math.ceil(time.time() + wait), usegmt=True)},
+        }
+        raise ServiceError(429, "Too many requests.", headers=forms.get(settings.retry_after, {}))
     for name, _limit, _window in buckets:
         hits[caller, name].append(now)
+
+
+def rate_headers(hits: Hits, settings: Settings, caller: str) -> dict[str, str]:
+    """What a response reports of the caller's total limit; without rate limits, nothing is used up."""
+    now, window = time.monotonic(), _TOTAL_SECONDS * settings.rate_window_scale
+    used = [hit for hit in hits.get((caller, "total"), ()) if hit > now - window]
+    return {
+        "X-RateLimit-Limit": str(settings.rate_total),
+        "X-RateLimit-Remaining": str(max(0, settings.rate_total - len(used))),
+        "X-RateLimit-Reset": str(math.ceil(time.time() + (used[0] + window - now if used else 0))),
+    }
 
 
 def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[str, int, float]]:

@@ -139,7 +139,7 @@ class Settings:
     rate_call_window: float = _setting(60.0, _RATE, "Seconds.")
     rate_paged: int = _setting(200, _RATE, "Paged reads of a token in a minute.")
     rate_window_scale: float = _setting(1.0, _RATE, "All windows are multiplied by this, so that tests can be quick.")
-    retry_after: str = _setting("seconds", _RATE, "Whether there is a `Retry-After`.", ("seconds", "none"))
+    retry_after: str = _setting("seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
 
     latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is processed.")
     validate_responses: bool = _setting(True, _SERVICE, "Check each response against the contract.")

@@ -13,6 +13,7 @@ import json
 import re
 import time
 import urllib.request
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
@@ -118,6 +119,11 @@ def test_rate_limit_holds_until_its_window_is_over(emulator: Emulator, limit: di
     refused = call(emulator, "GET", path)
     wait = int(refused.headers["retry-after"])
     assert wait in (1, 2)
+    emulator.configure(retry_after="date")
+    refused = call(emulator, "GET", path)
+    assert 0 < parsedate_to_datetime(refused.headers["retry-after"]).timestamp() - time.time() <= 3
+    if "rate_total" in limit:
+        assert [refused.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining")] == ["3", "0"]
     emulator.configure(retry_after="none")
     assert "retry-after" not in call(emulator, "GET", path).headers
     time.sleep(wait)
