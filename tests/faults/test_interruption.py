@@ -142,7 +142,7 @@ def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, v
     assert_whole(controller, before)
     # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
     assert bool(leftovers(controller)) is (victim != "run")
-    converge(controller, counts, playbook, check=victim == "shell")
+    converge(controller, counts, playbook)
     assert_converged(controller, before)
 
 
@@ -162,7 +162,7 @@ def test_killed_at_a_step_of_writing_without_input(controller: Controller, count
     playbook = controller.play(PLAY)
     stop_all(controller, counts, victim, stops, playbook)
     assert_whole(controller, before)
-    converge(controller, counts, playbook, check=False)
+    converge(controller, counts, playbook)
     assert_converged(controller, before)
     for name, stop in stops.items():
         if before[name] == "elsewhere\n":

@@ -41,8 +41,9 @@ KILLS: list[tuple[Stop | str, bool]] = [
     *((step, killed) for step in STEPS for killed in (False, True)),
     *((task, False) for task in 7 * (CONFIGURE, HANDLER)),
 ]
-# The steps of the writer are in tests/fleet/test_restarts.py.
 QUICK: list[tuple[Stop | str, bool]] = [
+    (Stop("before", "mv", 2), True),
+    (Stop("after", "mv", 2), True),
     (CONFIGURE, False),
     (Stop("before", "systemctl", 2), True),
     (Stop("after", "systemctl", 2), False),

@@ -560,7 +560,6 @@ def test_https_to_a_service_without_fails_at_once(serve: Callable[..., Any]) -> 
 def test_a_bundle_that_is_not_there(serve: Callable[..., Any], certificate: tuple[str, str]) -> None:
     service = serve(b"", files=certificate)
     message = failed(service.account, monitor_client_info, ca_path="/nonexistent/ca.pem", retry_timeout=30.0)
-    message = message
     assert "Could not find a suitable TLS CA certificate bundle, invalid path: /nonexistent/ca.pem" in message
     assert message.endswith("Check ca_path and the environment's REQUESTS_CA_BUNDLE.")
     assert service.log == []

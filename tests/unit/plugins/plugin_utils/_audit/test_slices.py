@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -36,8 +37,8 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
 
 NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.timezone.utc)
 EARLIER, LATER = "2026-01-02T03:00:00Z", "2026-01-02T04:00:00Z"
-HERE = {"web": "web", "db": "db"}
-WEB = {"web": "web"}
+HERE = MappingProxyType({"web": "web", "db": "db"})
+WEB = MappingProxyType({"web": "web"})
 
 
 def written(seen: Iterable[Host], known: Account, labels: Mapping[str, str] = HERE, at: str = EARLIER) -> Any:
