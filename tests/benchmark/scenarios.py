@@ -200,11 +200,11 @@ def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bo
 
 def ssh(bench: Bench) -> Outcome:
     """Hosts over SSH with Ansible's default settings."""
-    return _ssh(bench, "ssh", (0.30, 0.45), pipelining=False)
+    return _ssh(bench, "ssh", (0.20, 0.45), pipelining=False)
 
 
 def pipelining(bench: Bench) -> Outcome:
-    return _ssh(bench, "pipelining", (0.75, 1.0), pipelining=True)
+    return _ssh(bench, "pipelining", (0.35, 1.0), pipelining=True)
 
 
 def growth(bench: Bench) -> Outcome:
@@ -282,7 +282,7 @@ def registration(bench: Bench) -> Outcome:
     bench.emulator.configure(latency_ms=0)
     pick = _above_start(costs, "creating", "reading")
     figures = [
-        _figure("registration", len(labels), pick, "creating", "script, creating", 1.25),
+        _figure("registration", len(labels), pick, "creating", "script, creating", 1.10),
         _figure("registration", len(labels), pick, "reading", "script, reading", None),
         # What the emulator takes for requests as fast as possible: far less, so it does not hold up the others.
         _figure("registration", len(labels), pick, "script, no latency", "script, creating", None),
