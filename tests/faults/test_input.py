@@ -233,6 +233,7 @@ _KEY, _CODE = SENTINELS["api_key"], SENTINELS["install_code"]
 _TEMPLATES = (
     f"install_code={_CODE}\napi_key={_KEY}\n", f"{_KEY}\n", f"a {_CODE} b {_KEY} c\n",
     f"{_CODE} {_CODE} {_KEY} {_CODE} c\n", f"{_KEY} {_CODE} , {_CODE} , x\n", f" {_KEY} \n", f"{_CODE}{_KEY}{_CODE}\n",
+    f"{_KEY} {_CODE} ;\n",
 )  # fmt: skip
 
 
@@ -242,6 +243,8 @@ def _long_texts(size: int) -> list[str]:
         space, f"{space}x{space}y", f"api_key={space}x{space}y", f"a {word}", "a " + " b " * (size // 3),
         f"api_key={word} z", f"a{space}b{space}", "x " * (size // 2), "x , " * (size // 4), "\t " * (size // 2) + "y",
         "\x1c" * size, word, "xb " * (size // 3) + "c",
+        # Lines of the length that is still compared.
+        "a" * 2048 + " " * 2048,
     ]  # fmt: skip
 
 

@@ -29,7 +29,9 @@ SENTINELS = {
 _LONGEST_LINE = 4096
 _CODE = re.compile(re.escape(SENTINELS["install_code"]), re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
-_numbers = itertools.count()
+_SPACES = re.compile(r"\s+")
+# Stands for the name of a group until the whole pattern is known; no text that is matched has it.
+_NAME = "\0"
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
@@ -91,9 +93,11 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
         before, after = line[:start], line[start + len(sentinel) :]
         # A line with only the key fits any text, so only the first line of the file is compared.
         lines = text.splitlines()[: None if (before + after).strip() else 1]
-        pattern = re.compile(_before(before) + r"(?P<key>\S+?)" + _after(after))
+        pattern = _compiled(_before(before) + r"(?P<key>\S+?)" + _after(after))
         for candidate in lines:
-            match = pattern.fullmatch(candidate) if len(candidate) <= _LONGEST_LINE else None
+            # Backtracking over runs of spaces would take cubic time.
+            spaced = _SPACES.sub(" ", candidate)
+            match = pattern.fullmatch(spaced) if len(candidate) <= _LONGEST_LINE else None
             if match and not looks_masked(match["key"]):
                 return match["key"]
     return None
@@ -106,7 +110,7 @@ def _before(literal: str) -> str:
     last position only.
     """
     first, *others = _CODE.split(literal)
-    parts = [r"\s+(?!\s)" if other.isspace() else _loosely(other) for other in others]
+    parts = [" " if other.isspace() else _loosely(other) for other in others]
     last = [f"(?:{_atomic(f'.*?{part}')}|{_atomic(f'.*{part}')})" for part in parts[-1:]]
     return "".join([_loosely(first), *(_atomic(f".*?{part}") for part in parts[:-1]), *last])
 
@@ -120,10 +124,15 @@ def _after(literal: str) -> str:
 
 def _loosely(literal: str) -> str:
     """A pattern for a literal in which spaces don't count."""
-    return r"\s*(?!\s)".join(["", *(re.escape(part) for part in re.split(r"\s+", literal.strip()) if part), ""])
+    return " ?(?! )".join(["", *(re.escape(part) for part in _SPACES.split(literal.strip()) if part), ""])
 
 
 def _atomic(pattern: str) -> str:
     """The pattern as a whole, of which no other match is tried: ``(?>...)``, which Python has since 3.11."""
-    name = f"atomic{next(_numbers)}"
-    return f"(?=(?P<{name}>{pattern}))(?P={name})"
+    return f"(?=(?P<{_NAME}>{pattern}))(?P={_NAME})"
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Each name stands in its group and in the reference to it.
+    names = (f"atomic{number // 2}" for number in itertools.count())
+    return re.compile(re.sub(_NAME, lambda _match: next(names), pattern))
