@@ -71,6 +71,11 @@ class Registered:
 
     def check_readable(self) -> None:
         """Raise InputError, with what is missing, if the secrets can't be read."""
+        if self.pending:
+            raise InputError(
+                f"Client {self.label!r} has no id: it is not registered, or check mode predicted it. Nothing was "
+                "written. Register it, and give the client as monitor_client returns it."
+            )
         if self.masked and self._left_out:
             raise InputError(f"Client {self.label!r} is registered {_LEFT_OUT} Nothing was written.")
         if self.masked:

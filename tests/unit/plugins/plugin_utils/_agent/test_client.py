@@ -47,8 +47,8 @@ def test_what_is_known_of_a_client(
     one = Registered("web1", client, {})
     assert (one.pending, one.masked, one.key_fingerprint, one.secrets) == (pending, masked, key_fingerprint, secrets)
     assert one.new is False
-    if masked:
-        with pytest.raises(InputError, match="masks the keys of client 'web1'"):
+    if masked or pending:
+        with pytest.raises(InputError, match="masks the keys of client 'web1'" if masked else "'web1' has no id"):
             one.check_readable()
     else:
         one.check_readable()
