@@ -495,7 +495,8 @@ def _render(action: ActionBase, template: str | None, content: t.Any, variables:
         options["overrides"] = {"trim_blocks": True, "newline_sequence": "\n"}
     paths = [path for root in search for path in (os.path.join(root, "templates"), root)]
     templar = _templar_for(action, variables, searchpath=paths)
-    if template is not None:
+    # A header sets options of a copy of the environment, which would inherit the function.
+    if template is not None and not text.startswith("#jinja2:"):
         _share_compiled(templar, source, text)
     rendered = templar.template(text, escape_backslashes=False, **options)
     rendered = "" if rendered is None else str(plain(rendered))
@@ -517,7 +518,8 @@ def _share_compiled(templar: t.Any, path: str, text: str) -> None:
     def compiled(source: t.Any, *args: t.Any, **options: t.Any) -> t.Any:
         if source != text:
             return compile_text(source, *args, **options)
-        # The disk may be full, and before Jinja 3.1.2 another worker may be writing the file.
+        # The disk may be full, and before Jinja 3.1.2 another worker may be writing the file. A template that fails to
+        # compile fails again below.
         with contextlib.suppress(Exception):
             bucket = cache.get_bucket(environment, path, None, text)
             if bucket.code is None:

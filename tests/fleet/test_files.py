@@ -244,6 +244,23 @@ def test_a_compiled_template_is_not_used_when_it_is_outdated_or_damaged(pair: Lo
     assert pair.files() == {name: f"{keys[name]} of {name}\n{end}" for name in ("web-1", "web-2")}
 
 
+def test_the_header_of_a_template_counts(pair: Local) -> None:
+    template = pair.directory / "own.j2"
+    pair.group_vars["monitor_agent_config_template"] = str(template)
+    for header, text, rendered in (
+        ("trim_blocks: False", "{% if true %}\n{{ label }}\n{% endif %}\n", "\n{label}\n"),
+        (
+            'variable_start_string: "[%", variable_end_string: "%]"',
+            "[% label %] {{ literal }}\n",
+            "{label} {{{{ literal }}}}\n",
+        ),
+    ):
+        template.write_text(f"#jinja2: {header}\n{text}")
+        run = pair.run()
+        assert run.code == 0, run.output
+        assert pair.files() == {name: rendered.format(label=name) for name in ("web-1", "web-2")}
+
+
 def test_a_template_that_is_missing_or_fails(one: Controller) -> None:
     one.group_vars["monitor_agent_config_template"] = "nowhere.j2"
     for options in (["--check"], []):
