@@ -159,9 +159,9 @@ def _call_service(action: HostAction, variables: Variables, state: str) -> Resul
     """Register this host, or remove its client, as the role's tasks do for all hosts of a batch."""
     label = action.host_label({"label": None}, variables)
     present = state == "present"
-    arguments = {"labels": [label], "state": state, "include_keys": present, "allow_failures": present}
     # Defaults that a play sets for its own task of this module would delete or rename other clients.
-    arguments |= {"prune": False, "renames": {}}
+    others = {"prune": False, "renames": {}}
+    arguments = {"labels": [label], "state": state, "include_keys": present, "allow_failures": present, **others}
     result = _core.run_action(
         action,
         "monitor.cloud.monitor_clients",

@@ -52,7 +52,7 @@ def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
 
 
 def _family(name: str, text: str, samples: t.Any, unit: str = "") -> str:
-    """A family of gauges: pairs of labels and value, or a value. Those that are no number are left out."""
+    """A family of gauges: pairs of labels and value, or a value. Those that are not numbers are left out."""
     pairs = samples if isinstance(samples, list) else [({}, samples)]
     numbers = [(labels, value) for labels, value in pairs if isinstance(value, (int, float))]
     if not numbers:

@@ -30,7 +30,7 @@
       order,
       // To sort by; the states are in order.
       columns: [row.cells[0].firstChild.textContent, "", row.cells[2].textContent],
-      text: `${row.textContent} state:${row.dataset.state} step:${row.dataset.kind}`.toLowerCase(),
+      text: `${row.textContent} state:${row.dataset.state} step:${row.dataset.kind ?? ""}`.toLowerCase(),
     }));
   };
 

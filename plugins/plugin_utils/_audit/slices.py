@@ -108,12 +108,12 @@ def join(
     ``labels`` gives the label of each host of the whole inventory. Of a host that several slices have, the latest
     counts. A slice is stale if ``max_age`` hours lie between it and now; 0 allows any age.
     """
-    wanted = set(hosts)
+    reported = set(hosts)
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     # Of two of the same second, the one that was given last counts.
     for one in sorted(slices, key=lambda one: one.at):
-        for host in wanted.intersection(one.hosts):
+        for host in reported.intersection(one.hosts):
             before = chosen.get(host)
             if before and before.hosts[host] != one.hosts[host]:
                 differing[one.name, before.name].append(host)
