@@ -53,8 +53,8 @@ class ForkServer:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            # Modules of this directory have names of the standard library. With -I, which 3.10 has too, coverage is not
-            # measured.
+            # Modules of this directory have names of the standard library. With -I, which 3.10 has too, coverage
+            # of forks was not measured.
             [sys.executable, "-P" if sys.version_info >= (3, 11) else "-I", __file__],
             env=environment,
             stdin=subprocess.PIPE,
