@@ -30,7 +30,7 @@ _LONGEST_LINE = 4096
 _CODE = re.compile(re.escape(SENTINELS["install_code"]), re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
 _SPACES = re.compile(r"\s+")
-# Stands for the name of a group until the whole pattern is known; no text that is matched has it.
+# Stands for the name of a group until the whole pattern is known.
 _NAME = "\0"
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
@@ -95,9 +95,10 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
         lines = text.splitlines()[: None if (before + after).strip() else 1]
         pattern = _compiled(_before(before) + r"(?P<key>\S+?)" + _after(after))
         for candidate in lines:
+            if len(candidate) > _LONGEST_LINE:
+                continue
             # Backtracking over runs of spaces would take cubic time.
-            spaced = _SPACES.sub(" ", candidate)
-            match = pattern.fullmatch(spaced) if len(candidate) <= _LONGEST_LINE else None
+            match = pattern.fullmatch(_SPACES.sub(" ", candidate))
             if match and not looks_masked(match["key"]):
                 return match["key"]
     return None
@@ -124,7 +125,11 @@ def _after(literal: str) -> str:
 
 def _loosely(literal: str) -> str:
     """A pattern for a literal in which spaces don't count."""
-    return " ?(?! )".join(["", *(re.escape(part) for part in _SPACES.split(literal.strip()) if part), ""])
+    return " ?(?! )".join(["", *(_escaped(part) for part in _SPACES.split(literal.strip()) if part), ""])
+
+
+def _escaped(literal: str) -> str:
+    return re.escape(literal).replace(_NAME, r"\x00")
 
 
 def _atomic(pattern: str) -> str:

@@ -83,13 +83,15 @@ def test_a_known_key_may_have_separators(text: str) -> None:
         ("{key}\n", "no key\n{key}\n", None),
         # Only the line of the template that has the key counts.
         ("url=x\nkey={key}\n", "url=0123456789abcdef\nkey={key}\n", _STRANGE),
+        ("a\0b {code} {key}\n", "a\0b x {key}\n", _STRANGE),
         # What is longer takes too much time.
         ("key={key}\n", "key=" + " " * (4092 - len(_STRANGE)) + "{key}\n", _STRANGE),
         ("key={key}\n", "key=" + " " * (4093 - len(_STRANGE)) + "{key}\n", None),
     ],
 )
 def test_where_an_unknown_key_is_expected(template: str, text: str, key: str | None) -> None:
-    found = whose_key(text.format(key=_STRANGE), template.format(key=SENTINELS["api_key"]), None, {}, "web1")
+    pattern = template.format(key=SENTINELS["api_key"], code=SENTINELS["install_code"])
+    found = whose_key(text.format(key=_STRANGE), pattern, None, {}, "web1")
     assert found.fingerprint == (key and fingerprint(key))
 
 
