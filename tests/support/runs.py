@@ -229,11 +229,14 @@ class Controller:
         """The environment of a run, whose results go to this file."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "MONITOR_"))}
         shared, config = _home(), self.directory / "ansible.cfg"
+        # Core ends a worker that has sent its last result, and coverage writes the worker's data after that.
+        waits = {"ANSIBLE_WORKER_SHUTDOWN_POLL_COUNT": "600"} if "COVERAGE_RUN" in os.environ else {}
         ssh = "-o ControlMaster=auto -o ControlPersist=120s -o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no"
         return {
             **inherited,
             **self.service.environment(),
             **self._facts,
+            **waits,
             "ANSIBLE_CONFIG": str(config if config.exists() else shared / "ansible.cfg"),
             "ANSIBLE_HOME": str(shared),
             "ANSIBLE_NOCOLOR": "1",
