@@ -72,10 +72,11 @@ def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller)
         host.run("kill $(cat /opt/agent.pid)")
 
 
-def test_an_installer_may_be_silent_for_longer_than_the_timeout_of_shells(single: Local) -> None:
+@pytest.mark.parametrize("exported", [{"TMOUT": "1"}, {"SHELLOPTS": "errexit:nounset"}], ids=str)
+def test_an_installer_does_not_depend_on_the_settings_of_shells(single: Local, exported: dict[str, str]) -> None:
     single.group_vars["ansible_shell_executable"] = "/bin/bash"
     single.group_vars["monitor_agent_install_command"] = "sleep 2; echo done; exit 7"
-    assert single.run(TMOUT="1").failures()["web-1"] == "The installer of 'web-1' failed: done (exit code 7)."
+    assert single.run(**exported).failures()["web-1"] == "The installer of 'web-1' failed: done (exit code 7)."
 
 
 def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:

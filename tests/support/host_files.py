@@ -63,6 +63,7 @@ SHELLS = {
     "dash": ["dash"],
     "bash": ["bash"],
     "bash, posix": ["bash", "--posix"],
+    "bash, exported options": ["env", "SHELLOPTS=errexit:noclobber:noglob:nounset", "bash"],
     "busybox": ["busybox", "sh"],
     "mksh": ["mksh"],
     "ksh93": ["ksh93"],

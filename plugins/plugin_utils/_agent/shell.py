@@ -19,6 +19,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 
 # Marks the start of a command's output, after messages of a login shell.
 BEGUN = "monitor.cloud begun"
+# bash takes options from an exported SHELLOPTS.
+DEFAULT_OPTIONS = "set +efuC"
 
 # Lines that continue on the next one.
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
@@ -58,6 +60,7 @@ def start(path: str) -> str:
     directory, name = posixpath.split(absolute(path))
     # Native zsh splits no words, and takes a pattern without a match for an error.
     return f"""
+        {DEFAULT_OPTIONS}
         [ -z "$ZSH_VERSION" ] || emulate sh
         LC_ALL=C; export LC_ALL
         {variable("a", directory.rstrip("/"))}
