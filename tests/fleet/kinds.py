@@ -67,6 +67,8 @@ _USERS = "\n".join(
         _user(4311, "terminal"),
         f"echo 'Defaults:terminal requiretty' >> etc/sudoers.d/{USER}",
         _user(4312, "doas", sudo="/bin/false"),
+        _user(4313, "logged"),
+        f"echo 'Defaults:logged log_subcmds' >> etc/sudoers.d/{USER}",
         "echo 'permit nopass doas' > etc/doas.conf",
         f"printf '%s\\n' 'root:{_PASSWORD}' 'password:{_PASSWORD}' | chroot . chpasswd",
     ]
@@ -226,6 +228,7 @@ KINDS = {
         for shell in LOGIN_SHELLS
     },
     "sudo with password": Kind(_USERS, (_become("password", ansible_become_password=_PASSWORD),)),
+    "sudo with `log_subcmds`": Kind(_USERS, (_become("logged"),)),
     "sudo with a shell, `-i` or `-s`": Kind(
         _USERS,
         (

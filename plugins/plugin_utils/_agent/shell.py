@@ -19,8 +19,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 
 # Marks the start of a command's output, after messages of a login shell.
 BEGUN = "monitor.cloud begun"
-# bash takes options from an exported SHELLOPTS.
-DEFAULT_OPTIONS = "set +efuC"
+# bash takes options from an exported SHELLOPTS. With log_subcmds, sudo 1.9.13 kills programs that have a variable of
+# more than 4 KiB, as this one of sudo itself is for a long command.
+DEFAULTS = "set +efuC; unset SUDO_COMMAND"
 
 # Lines that continue on the next one.
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
@@ -60,7 +61,7 @@ def start(path: str) -> str:
     directory, name = posixpath.split(absolute(path))
     # Native zsh splits no words, and takes a pattern without a match for an error.
     return f"""
-        {DEFAULT_OPTIONS}
+        {DEFAULTS}
         [ -z "$ZSH_VERSION" ] || emulate sh
         LC_ALL=C; export LC_ALL
         {variable("a", directory.rstrip("/"))}
