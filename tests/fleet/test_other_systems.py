@@ -76,6 +76,34 @@ def test_no_context_is_set_if_others_could_replace_the_name(selinux: Controller)
     assert log(machine) == []
 
 
+# As community.general.sudosu, whose shell becomes an argument of the command for the login shell.
+SUDOSU = """
+from ansible.plugins.become import BecomeBase
+DOCUMENTATION = '{options: {become_user: {vars: [{name: ansible_become_user}]}, become_pass: {}, become_flags: {}}}'
+class BecomeModule(BecomeBase):
+    name = "community.general.sudosu"
+    def build_become_command(self, cmd, shell):
+        super().build_become_command(cmd, shell)
+        return cmd and f"sudo su -l {self.get_option('become_user')} {self._build_success_command(cmd, shell)}"
+"""
+
+
+@pytest.mark.parametrize("login", ["bsd-csh", "fish"])
+def test_sudosu_to_a_user_with_another_login_shell(one: Controller, login: str) -> None:
+    plugins, user = one.directory / "become_plugins", f"root-in-{login}"
+    plugins.mkdir()
+    (plugins / "sudosu.py").write_text(SUDOSU, encoding="utf-8")
+    added = {"passwd": f"{user}:x:0:0::/root:/bin/{login}", "shadow": f"{user}:*:19000:0:99999:7:::"}
+    host(one).run("\n".join(f"echo '{line}' >> /etc/{name}" for name, line in added.items()))
+    one.group_vars.update(ansible_user=USER, ansible_become_method="sudosu", ansible_become_user=user)
+    one.group_vars["monitor_agent_install_command"] = "exit 1"
+    converge(
+        one,
+        role_play(one, play="become: true", role="vars: {monitor_agent_install_creates: /}"),
+        changes={"web-1"},
+    )
+
+
 @pytest.mark.parametrize("greeting", ["echo Welcome", "printf Welcome"])
 def test_a_login_shell_may_print_a_text_first(one: Controller, greeting: str) -> None:
     machine = host(one)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
+import shlex
 import traceback
 import typing as t
 
@@ -145,6 +146,9 @@ class HostAction(_core.PrivateAction):
         become = self._connection.become
         if become and become.name == "sudo" and _SUDO_SHELL.search(become.get_option("become_flags") or ""):
             command = without_dollars(command)
+        elif become and become.name == "community.general.sudosu":
+            # It gives a command to the login shell of the user, which may be csh.
+            command = f"/bin/sh -c {shlex.quote(command)}"
         done = self._low_level_execute_command(command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
 
