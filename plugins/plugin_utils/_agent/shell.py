@@ -58,7 +58,8 @@ def one_line(script: str) -> str:
 
 def start(path: str) -> str:
     """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it. InputError for a path of no file."""
-    directory, name = posixpath.split(absolute(path))
+    # Two slashes at the start stay in the working directory's path in bash and mksh, but not in that of pwd.
+    directory, name = posixpath.split("/" + absolute(path).lstrip("/"))
     # Native zsh splits no words, and takes a pattern without a match for an error.
     return f"""
         {DEFAULTS}

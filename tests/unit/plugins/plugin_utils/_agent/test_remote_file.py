@@ -63,7 +63,8 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     for number, content in enumerate(contents):
         source.write_bytes(content)
         command = write_command(
-            str(path),
+            # bash and mksh keep two slashes at the start.
+            f"/{path}" if number == 2 else str(path),
             len(content),
             owner=str(os.geteuid()),
             group=str(os.getegid()),
