@@ -105,6 +105,8 @@ if cd -P "$a/" 2>/dev/null; then
     [ -w . ] && w=y
     # Root can write each file that is neither immutable nor on a read-only mount.
     [ $k = file ] && { [ -w "./$n" ] || [ "$(id -u)" -gt 0 ] || w=n; }
+    # In a sticky directory only its owner, the file's and root can replace the file.
+    [ $k = file ] && [ -k . ] && { [ -O . ] || [ -O "./$n" ] || [ "$(id -u)" -eq 0 ] || w=n; }
     {leftovers}
     {markers}
 else

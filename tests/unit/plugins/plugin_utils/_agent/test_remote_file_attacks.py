@@ -228,6 +228,33 @@ def test_a_directory_of_another_user_has_a_digest_too(owned: Path) -> None:
     assert facts_of(path).digest == hashlib.sha256(b"old").hexdigest()
 
 
+@pytest.mark.parametrize(
+    ("directory", "mode", "file", "user", "writable"),
+    [
+        (0, 0o1777, 0, _OTHER, False),
+        (0, 0o0777, 0, _OTHER, True),
+        (0, 0o1777, _OTHER, _OTHER, True),
+        (_OTHER, 0o1755, 0, _OTHER, True),
+        (_OTHER, 0o1777, _OTHER, 0, True),
+        (0, 0o1777, None, _OTHER, True),
+    ],
+)
+def test_who_can_replace_a_file_in_a_sticky_directory(
+    owned: Path, directory: int, mode: int, file: int | None, user: int, writable: bool
+) -> None:
+    path = owned / "agent.conf"
+    if file is not None:
+        path.write_text("old")
+        os.chown(path, file, file)
+    os.chown(owned, directory, directory)
+    owned.chmod(mode)
+    as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "sh"]
+    assert facts_of(path, as_user).writable is writable
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
+    done = in_shell(command, b"new", as_user)
+    assert was_written(done.returncode, done.stdout.decode()) is writable
+
+
 def test_a_file_without_end_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
