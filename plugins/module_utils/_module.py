@@ -92,7 +92,7 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
     parts = split_url(base_url)
     if not parts or parts.scheme not in ("http", "https") or not base_url.isprintable() or " " in base_url:
         raise InputError("base_url must be a URL such as https://api.example.com/v4, version segment included.")
-    if "@" in parts.netloc or parts.query or parts.fragment:
+    if "@" in parts.netloc or "?" in base_url or "#" in base_url:
         raise InputError("base_url must not contain credentials, query or fragment. Set the token as api_token.")
     if parts.scheme == "http" and not allow_http and parts.hostname not in LOOPBACK:
         raise InputError(

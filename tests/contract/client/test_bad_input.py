@@ -50,6 +50,8 @@ def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
         ("https://user:secret@api.example.com/v4", "base_url must not contain credentials"),
         ("https://api.example.com/v4?token=secret", "base_url must not contain credentials, query or fragment"),
         ("https://api.example.com/v4#top", "base_url must not contain credentials, query or fragment"),
+        ("https://api.example.com/v4?", "base_url must not contain credentials, query or fragment"),
+        ("https://api.example.com/v4#", "base_url must not contain credentials, query or fragment"),
         ("api.example.com/v4", "base_url must be a URL such as https://api.example.com/v4"),
         ("ftp://api.example.com/v4", "base_url must be a URL"),
         ("https:///v4", "base_url must be a URL"),
