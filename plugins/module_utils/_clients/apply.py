@@ -189,7 +189,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
     unknown: set[str] = set()
     retry_timeout = worker.api.http.settings.retry_timeout
     deadline = time.monotonic() + retry_timeout
-    for pause in backoffs():
+    for backoff in backoffs():
         results = list(worker.start(todo))
         done.update((entry.change.label, entry) for entry in results)
         if any(entry.error is None for entry in results):
@@ -205,6 +205,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
         todo = [change for change in todo if _may_succeed_later(done[change.label].error)]
         if not todo:
             break
+        pause = max(backoff, *(_error(done[change.label]).wait or 0 for change in todo))
         if time.monotonic() + pause > deadline:
             for change in todo:
                 gave_up(_error(done[change.label]), retry_timeout)

@@ -185,12 +185,7 @@ class Http:
     def _gave_up(self, error: ApiError) -> ApiError:
         """The error of the last attempt, with the reason why the request is not retried."""
         retry_timeout = self.settings.retry_timeout
-        if error.retryable and error.wait:
-            error.hint = (
-                f"The service asks to wait {error.wait:.0f} s, more than is left of retry_timeout "
-                f"({retry_timeout:g} s). Raise retry_timeout, or try again later."
-            )
-        elif error.retryable and self._budget < retry_timeout:
+        if error.retryable and not error.wait and self._budget < retry_timeout:
             reason = f"Gave up after {self._budget:g} s, because the service has not responded yet."
             error.hint = f"{error.hint} {reason}".strip()
         elif error.retryable:
@@ -230,8 +225,13 @@ def backoffs() -> Iterator[float]:
 
 
 def gave_up(error: ApiError, retry_timeout: float) -> None:
-    """Add to the error that it was retried, and for how long."""
-    if retry_timeout:
+    """Add to the error that it was retried, and for how long, or that the service asks for a longer pause."""
+    if error.wait:
+        error.hint = (
+            f"The service asks to wait {error.wait:.0f} s, more than is left of retry_timeout "
+            f"({retry_timeout:g} s). Raise retry_timeout, or try again later."
+        )
+    elif retry_timeout:
         error.hint = f"{error.hint} Gave up after retry_timeout ({retry_timeout:g} s): try again later.".strip()
 
 

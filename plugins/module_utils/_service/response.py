@@ -129,7 +129,7 @@ class Response:
             errors=errors,
             hint=_MAINTENANCE if in_maintenance else _HINTS.get(self.status, ""),
             retryable=retryable,
-            wait=retry_after(self.headers) if retryable else None,
+            wait=retry_after(self.headers) if transient else None,
             scopes=self.redact(self.headers.get("X-OAuth-Scopes", "")),
             accepted_scopes=self.redact(self.headers.get("X-Accepted-OAuth-Scopes", "")),
         )

@@ -263,6 +263,18 @@ def test_rate_limit_with_a_date_is_obeyed(emulator: Emulator) -> None:
     assert time.time() >= until
 
 
+def test_a_create_that_is_retried_waits_as_the_service_asks(emulator: Emulator) -> None:
+    """Field note "Retry-After"."""
+    fault = {"kind": "status", "status": 503, "operation": "create_client"}
+    emulator.fault(**fault, headers={"Retry-After": "1"})
+    usage = go(emulator, monitor_client, label="web1")["api_usage"]
+    assert (usage["retries"], usage["waited"]) == (1, 1.0)
+    emulator.clear_log()
+    emulator.fault(**fault, headers={"Retry-After": "90"})
+    assert "The service asks to wait 90 s" in failed(emulator, monitor_client, label="web2", retry_timeout=30.0)
+    assert len(emulator.requests("create_client")) == 1
+
+
 def test_a_rate_limit_beyond_the_budget_fails_at_once(emulator: Emulator) -> None:
     emulator.fault(kind="status", status=429, headers={"Retry-After": "90"}, operation="list_clients")
     began = time.monotonic()
