@@ -191,9 +191,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         until = _http_date(given)
         if until is None:
             return None
-        # The clocks of the service and of this machine may differ.
-        now = _http_date(headers.get("Date", "")) or datetime.datetime.now(datetime.timezone.utc)
-        seconds = (until - now).total_seconds()
+        # The clocks of the service and of this machine may differ, and either may be wrong.
+        clocks = (_http_date(headers.get("Date", "")), datetime.datetime.now(datetime.timezone.utc))
+        left = [(until - now).total_seconds() for now in clocks if now]
+        seconds = min((each for each in left if each > 0), default=0.0)
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 

@@ -347,3 +347,7 @@ def test_a_date_to_wait_for() -> None:
     # The service's clock counts, where it is known.
     assert retry_after({"Retry-After": formatdate(3600, usegmt=True), "Date": formatdate(3590, usegmt=True)}) == 10
     assert retry_after({"Retry-After": formatdate(time.time() - 60), "Date": "today"}) == 0
+    # A clock that is a year slow or fast is not one to obey.
+    for wrong in (time.time() - 3e7, time.time() + 3e7):
+        later = {"Retry-After": formatdate(time.time() + 60, usegmt=True), "Date": formatdate(wrong, usegmt=True)}
+        assert 55 < (retry_after(later) or 0) <= 60
