@@ -162,7 +162,7 @@ class Http:
         return Response(operation, response.status_code, response.headers, content, self._redact).value()
 
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
-        sent = not (_was_not_sent(failure) or isinstance(failure, ValueError))
+        sent = not (_was_not_sent(failure) or _is_invalid(failure))
         self._reached = self._reached or (sent and _is_late(failure))
         problem, hint, is_final = _explain(failure, self.settings)
         outcome: Outcome = "unknown" if sent and operation.method != "GET" else "not_done"
@@ -428,6 +428,11 @@ def _was_not_sent(failure: Exception) -> bool:
     return _caused_by(failure, *unconnected, ConnectionRefusedError, ssl.SSLCertVerificationError)
 
 
+def _is_invalid(failure: Exception) -> bool:
+    """Whether the request was invalid, so that it was not sent. An invalid header is one of the response."""
+    return isinstance(failure, ValueError) and not isinstance(failure, requests.exceptions.InvalidHeader)
+
+
 def _is_late(failure: Exception) -> bool:
     """Whether a connection was made, and the deadline came before the end of the response."""
     return _caused_by(failure, socket.timeout, urllib3.exceptions.ReadTimeoutError)
@@ -458,7 +463,7 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
         hint = "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path)."
         return f"no secure connection: {reason}", hint, True
     unknown = any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))
-    invalid = isinstance(failure, ValueError) or unknown
+    invalid = _is_invalid(failure) or unknown
     if is_of_proxy:
         hint = "Check the proxy settings of the environment."
         return f"no connection through the proxy: {reason}", hint, invalid

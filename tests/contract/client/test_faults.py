@@ -475,6 +475,7 @@ _BROKEN = {
     "within the body": _HEAD + b'Content-Length: 40\r\n\r\n{"data":',
     "within a body of unknown length": _HEAD + b'\r\n{"data":',
     "within a chunk": _HEAD + b'Transfer-Encoding: chunked\r\n\r\n40\r\n{"data":',
+    "two lengths": _HEAD + b"Content-Length: 10\r\nContent-Length: 20\r\n\r\n",
     "another protocol": b"SSH-2.0-OpenSSH_9.9\r\n",
 }
 
