@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import re
 import threading
@@ -16,7 +17,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS, Client, looks_masked
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
@@ -127,7 +128,8 @@ class _Worker:
             if change.action == "create":
                 done = ChangeResult(change, self.api.create_client(change.label))
             elif change.action == "rename":
-                done = ChangeResult(change, self.api.rename_client(change.before["id"], change.label))
+                renamed = self.api.rename_client(change.before["id"], change.label)
+                done = ChangeResult(change, _with_keys(renamed, change.before))
             else:
                 done = self._delete(change)
         except ApiError as error:
@@ -211,7 +213,32 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
                 gave_up(_error(done[change.label]), retry_timeout)
             break
         worker.api.http.pause(pause, retries=sum(done[change.label].tried for change in todo))
-    return [done[change.label] for change in changes]
+    return _with_listed_keys(worker.api, [done[change.label] for change in changes])
+
+
+def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
+    """The results with the keys of the list, where the response to a create masks them."""
+    masked = [entry.change.label for entry in results if entry.error is None and _is_masked(entry.client)]
+    listed: dict[str, Client] = {}
+    if masked:
+        # The clients exist: without the list they have masked keys.
+        with contextlib.suppress(ApiError):
+            listed = api.find_clients(masked)
+    return [
+        dataclasses.replace(entry, client=_with_keys(entry.client, listed.get(entry.change.label, {})))
+        for entry in results
+    ]
+
+
+def _is_masked(client: Client) -> bool:
+    return any(looks_masked(client.get(field)) for field in SECRET_FIELDS)
+
+
+def _with_keys(client: Client, other: Client) -> Client:
+    """The client, with the keys of the other response about it if its own are masked and those are not."""
+    if client.get("id") != other.get("id") or not _is_masked(client) or _is_masked(other):
+        return client
+    return {**client, **{field: other[field] for field in SECRET_FIELDS}}
 
 
 def _error(entry: ChangeResult) -> ApiError:

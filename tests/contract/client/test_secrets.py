@@ -14,11 +14,20 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.tasks import Result, as_module, failed, go, writes
+from ansible_collections.monitor.cloud.tests.support.tasks import (
+    Module,
+    Result,
+    as_module,
+    failed,
+    go,
+    run_all_forms,
+    writes,
+)
 
 
 def _assert_no_secret(emulator: Emulator, shown: Any) -> None:
@@ -135,6 +144,26 @@ def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
     real = {client["label"]: client["api_key"] for client in emulator.clients()}
     assert result["clients"]["web1"]["api_key"] == real["web1"]
     assert result["clients"]["web3"]["api_key"] == real["web3"]
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        (monitor_client, {"label": "web2"}),
+        (monitor_client, {"id": 1, "label": "www1"}),
+        (monitor_clients, {"labels": ["web2", "web3"], "renames": {"web1": "www1"}}),
+    ],
+)
+def test_keys_masked_in_responses_to_writes_only(emulator: Emulator, module: Module, options: dict[str, Any]) -> None:
+    """Field note "api_key, install_code". The keys are those of the list, as in the second run."""
+    emulator.seed(labels=["web1"])
+    for operation in ("create_client", "update_client"):
+        masks = dict.fromkeys(_SECRETS, "[REDACTED]")
+        emulator.fault(kind="edit", operation=operation, add=masks, times=-1)
+    result = run_all_forms(emulator, module, **options)
+    shown = list(result["clients"].values()) if "clients" in result else [result["client"]]
+    keys = {client["label"]: fingerprint(client["api_key"]) for client in emulator.clients()}
+    assert {client["label"]: client["key_fingerprint"] for client in shown}.items() <= keys.items()
 
 
 @pytest.mark.parametrize("mask_text", ["[REDACTED]", _MASK_IN_KEY_FORM])
