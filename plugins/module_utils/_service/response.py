@@ -88,17 +88,28 @@ class Response:
         problem, hint = f"the response is {self._describe_body()}", _OTHER_SERVER
         try:
             if not encoded:
-                value = json.loads(self.content)
-                _check_depth(value)
-                return value
+                return self._decoded()
         except RecursionError:
             problem = "the response is nested more deeply than any response should be"
-        except ValueError:
+        except ValueError as failure:
             if self.content.lstrip()[:1] in (b"", b"{", b"["):
-                raise self._error(
-                    "the response was cut short", ambiguous=True, retryable=self.operation.idempotent
-                ) from None
+                raise self._invalid_json(failure) from None
         raise self._error(problem, ambiguous=True, hint=hint)
+
+    def _decoded(self) -> t.Any:
+        value = json.loads(self.content)
+        _check_depth(value)
+        # A refusal in spite of its status. A delete would take any other object for a success.
+        if isinstance(value, dict) and not value.keys() & {"id", "data"} and self._service_errors():
+            raise self._refusal()
+        return value
+
+    def _invalid_json(self, failure: ValueError) -> ApiError:
+        # The end of a text that is cut within a character is invalid UTF-8.
+        if isinstance(failure, json.JSONDecodeError) or getattr(failure, "end", 0) == len(self.content):
+            return self._error("the response was cut short", ambiguous=True, retryable=self.operation.idempotent)
+        reason = "a text is not UTF-8" if isinstance(failure, UnicodeError) else "a number has too many digits"
+        return self._error(f"the response is not valid JSON: {reason}", ambiguous=True)
 
     def _error(self, problem: str, *, ambiguous: bool = False, **details: t.Any) -> ApiError:
         """``ambiguous``: the response does not show whether the work was done."""

@@ -144,10 +144,32 @@ def test_json_that_is_not_an_error_body_is_not_quoted() -> None:
 
 def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
     assert _error(_read(200, b'{"id": 1, "lab')).retryable is True
+    assert _error(_read(200, b'{"id": 1, "label": "caf\xc3')).retryable is True
     create = _read(200, b'{"id": 1, "lab', idempotent=False)
     assert _error(create).retryable is False
     assert _error(create).outcome == "unknown"
     assert "the response was cut short" in str(_error(create))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b'{"label": "caf\xe9-1"}', "a text is not UTF-8"), (b"[" + b"1" * 5000 + b"]", "a number has too many digits")],
+)
+def test_json_that_is_invalid_as_a_whole_is_not_retried(content: bytes, reason: str) -> None:
+    error = _error(_read(200, content))
+    assert (error.problem, error.retryable) == (f"the response is not valid JSON: {reason}", False)
+    assert error.outcome == "unknown"
+
+
+def test_errors_count_whatever_the_status() -> None:
+    """A delete would take any other object for a success."""
+    errors = [{"field": "label", "reason": "is taken"}]
+    error = _error(_read(200, {"errors": errors}))
+    assert (error.problem, error.outcome) == ("the service returned 200: label: is taken", "unknown")
+    assert error.names_field("label")
+    objects: list[dict[str, Any]] = [{"errors": []}, {"errors": errors, "id": 1}, {"errors": errors, "data": []}]
+    for value in objects:
+        assert _read(200, value).value == value
 
 
 @given(st.integers(300, 399))
