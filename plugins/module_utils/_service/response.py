@@ -232,6 +232,15 @@ def object_of(value: t.Any, needed: Sequence[str] = ()) -> Object:
     return value
 
 
+def _is_integer(value: t.Any) -> bool:
+    # A boolean is an int too.
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_ID and text.isprintable()
+
+
 def region_of(value: t.Any) -> Object:
     region = object_of(value, ("id",))
     if not isinstance(region.get("capabilities") or [], list):
@@ -241,11 +250,10 @@ def region_of(value: t.Any) -> Object:
 
 def tier_of(value: t.Any) -> Object:
     tier = object_of(value, ("id", "clients_included"))
-    name = tier["id"]
     # It goes into messages and requests.
-    if not isinstance(name, str) or len(name) > _LONGEST_ID or not name.isprintable():
+    if not isinstance(tier["id"], str) or not _is_name(tier["id"]):
         raise invalid_shape("the id of a subscription is not a valid name")
-    if not isinstance(tier["clients_included"], int):
+    if not _is_integer(tier["clients_included"]):
         raise invalid_shape("clients_included is not a number")
     return tier
 
@@ -258,14 +266,17 @@ def plan_of(value: t.Any) -> Object:
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
     """A client with the members of ``apps`` as booleans: responses to a create have been seen to have 0 and 1.
 
-    A label that is missing or empty, or is not text, is None: such a client is known by its id alone. ``labelled``: it
-    is an error.
+    An id of digits is a number, as text too. A label that is missing or empty, or is not text, is None: such a client
+    is known by its id alone. ``labelled``: it is an error.
     """
     client = object_of(value, ("id", "label") if labelled else ("id",))
-    if not isinstance(client["id"], (int, str)) or len(str(client["id"])) > _LONGEST_ID:
+    client_id, label = client["id"], client.get("label")
+    # It goes into messages and paths.
+    if not (_is_integer(client_id) or isinstance(client_id, str)) or not _is_name(str(client_id)):
         raise invalid_shape("its id is not a valid id")
-    label = client.get("label")
-    client = {**client, "label": label if isinstance(label, str) and label else None}
+    if str(client_id).isdecimal() and str(int(client_id)) == client_id:
+        client_id = int(client_id)
+    client = {**client, "id": client_id, "label": label if isinstance(label, str) and label else None}
     if isinstance(client.get("apps"), dict):
         client["apps"] = {name: bool(on) if on in (0, 1) else on for name, on in client["apps"].items()}
     return client
@@ -280,7 +291,7 @@ def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item
     if "pages" not in page and results not in (None, len(data)):
         # Otherwise an incomplete list would count as complete.
         raise invalid_shape("it lacks pages")
-    if not isinstance(pages, int) or not isinstance(results, (int, type(None))):
+    if not _is_integer(pages) or not (results is None or _is_integer(results)):
         raise invalid_shape("pages or results is not a number")
     if pages > _MAX_PAGES:
         raise invalid_shape(f"pages is more than {_MAX_PAGES}")

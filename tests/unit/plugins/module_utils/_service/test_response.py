@@ -303,16 +303,23 @@ def test_objects_of_the_documented_shape_stay(convert: Any, value: dict[str, Any
         (tier_of, {**_TIER, "id": "x" * 65}, "not a valid name"),
         (tier_of, {**_TIER, "id": "a\x1b[m"}, "not a valid name"),
         (tier_of, {**_TIER, "clients_included": "10"}, "clients_included is not a number"),
+        (tier_of, {**_TIER, "clients_included": True}, "clients_included is not a number"),
         (plan_of, {"id": "monitor-10"}, "it lacks clients_included"),
         (plan_of, None, "it is not a JSON object"),
         (client_of, {"label": "web1"}, "it lacks id"),
         (client_of, {"id": [1]}, "its id is not a valid id"),
         (client_of, {"id": 10**65}, "its id is not a valid id"),
+        (client_of, {"id": True}, "its id is not a valid id"),
+        (client_of, {"id": ""}, "its id is not a valid id"),
+        (client_of, {"id": "1\x1b[31m"}, "its id is not a valid id"),
+        (client_of, {"id": "\ud800"}, "its id is not a valid id"),
         (page_of, {}, "it lacks data"),
         (page_of, {"data": {}}, "data is not a list"),
         (page_of, {"data": [], "results": 1}, "it lacks pages"),
         (page_of, {"data": [], "pages": "1"}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": 1, "results": "1"}, "pages or results is not a number"),
+        (page_of, {"data": [], "pages": 1, "results": False}, "pages or results is not a number"),
+        (page_of, {"data": [], "pages": True}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": 10_001}, "pages is more than 10000"),
     ],
 )
@@ -327,6 +334,12 @@ def test_a_client_without_a_label_is_known_by_its_id() -> None:
     assert client_of({"id": 1}) == {"id": 1, "label": None}
     with pytest.raises(ApiError, match="it lacks label"):
         client_of({"id": 1}, labelled=True)
+
+
+def test_an_id_is_the_same_as_text_and_as_a_number() -> None:
+    assert client_of({"id": "12"})["id"] == 12
+    for text in ("c-12", "012", "\u0661"):
+        assert client_of({"id": text})["id"] == text
 
 
 def test_members_of_apps_become_booleans() -> None:
