@@ -300,13 +300,14 @@ class Api:
         """All items of a collection, each id once, and each checked.
 
         A list that changes while it is read moves entries between pages. It is read again until it has as many items as
-        the service announced, or the same as the last time, or is complete; at most ``reads`` times.
+        the service announced, or the same as the last time, or is complete; at most ``reads`` times. If the service has
+        no order of entries, all reads together have to have as many; at most ``_MAX_READS`` times.
 
         ApiError if two reads lack the same entries: then no concurrent writer is the cause, and the list is incomplete.
         """
-        items: list[Object] = []
+        seen: dict[str, Object] = {}
         before: tuple[str, ...] | None = None
-        for _dummy in range(reads):
+        for number in itertools.count(1):
             pages = self._read_pages(operation, check)
             announced = {page["results"] for page in pages}
             # A service that ignores page returns the first one each time: the same page counts once.
@@ -319,9 +320,12 @@ class Api:
                 hint = "An incomplete list is not used. Try a smaller page_size, or run again later."
                 raise self._about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
             if complete(items) or ids == before or announced in ({None}, {len(items)}):
-                break
+                return items
+            seen.update({repr(item.get("id", item)): item for item in items})
+            if number == _MAX_READS or (number >= reads and max(len(items), len(seen)) >= least):
+                return items if len(items) >= least else list(seen.values())
             before = ids
-        return items
+        raise AssertionError("the reads are limited")
 
     def _read_pages(self, operation: Operation, check: t.Callable[[t.Any], Object]) -> list[Page]:
         pages = [self._page(operation, check, 1)]

@@ -218,6 +218,18 @@ def test_a_stable_list_with_one_client_twice_is_whole(emulator: Emulator, pages:
     assert len(emulator.requests("list_clients")) == 2 * len(pages)
 
 
+def test_a_list_without_an_order_is_read_until_all_clients_were_seen(emulator: Emulator) -> None:
+    clients = {str(client["id"]): client for client in emulator.seed(4)}
+    for read in (["1 2", "2 3"], ["1 3", "3 1"], ["4 1", "1 4"]):
+        for number, entries in enumerate(read, 1):
+            body = {"data": [clients[each] for each in entries.split()], "page": number, "pages": 2, "results": 4}
+            match = {"page": None if number == 1 else number}
+            emulator.fault(kind="status", status=200, body=body, operation="list_clients", match=match)
+    shown = go(emulator, monitor_client_info)["clients"]
+    assert sorted(client["id"] for client in shown) == [1, 2, 3, 4]
+    assert len(emulator.requests("list_clients")) == 6
+
+
 def test_results_that_counts_one_page_does_not_cost_more_reads(emulator: Emulator) -> None:
     """A label is missing if two reads return the same list, whatever number the service announced."""
     emulator.seed(40)
