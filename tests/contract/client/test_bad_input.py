@@ -180,6 +180,29 @@ def test_without_a_base_url_the_ways_to_set_it_are_named(emulator: Emulator) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("base_url", "http://monitor.example.com/v4", "would send the token unencrypted"),
+        ("api_token", "wrong", "the service returned 401"),
+        ("brand", "acme", "/acme/clients"),
+        ("validate_certs", "perhaps", "'validate_certs' is of type"),
+        ("ca_path", "/nonexistent/ca.pem", "invalid path: /nonexistent/ca.pem"),
+        ("allow_http", "perhaps", "'allow_http' is of type"),
+        ("timeout", "0", "timeout must be more than 0"),
+        ("retry_timeout", "-1", "retry_timeout at least 0"),
+    ],
+)
+def test_each_option_of_the_connection_is_read_from_the_environment(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, option: str, value: str, message: str
+) -> None:
+    address = "https://127.0.0.1:1/v4" if option == "ca_path" else emulator.base_url
+    variables = {**emulator.environment(), "MONITOR_BASE_URL": address, f"MONITOR_{option.upper()}": value}
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    assert message in as_module(monitor_client_info, {})[0]["msg"]
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_a_list_among_the_labels_is_not_made_text(emulator: Emulator, check: bool) -> None:
     emulator.seed(labels=["web1", "web2"])

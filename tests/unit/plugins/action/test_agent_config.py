@@ -110,3 +110,30 @@ def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path)
     path.rmdir()
     assert action.run(task_vars=dict(_VARIABLES))["changed"] is True
     assert path.read_text() == f"api_key={_KEY}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"content": None}, "Give either template or content"),
+        ({"template": "agent.conf.j2"}, "Give either template or content"),
+        ({"content": None, "template": "missing.j2"}, "Could not render the template missing.j2: "),
+        ({"content": trusted("{{ client.api_key }}{{ client.api_kay }}")}, "Could not render content: "),
+        ({"registration": None}, "any of the following are missing: client, registration"),
+        ({"client": {}}, "mutually exclusive"),
+        ({"registration": None, "client": {**_CLIENT, "id": None}}, "Client 'web1' has no id: it is not registered"),
+        ({"registration": None, "client": {**_CLIENT, "api_key": "***"}}, "masks the keys of client 'web1'"),
+        ({"restarted": ["0123abcd"]}, "mutually exclusive"),
+        ({"restarted": ["../x"], "content": None, "registration": None}, "restart_markers"),
+        ({"state": "gone"}, "value of state must be one of"),
+        ({"create_directory": False}, "has no parent directory. Create it, or set create_directory: true."),
+    ],
+)
+def test_what_is_refused(action: ActionModule, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    given = {**action._task.args, "path": f"{tmp_path}/conf/agent.conf", **options}
+    action._task.args = {name: value for name, value in given.items() if value is not None}
+    result = action.run(task_vars=dict(_VARIABLES))
+    assert result["failed"] is True and result.get("changed", False) is False
+    assert message in result["msg"]
+    assert _KEY not in str(result)
+    assert list(tmp_path.iterdir()) == []
