@@ -7,13 +7,10 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
@@ -193,39 +190,3 @@ def test_many_labels_on_an_account_with_many_other_clients(emulator: Emulator) -
     assert [entry["operation"] for entry in emulator.requests()] == ["list_clients"] * 2
     assert again["clients"].keys() == result["clients"].keys()
     assert again["key_owners"] == result["key_owners"]
-
-
-_PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
-
-
-class _Stop(Exception):
-    """Nothing of the collection handles it, so its traceback has every frame, across threads."""
-
-
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        ("GET", {"labels": ["web1"]}),
-        ("POST", {"labels": ["web1", "web2"]}),
-        ("POST", {"labels": [], "renames": {"old1": "new1"}}),
-        ("DELETE", {"labels": ["old1", "old2"], "state": "absent"}),
-    ],
-)
-def test_at_most_eight_frames_from_run_to_the_request(
-    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, method: str, options: dict[str, Any]
-) -> None:
-    go(emulator, monitor_clients, labels=["old1", "old2"])
-    send = requests.Session.request
-
-    def stop(self: requests.Session, *arguments: Any, **details: Any) -> requests.Response:
-        if arguments[0] == method:
-            raise _Stop
-        return send(self, *arguments, **details)
-
-    monkeypatch.setattr(requests.Session, "request", stop)
-    with pytest.raises(_Stop) as stopped:
-        go(emulator, monitor_clients, check_capacity=False, **options)
-    found = traceback.extract_tb(stopped.tb)
-    frames = [frame for frame in found if Path(frame.filename).resolve().is_relative_to(_PLUGINS)]
-    assert (frames[0].name, frames[-1].name) == ("run", "_attempt")
-    assert len(frames) <= 8, [frame.name for frame in frames]

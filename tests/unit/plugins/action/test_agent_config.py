@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
-import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -19,11 +17,8 @@ from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import trusted
 
-_ROOT = str(Path(remote_file.__file__).parents[2])
-_ACTION = ActionModule.act.__code__.co_filename
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "C" * 36}
 _VARIABLES = {
@@ -57,49 +52,6 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     loader: Any = DataLoader()
     given: tuple[Any, ...] = (task, connection, None, loader, Templar(loader=loader, variables=_VARIABLES), None)
     return ActionModule(*given)
-
-
-class _Calls:
-    """What the action's file calls from ``act`` to ``write_command``: distinct functions of other files, by file.
-
-    Properties are not counted, nor what those functions call in turn.
-    """
-
-    def __init__(self) -> None:
-        self.functions: set[tuple[str, str]] = set()
-        self._recording = False
-
-    def __call__(self, frame: types.FrameType, event: str, _arg: Any) -> None:
-        code, caller = frame.f_code, _ours(frame.f_back)
-        if event != "call" or not code.co_filename.startswith(_ROOT) or code.co_name[0] == "<":
-            return
-        self._recording |= code.co_name == "act"
-        owner = type(frame.f_locals.get("self"))
-        is_property = isinstance(inspect.getattr_static(owner, code.co_name, None), property)
-        if self._recording and caller == _ACTION != code.co_filename and not is_property:
-            self.functions.add((code.co_filename.removeprefix(_ROOT), code.co_name))
-        self._recording &= code.co_name != "write_command"
-
-
-def _ours(frame: types.FrameType | None) -> str | None:
-    """The file of the nearest frame that is of the collection."""
-    while frame and not frame.f_code.co_filename.startswith(_ROOT):
-        frame = frame.f_back
-    return frame.f_code.co_filename if frame else None
-
-
-def test_few_functions_lead_to_the_write_command(action: ActionModule, tmp_path: Path) -> None:
-    calls = _Calls()
-    sys.setprofile(calls)
-    try:
-        result = action.run(task_vars=dict(_VARIABLES))
-    finally:
-        sys.setprofile(None)
-    assert (result["changed"], result["key_owner"]) == (True, "no_file"), result
-    assert (tmp_path / "agent.conf").read_text() == f"api_key={_KEY}\n"
-    steps = sorted(calls.functions)
-    assert len(steps) <= 12, steps
-    assert len({file for file, _function in steps}) <= 5, steps
 
 
 def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path) -> None:
