@@ -187,7 +187,7 @@ def test_without_a_base_url_the_ways_to_set_it_are_named(emulator: Emulator) -> 
         ("api_token", "wrong", "the service returned 401"),
         ("brand", "acme", "/acme/clients"),
         ("validate_certs", "perhaps", "'validate_certs' is of type"),
-        ("ca_path", "/nonexistent/ca.pem", "invalid path: /nonexistent/ca.pem"),
+        ("ca_path", "/nonexistent/ca.pem", "Check ca_path and the environment's REQUESTS_CA_BUNDLE."),
         ("allow_http", "perhaps", "'allow_http' is of type"),
         ("timeout", "0", "timeout must be more than 0"),
         ("retry_timeout", "-1", "retry_timeout at least 0"),

@@ -290,22 +290,6 @@ def test_two_clients_with_one_label_are_named_and_left_alone(emulator: Emulator,
     assert "web1" not in result["clients"]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"labels": [], "renames": {"web1": "www1"}},
-        {"labels": [], "renames": {"www1": "web1"}},
-        {"labels": ["web1"], "renames": {"www1": "web1"}},
-        {"labels": ["web2"], "prune": True, "prune_pattern": "web1"},
-    ],
-)
-def test_clients_that_share_a_label_are_neither_renamed_nor_pruned(emulator: Emulator, options: dict[str, Any]) -> None:
-    _two_of_one_label(emulator)
-    with pytest.raises(TaskFailure, match=_TWICE):
-        go(emulator, monitor_clients, **options)
-    assert writes(emulator) == []
-
-
 def test_one_of_two_is_deleted_by_its_id_and_others_are_not_concerned(emulator: Emulator) -> None:
     _two_of_one_label(emulator)
     go(emulator, monitor_clients, labels=["web2", "web3"])
@@ -358,26 +342,6 @@ def test_a_create_with_an_empty_response(emulator: Emulator) -> None:
     assert result["changed"] is True
     assert result["client"]["id"] == 1
     assert len(writes(emulator)) == 1
-
-
-@pytest.mark.parametrize(
-    ("module", "options", "operation", "body"),
-    [
-        (monitor_plan, {"min_clients": 3}, "list_subscriptions", page([{"id": "monitor-3"}])),
-        (monitor_plan, {"min_clients": 3}, "get_plan", {"plan": "monitor-100"}),
-        (monitor_clients, {"labels": ["web1"]}, "get_plan", {"id": "monitor-3", "clients_included": "3"}),
-        (monitor_client, {"label": "web1"}, "list_clients", page([{"label": "web1"}])),
-    ],
-)
-def test_responses_of_a_wrong_shape_are_named_before_the_first_write(
-    emulator: Emulator, module: Module, options: dict[str, Any], operation: str, body: Any
-) -> None:
-    """All shapes: test_response.py of the unit tests, and tests/faults/test_responses.py."""
-    emulator.fault(kind="status", status=200, body=body, operation=operation, times=-1)
-    message = failed(emulator, module, **options)
-    assert "the response is not of the documented shape: " in message
-    assert "Check that base_url is the address of the service" in message
-    assert writes(emulator) == []
 
 
 @pytest.mark.parametrize("capabilities", [None, [{"name": "GPU"}], ["GPU", None]])

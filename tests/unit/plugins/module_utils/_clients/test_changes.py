@@ -138,13 +138,24 @@ def test_a_label_is_reported_once(there: list[str], labels: list[str], expected:
     assert [(change.action, change.label) for change in changes] == expected
 
 
-def test_of_two_clients_with_one_label_none_is_changed() -> None:
-    current = [*_clients(["web1", "old1"]), {"id": 7, "label": "web1"}, {"id": 8, "label": "old1"}]
-    changes = reconcile_fleet(current, _fleet(["web1"], renames={"old1": "new1"}))
-    assert [(change.changed, str(change.problem).partition(":")[0]) for change in changes] == [
-        (False, "The label 'old1' has 2 clients, with the ids 2 and 8"),
-        (False, "The label 'web1' has 2 clients, with the ids 1 and 7"),
-    ]
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"labels": ["web1"]},
+        {"labels": ["web1"], "present": False},
+        {"renames": {"web1": "www1"}},
+        {"renames": {"www1": "web1"}},
+        {"labels": ["web1"], "renames": {"www1": "web1"}},
+        {"labels": ["web2"], "prune_pattern": "web1"},
+    ],
+    ids=str,
+)
+def test_of_two_clients_with_one_label_none_is_changed(options: dict[str, Any]) -> None:
+    current = [*_clients(["web1", "web2"]), {"id": 7, "label": "web1"}]
+    changes = reconcile_fleet(current, _fleet(**{"labels": [], **options}))
+    assert not any(change.changed for change in changes)
+    problems = {str(change.problem).partition(":")[0] for change in changes if change.problem}
+    assert problems == {"The label 'web1' has 2 clients, with the ids 1 and 7"}
 
 
 def test_changes_are_listed_as_renames_labels_and_surplus() -> None:
