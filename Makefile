@@ -40,7 +40,7 @@ unit: $(TEST) ## the parts alone, with pytest
 contract: $(TEST) ## emulator and client against docs/openapi.yaml
 	@$(RUN) tests/tools/run.py contract
 
-integration: $(TEST) ## modules and filters against the emulator, with ansible-test
+integration: $(TEST) ## modules against the emulator, with ansible-test
 	@$(RUN) tests/tools/run.py integration
 
 fleet: $(TEST) ## many hosts at once, over real connections
