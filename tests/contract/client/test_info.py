@@ -22,20 +22,15 @@ from ansible_collections.monitor.cloud.tests.support.tasks import go, sent, writ
 Regions = Callable[..., list[str]]
 
 
-@pytest.fixture
-def found(emulator: Emulator) -> Callable[..., list[str]]:
+def test_clients_are_found_by_each_option(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2", "db1"])
 
-    def find(**options: Any) -> list[str]:
+    def found(**options: Any) -> list[str]:
         results = [go(emulator, monitor_client_info, check_mode=mode, **options) for mode in (True, False)]
         assert {**results[0], "api_usage": None} == {**results[1], "api_usage": None}
         assert results[0]["changed"] is False
         return [client["label"] for client in results[0]["clients"]]
 
-    return find
-
-
-def test_clients_are_found_by_each_option(found: Callable[..., list[str]]) -> None:
     assert found() == ["web1", "web2", "db1"]
     assert found(id=2) == ["web2"]
     assert found(label="db1") == ["db1"]

@@ -136,25 +136,20 @@ def test_a_rename_that_returns_another_label(
 
 
 @pytest.mark.parametrize(
-    ("module", "operation", "options", "both"),
+    ("module", "operation", "field", "options"),
     [
-        (monitor_subscription_info, "get_subscription", {"id": "monitor-3"}, "the id 'other' instead of 'monitor-3'"),
-        (region_info, "get_region", {"id": "us-west"}, "the id 'other' instead of 'us-west'"),
-        (
-            region_info,
-            "get_region_availability",
-            {"id": "us-west", "include_availability": True},
-            "the region 'other' instead of 'us-west'",
-        ),
+        (monitor_subscription_info, "get_subscription", "id", {"id": "monitor-3"}),
+        (region_info, "get_region", "id", {"id": "us-west"}),
+        (region_info, "get_region_availability", "region", {"id": "us-west", "include_availability": True}),
     ],
 )
 def test_a_tier_or_region_that_is_another(
-    emulator: Emulator, module: Module, operation: str, options: dict[str, Any], both: str
+    emulator: Emulator, module: Module, operation: str, field: str, options: dict[str, Any]
 ) -> None:
     emulator.configure(region_availability="array")
-    field = "region" if operation == "get_region_availability" else "id"
     emulator.fault(kind="edit", operation=operation, add={field: "other"})
-    assert f"the service returned {both}" in failed(emulator, module, token=None, **options)
+    expected = f"the service returned the {field} 'other' instead of '{options['id']}'"
+    assert expected in failed(emulator, module, token=None, **options)
 
 
 @pytest.mark.parametrize("form", ["array", "record"])

@@ -92,6 +92,7 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     assert stat.S_IMODE((path.parent / marker).lstat().st_mode) == 0o600
     (kept,) = set(os.listdir(path.parent)) - {name, marker}
     assert (path.parent / kept).read_bytes() == contents[0]
+    assert stat.S_IMODE((path.parent / kept).stat().st_mode) == 0o600
     assert kept.startswith(f"{name}.")
     assert sorted(os.listdir(root)) == ["new", "source"]
     me = path.stat()
@@ -234,20 +235,6 @@ def test_kinds(tmp_path: Path) -> None:
     assert facts_of(file / "below").writable is False
 
 
-def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
-    target, directory = tmp_path / "target", tmp_path / "directory"
-    target.write_text("old")
-    directory.mkdir()
-    for name, to in (("one", target), ("two", directory)):
-        link = tmp_path / name
-        link.symlink_to(to)
-        assert was_written(*write_file(link, b"new"))
-        assert not link.is_symlink()
-        assert link.read_text() == "new"
-    assert target.read_text() == "old"
-    assert list(directory.iterdir()) == []
-
-
 @pytest.mark.parametrize("given", [b"", b"only ha", b"more than was announced"])
 def test_truncated_input_changes_nothing(tmp_path: Path, given: bytes) -> None:
     path = tmp_path / "agent.conf"
@@ -257,25 +244,6 @@ def test_truncated_input_changes_nothing(tmp_path: Path, given: bytes) -> None:
     assert got_no_input(returncode, output)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["agent.conf"]
-
-
-def test_a_directory_at_the_path_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "file" / "agent.conf"
-    (tmp_path / "file").write_text("x")
-    returncode, output = write_file(path, b"new")
-    assert not was_written(returncode, output)
-    assert not got_no_input(returncode, output)
-
-
-def test_a_backup_keeps_the_content_for_its_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / "agent.conf"
-    assert was_written(*write_file(path, b"old", mode=0o644, backup=True))
-    assert os.listdir(tmp_path) == ["agent.conf"]
-    assert was_written(*write_file(path, b"new", backup=True))
-    (kept,) = [file for file in tmp_path.iterdir() if file != path]
-    assert kept.name.startswith("agent.conf.")
-    assert kept.read_text() == "old"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
 def test_backups_of_the_same_second_are_kept(tmp_path: Path) -> None:
