@@ -10,27 +10,20 @@ Each operation with each fault: tests/faults/test_operations_and_faults.py.
 
 from __future__ import annotations
 
-import functools
 import json
-import re
-import socket
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service import http
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Outage, Reply, Request
-from ansible_collections.monitor.cloud.tests.support.tasks import Module, Result, failed, go, labels, parameters
+from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels
 
 _DESIRED = ["web1", "web2", "web3"]
 
@@ -271,51 +264,6 @@ def test_a_budget_of_zero_allows_no_retries(emulator: Emulator) -> None:
     assert message.endswith(f"503: 503 Gateway Trouble (GET {emulator.base_url}/monitor/clients).")
 
 
-def _not_listening() -> Any:
-    """A service at a closed port."""
-    account = Account()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        account.base_url = f"http://127.0.0.1:{server.getsockname()[1]}/v4"
-    return account
-
-
-def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
-    # The only place in the queue is taken, so that further connections get no response.
-    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
-        address = f"http://127.0.0.1:{full.getsockname()[1]}/v4"
-        message = failed(emulator, monitor_client, label="web1", base_url=address, timeout=0.3, retry_timeout=0.0)
-    assert re.search(r"no connection within 0\.3 s.*Check base_url, its port, and the network", message)
-
-
-def test_a_wrong_port_is_given_up_within_seconds(opened: Callable[..., Listener]) -> None:
-    """A closed port, or a service that does not speak HTTP. A later outage is retried."""
-    closed = _not_listening()
-    closing = opened(Listener, lambda dummy: None)
-    for address, error in (
-        (closed.base_url, "ConnectionRefusedError"),
-        (f"http://127.0.0.1:{closing.port}/v4", "RemoteDisconnected"),
-    ):
-        began = time.monotonic()
-        message = failed(closed, monitor_client, label="web1", base_url=address)
-        assert time.monotonic() - began < 20
-        expected = f"Could not list the clients: no response, because the connection failed: {error}"
-        assert message.startswith(expected), message
-        assert "Check base_url and the network." in message
-        assert "Gave up after 10 s, because the service has not responded yet." in message
-
-
-def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
-    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
-    outage: Any = Outage(emulator, after=1, seconds=None)
-    with outage as service:
-        api = connect(parameters(service, monitor_client_info, retry_timeout=1.0, allow_http=True))
-        assert api.list_clients() == []
-        with pytest.raises(ApiError, match=r"Gave up after retry_timeout \(1 s\)"):
-            api.list_clients()
-
-
 @pytest.mark.parametrize("status", [400, 502])
 def test_a_gateways_page_is_retried_for_the_whole_budget(
     emulator: Emulator, monkeypatch: pytest.MonkeyPatch, status: int
@@ -324,13 +272,6 @@ def test_a_gateways_page_is_retried_for_the_whole_budget(
     monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
     emulator.fault(kind="html", status=status, operation="list_clients", times=-1)
     assert "Gave up after retry_timeout (1 s)" in failed(emulator, monitor_client_info, retry_timeout=1.0)
-
-
-def test_an_unknown_host_fails_at_once(emulator: Emulator) -> None:
-    began = time.monotonic()
-    nowhere = {"base_url": "https://no-such-host.invalid/v4", "retry_timeout": 30.0}
-    assert failed(emulator, monitor_client, label="web1", **nowhere).endswith("Check base_url and the network.")
-    assert time.monotonic() - began < 10
 
 
 # Concurrent writers
@@ -367,110 +308,3 @@ def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, s
     emulator.fault(kind="lost_response", operation="create_client")
     assert sorted(go(emulator, monitor_clients, labels=["web5", "web6"])["created"]) == ["web5", "web6"]
     assert labels(emulator) == [f"web{number}" for number in range(1, 7)]
-
-
-# Connections that end where no HTTP server ends them: within a handshake, a header, a chunk; in clear and over TLS
-
-_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-# What is sent before the connection ends.
-_BROKEN = {
-    "at once": b"",
-    "within the status": b"HTTP/1.1 2",
-    "within a header": b"HTTP/1.1 200 OK\r\nContent-",
-    "after the headers": _HEAD + b"Content-Length: 40\r\n\r\n",
-    "within the body": _HEAD + b'Content-Length: 40\r\n\r\n{"data":',
-    "within a body of unknown length": _HEAD + b'\r\n{"data":',
-    "within a chunk": _HEAD + b'Transfer-Encoding: chunked\r\n\r\n40\r\n{"data":',
-    "two lengths": _HEAD + b"Content-Length: 10\r\nContent-Length: 20\r\n\r\n",
-    "another protocol": b"SSH-2.0-OpenSSH_9.9\r\n",
-}
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A certificate for loopback, and its key."""
-    return loopback(tmp_path_factory.mktemp("tls"))
-
-
-def _read(service: Any, module: Module = monitor_client_info, **options: Any) -> Result:
-    return go(service.account, module, timeout=5.0, retry_timeout=5.0, **options)
-
-
-class Service(Listener):
-    """Responds to one request on each connection, and breaks one of them: by these bytes or, None, in the handshake.
-
-    ``log`` has the method of each request; with ``done``, the broken one is carried out all the same.
-    """
-
-    def __init__(
-        self, first: bytes | None, *, files: tuple[str, str] | None = None, broken: int = 0, done: bool = False
-    ):
-        self.log: list[str] = []
-        self.account = Account()
-        self._first, self._broken, self._done = first, broken, done
-        super().__init__(self._respond, tls=files)
-        self.account.base_url = f"{'https' if files else 'http'}://127.0.0.1:{self.port}/v4"
-
-    def serve(self, plain: socket.socket) -> None:
-        breaks = len(self.log) == self._broken
-        if breaks and self._first is None:
-            self.log.append("handshake")
-            plain.recv(65536)
-            return
-        connection = self.secured(plain)
-        request = self.read(connection)
-        if request is None:
-            connection.sendall(_HEAD)
-            return
-        self.log.append(request.method)
-        if not breaks:
-            self.converse(connection, request)
-        else:
-            if self._done:
-                self._respond(request)
-            connection.sendall(self._first or b"")
-        # Without the farewell of TLS.
-        socket.socket(fileno=connection.detach()).close()
-
-    def _respond(self, request: Request) -> Reply:
-        status, headers, body = self.account.respond(request)
-        if request.method == "POST":
-            self.account.there.append(json.loads(body))
-        return status, {**headers, "Connection": "close"}, body
-
-
-@pytest.fixture
-def serve(opened: Callable[..., Any]) -> Callable[..., Any]:
-    """Starts a service that breaks one connection."""
-    return functools.partial(opened, Service)
-
-
-@pytest.mark.parametrize(("secure", "name"), [*product([False, True], _BROKEN), (True, None)])
-def test_a_read_is_retried(
-    serve: Callable[..., Any], certificate: tuple[str, str], secure: bool, name: str | None
-) -> None:
-    service = serve(_BROKEN[name] if name else None, files=certificate if secure else None)
-    result = _read(service, ca_path=certificate[0] if secure else None)
-    assert [client["id"] for client in result["clients"]] == [1]
-    assert service.log[-1] == "GET" and len(service.log) == 2
-    assert result["api_usage"]["retries"] == 1
-
-
-@pytest.mark.parametrize("secure", [False, True])
-@pytest.mark.parametrize("done", [False, True])
-@pytest.mark.parametrize("name", _BROKEN)
-def test_a_create_is_searched_in_the_list_before_it_is_retried(
-    serve: Callable[..., Any], certificate: tuple[str, str], name: str, done: bool, secure: bool
-) -> None:
-    service = serve(_BROKEN[name], files=certificate if secure else None, broken=2, done=done)
-    result = _read(service, monitor_client, label="web2", ca_path=certificate[0] if secure else None)
-    assert result["changed"] is True
-    assert result["client"]["id"] == 2
-    assert service.log == ["GET", "GET", "POST", "GET", *([] if done else ["POST"])]
-
-
-def test_https_to_a_service_without_fails_at_once(serve: Callable[..., Any]) -> None:
-    account = serve(_HEAD).account
-    with pytest.raises(ApiError, match="no secure connection: SSLError: .*Check base_url; for a private") as failed:
-        go(account, monitor_client_info, base_url=account.base_url.replace("http:", "https:"), retry_timeout=30.0)
-    assert "retry_timeout" not in str(failed.value)

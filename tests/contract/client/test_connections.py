@@ -1,0 +1,170 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Connections that are refused, or that end where no HTTP server ends them: within a handshake, a header, a chunk; in
+clear and over TLS.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
+from ansible_collections.monitor.cloud.plugins.module_utils._service import http
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.certificates import loopback
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Outage, Reply, Request
+from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, parameters
+
+pytestmark = pytest.mark.usefixtures("quick_backoff")
+
+
+def _not_listening() -> Any:
+    """A service at a closed port."""
+    account = Account()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        account.base_url = f"http://127.0.0.1:{server.getsockname()[1]}/v4"
+    return account
+
+
+def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
+    # The only place in the queue is taken, so that further connections get no response.
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
+        address = f"http://127.0.0.1:{full.getsockname()[1]}/v4"
+        message = failed(emulator, monitor_client, label="web1", base_url=address, timeout=0.3, retry_timeout=0.0)
+    assert re.search(r"no connection within 0\.3 s.*Check base_url, its port, and the network", message)
+
+
+def test_a_wrong_port_is_given_up_within_seconds(opened: Callable[..., Listener]) -> None:
+    """A closed port, or a service that does not speak HTTP. A later outage is retried."""
+    closed = _not_listening()
+    closing = opened(Listener, lambda dummy: None)
+    for address, error in (
+        (closed.base_url, "ConnectionRefusedError"),
+        (f"http://127.0.0.1:{closing.port}/v4", "RemoteDisconnected"),
+    ):
+        began = time.monotonic()
+        message = failed(closed, monitor_client, label="web1", base_url=address)
+        assert time.monotonic() - began < 20
+        expected = f"Could not list the clients: no response, because the connection failed: {error}"
+        assert message.startswith(expected), message
+        assert "Check base_url and the network." in message
+        assert "Gave up after 10 s, because the service has not responded yet." in message
+
+
+def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
+    outage: Any = Outage(emulator, after=1, seconds=None)
+    with outage as service:
+        api = connect(parameters(service, monitor_client_info, retry_timeout=1.0, allow_http=True))
+        assert api.list_clients() == []
+        with pytest.raises(ApiError, match=r"Gave up after retry_timeout \(1 s\)"):
+            api.list_clients()
+
+
+def test_an_unknown_host_fails_at_once(emulator: Emulator) -> None:
+    began = time.monotonic()
+    nowhere = {"base_url": "https://no-such-host.invalid/v4", "retry_timeout": 30.0}
+    assert failed(emulator, monitor_client, label="web1", **nowhere).endswith("Check base_url and the network.")
+    assert time.monotonic() - began < 10
+
+
+def test_https_to_a_service_without_fails_at_once(emulator: Emulator) -> None:
+    address = emulator.base_url.replace("http:", "https:")
+    message = failed(emulator, monitor_client_info, base_url=address, retry_timeout=30.0)
+    assert re.search("no secure connection: SSLError: .*Check base_url; for a private", message)
+    assert "Gave up" not in message
+
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+# What is sent before the connection ends.
+_BROKEN = {
+    "at once": b"",
+    "within the status": b"HTTP/1.1 2",
+    "within a header": b"HTTP/1.1 200 OK\r\nContent-",
+    "after the headers": _HEAD + b"Content-Length: 40\r\n\r\n",
+    "within the body": _HEAD + b'Content-Length: 40\r\n\r\n{"data":',
+    "within a body of unknown length": _HEAD + b'\r\n{"data":',
+    "within a chunk": _HEAD + b'Transfer-Encoding: chunked\r\n\r\n40\r\n{"data":',
+    "two lengths": _HEAD + b"Content-Length: 10\r\nContent-Length: 20\r\n\r\n",
+    "another protocol": b"SSH-2.0-OpenSSH_9.9\r\n",
+}
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return loopback(tmp_path_factory.mktemp("tls"))
+
+
+class Breaking(Listener):
+    """A service that ends a connection at the request of this number: after these bytes or, None, in the handshake.
+
+    With ``done``, that request is carried out all the same.
+    """
+
+    def __init__(self, first: bytes | None, *, tls: tuple[str, str] | None, number: int = 1, done: bool = False):
+        self.account = Account()
+        self._first, self._number, self._done = first, number, done
+        super().__init__(self._respond, tls=tls)
+        self.account.base_url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/v4"
+
+    def secured(self, plain: socket.socket) -> socket.socket:
+        if self._first is None and self.connections == self._number:
+            plain.recv(65536)
+            raise ConnectionAbortedError
+        return super().secured(plain)
+
+    def converse(self, connection: socket.socket, request: Request) -> bool:
+        if self._first is None or len(self.requests) != self._number:
+            return super().converse(connection, request)
+        if self._done:
+            self._respond(request)
+        connection.sendall(self._first)
+        # Without the farewell of TLS.
+        socket.socket(fileno=connection.detach()).close()
+        return False
+
+    def _respond(self, request: Request) -> Reply:
+        reply = self.account.respond(request)
+        if request.method == "POST":
+            self.account.there.append(json.loads(reply[2]))
+        return reply
+
+
+@pytest.mark.parametrize(("secure", "name"), [*product([False, True], _BROKEN), (True, None)])
+def test_a_read_is_retried(
+    opened: Callable[..., Any], certificate: tuple[str, str], secure: bool, name: str | None
+) -> None:
+    service = opened(Breaking, _BROKEN[name] if name else None, tls=certificate if secure else None)
+    options: dict[str, Any] = {"ca_path": certificate[0] if secure else None, "timeout": 5.0, "retry_timeout": 5.0}
+    result = go(service.account, monitor_client_info, **options)
+    assert [client["id"] for client in result["clients"]] == [1]
+    assert [request.method for request in service.requests] == ["GET"] * (2 if name else 1)
+    assert (service.connections, result["api_usage"]["retries"]) == (2, 1)
+
+
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("name", _BROKEN)
+def test_a_create_is_searched_in_the_list_before_it_is_retried(
+    opened: Callable[..., Any], certificate: tuple[str, str], name: str, done: bool, secure: bool
+) -> None:
+    service = opened(Breaking, _BROKEN[name], tls=certificate if secure else None, number=3, done=done)
+    options: dict[str, Any] = {"ca_path": certificate[0] if secure else None, "timeout": 5.0, "retry_timeout": 5.0}
+    result = go(service.account, monitor_client, label="web2", **options)
+    assert (result["changed"], result["client"]["id"]) == (True, 2)
+    methods = [request.method for request in service.requests]
+    assert methods == ["GET", "GET", "POST", "GET", *([] if done else ["POST"])]
