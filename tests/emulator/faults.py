@@ -26,7 +26,6 @@ The work of `html`, `text` and `status` is not done, unless `done` is set.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -65,22 +64,18 @@ class Fault:
 
 
 def fault_from(given: Mapping[str, Any]) -> Fault:
-    """A fault from the fields of the control interface. Raises ValueError that names the invalid field."""
-    unknown = set(given) - {each.name for each in dataclasses.fields(Fault)}
-    if unknown:
-        raise ValueError(f"A fault has no {', '.join(sorted(unknown))}.")
-    if given.get("kind") not in KINDS:
-        raise ValueError(f"The kind of a fault is one of {', '.join(KINDS)}, not {given.get('kind')!r}.")
-    operation = given.get("operation")
-    if operation is not None and operation not in operation_ids():
-        raise ValueError(f"There is no operation {operation!r}. Choose one of: {', '.join(operation_ids())}.")
-    unmatched = set(given.get("match", {})) - set(_MATCHED)
-    if unmatched:
-        raise ValueError(f"Faults match {', '.join(_MATCHED)}, not {', '.join(sorted(unmatched))}.")
-    unmade = set(given.get("changes", {})) - set(_CHANGES)
-    if unmade:
-        raise ValueError(f"The changes of a fault are {', '.join(_CHANGES)}, not {', '.join(sorted(unmade))}.")
-    return Fault(**given)
+    """A fault from the fields of the control interface. Raises an error that names what is invalid."""
+    fault = Fault(**given)
+    operations = [] if fault.operation is None else [fault.operation]
+    for name, values, valid in (
+        ("kind", [fault.kind], KINDS),
+        ("operation", operations, operation_ids()),
+        ("match", fault.match, _MATCHED),
+        ("changes", fault.changes, _CHANGES),
+    ):
+        if wrong := sorted(set(values) - set(valid)):
+            raise ValueError(f"{name} of a fault: choose from {', '.join(valid)}, not {', '.join(wrong)}.")
+    return fault
 
 
 def take(faults: list[Fault], call: Mapping[str, Any]) -> Fault | None:

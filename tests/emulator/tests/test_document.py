@@ -12,9 +12,7 @@ import pytest
 import yaml
 from openapi_spec_validator import validate
 
-from ansible_collections.monitor.cloud.tests.emulator.contract import (
-    DOCUMENT,
-)
+from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT
 
 READ, WRITE, PUBLIC = "monitor:read_only", "monitor:read_write", None
 
@@ -49,67 +47,61 @@ FIELDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def written() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-8"))
-    return loaded
+WRITTEN: dict[str, Any] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-8"))
+SCHEMAS: dict[str, Any] = WRITTEN["components"]["schemas"]
+# Path, verb and description of each operation.
+ITEMS = [
+    (path, verb, item)
+    for path, methods in WRITTEN["paths"].items()
+    for verb, item in methods.items()
+    if verb != "parameters"
+]
 
 
-@pytest.fixture(scope="module")
-def schemas(written: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = written["components"]["schemas"]
-    return found
-
-
-def _resolved(schemas: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema that is meant, behind one reference."""
     reference = schema.get("$ref") or (schema.get("allOf") or [{}])[0].get("$ref")
-    return dict(schemas[reference.rpartition("/")[2]]) if reference else schema
+    return dict(SCHEMAS[reference.rpartition("/")[2]]) if reference else schema
 
 
-def test_document_is_valid_openapi(written: dict[str, Any]) -> None:
-    validate(written)
+def test_document_is_valid_openapi() -> None:
+    validate(WRITTEN)
 
 
-def test_operations_and_scopes_of_section_4_and_no_other(written: dict[str, Any]) -> None:
-    found = {
-        (item["operationId"], verb.upper(), path, repr(item["security"]))
-        for path, methods in written["paths"].items()
-        for verb, item in methods.items()
-        if verb != "parameters"
-    }
+def test_operations_and_scopes_of_section_4_and_no_other() -> None:
+    found = {(item["operationId"], verb.upper(), path, repr(item["security"])) for path, verb, item in ITEMS}
     security: dict[str | None, str] = {PUBLIC: "[]"}
     security |= {scope: repr([{"personal_access_token": []}, {"oauth": [scope]}]) for scope in (READ, WRITE)}
     assert found == {(*operation, security[scope]) for *operation, scope in OPERATIONS}
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_fields_of_section_2_are_promised(schemas: dict[str, Any], name: str) -> None:
-    properties = schemas[name]["properties"]
-    types = {field: _resolved(schemas, schema)["type"] for field, schema in properties.items()}
+def test_fields_of_section_2_are_promised(name: str) -> None:
+    properties = SCHEMAS[name]["properties"]
+    types = {field: _resolved(schema)["type"] for field, schema in properties.items()}
     assert ", ".join(f"{field} {kind}" for field, kind in types.items()) == FIELDS[name]
-    assert name == "Apps" or set(schemas[name]["required"]) == set(types)
+    assert name == "Apps" or set(SCHEMAS[name]["required"]) == set(types)
 
 
 @pytest.mark.parametrize("name", ["ClientPage", "SubscriptionPage", "RegionPage", "AvailabilityPage"])
-def test_lists_have_the_envelope_of_section_2_5(schemas: dict[str, Any], name: str) -> None:
-    envelope, data = schemas[name]["allOf"]
+def test_lists_have_the_envelope_of_section_2_5(name: str) -> None:
+    envelope, data = SCHEMAS[name]["allOf"]
     assert envelope == {"$ref": "#/components/schemas/Envelope"}
     assert data["required"] == ["data"]
     assert data["properties"]["data"]["items"] == {"$ref": f"#/components/schemas/{name.removesuffix('Page')}"}
 
 
-def test_limits_of_section_8(schemas: dict[str, Any]) -> None:
-    assert (schemas["Label"]["minLength"], schemas["Label"]["maxLength"]) == (3, 32)
-    assert schemas["ClientInput"]["properties"] == {"label": {"$ref": "#/components/schemas/Label"}}
-    assert schemas["SubscriptionName"]["enum"] == TIERS
-    assert schemas["PlanInput"]["properties"]["monitor_subscription"]["enum"] == [*TIERS, None]
-    assert schemas["PlanInput"]["properties"]["monitor_subscription"]["nullable"] is True
-    assert schemas["Region"]["properties"]["status"]["enum"] == ["ok", "outage"]
+def test_limits_of_section_8() -> None:
+    assert (SCHEMAS["Label"]["minLength"], SCHEMAS["Label"]["maxLength"]) == (3, 32)
+    assert SCHEMAS["ClientInput"]["properties"] == {"label": {"$ref": "#/components/schemas/Label"}}
+    assert SCHEMAS["SubscriptionName"]["enum"] == TIERS
+    assert SCHEMAS["PlanInput"]["properties"]["monitor_subscription"]["enum"] == [*TIERS, None]
+    assert SCHEMAS["PlanInput"]["properties"]["monitor_subscription"]["nullable"] is True
+    assert SCHEMAS["Region"]["properties"]["status"]["enum"] == ["ok", "outage"]
 
 
-def test_grants_of_section_4_2(written: dict[str, Any]) -> None:
-    plan = written["paths"]["/monitor/plan"]
+def test_grants_of_section_4_2() -> None:
+    plan = WRITTEN["paths"]["/monitor/plan"]
     assert plan["get"]["x-grants"] == [
         {"account_access": "read_write"},
         {"account_access": "read_only"},
@@ -119,23 +111,15 @@ def test_grants_of_section_4_2(written: dict[str, Any]) -> None:
     assert plan["put"]["x-grants"] == [{"monitor_subscription": True}]
 
 
-def test_page_parameters_are_on_operations_1_and_8_only(written: dict[str, Any]) -> None:
-    paged = {
-        item["operationId"]
-        for methods in written["paths"].values()
-        for verb, item in methods.items()
-        if verb != "parameters" and {"$ref": "#/components/parameters/PageSize"} in item.get("parameters", [])
-    }
+def test_page_parameters_are_on_operations_1_and_8_only() -> None:
+    size = {"$ref": "#/components/parameters/PageSize"}
+    paged = {item["operationId"] for _path, _verb, item in ITEMS if size in item.get("parameters", [])}
     assert paged == {"list_clients", "list_subscriptions"}
 
 
-def test_errors_of_section_7(written: dict[str, Any], schemas: dict[str, Any]) -> None:
-    entry = schemas["Errors"]["properties"]["errors"]["items"]
-    assert {name: schema["type"] for name, schema in entry["properties"].items()} == {
-        "field": "string",
-        "reason": "string",
-    }
-    for path, methods in written["paths"].items():
-        for verb, item in methods.items():
-            if verb != "parameters":
-                assert "default" in item["responses"], f"{verb} {path} lacks the other errors"
+def test_errors_of_section_7() -> None:
+    entry = SCHEMAS["Errors"]["properties"]["errors"]["items"]
+    types = {name: schema["type"] for name, schema in entry["properties"].items()}
+    assert types == {"field": "string", "reason": "string"}
+    for path, verb, item in ITEMS:
+        assert "default" in item["responses"], f"{verb} {path} lacks the other errors"

@@ -140,11 +140,11 @@ def test_times_and_skip(emulator: Emulator) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ({"kind": "fire"}, "not 'fire'"),
-        ({"kind": "drop", "color": "red"}, "has no color"),
+        ({"kind": "fire"}, "not fire"),
+        ({"kind": "drop", "color": "red"}, "argument 'color'"),
         ({"kind": "meanwhile", "changes": {"paint": []}}, "not paint"),
         ({"kind": "drop", "match": {"day": "Monday"}}, "not day"),
-        ({"kind": "drop", "operation": "get_weather"}, "no operation 'get_weather'"),
+        ({"kind": "drop", "operation": "get_weather"}, "not get_weather"),
     ],
     ids=str,
 )
