@@ -4,8 +4,6 @@
 
 """Runs that are forked, which most tests rely on, are those of a process of their own."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

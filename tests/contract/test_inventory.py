@@ -4,8 +4,6 @@
 
 """The inventory plugin against the emulator, by way of ansible-inventory."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

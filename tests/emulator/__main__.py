@@ -4,8 +4,6 @@
 
 """`python -m ansible_collections.monitor.cloud.tests.emulator`: prints how to use the emulator, then serves."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import os

@@ -4,8 +4,6 @@
 
 """The service as ASGI applications: connexion serves the contract, the gate stands in front of it."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -4,8 +4,6 @@
 
 """What the service offers to all callers: tiers (section 2.2), regions (2.3) and availability (2.4)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 # Clients included, price of an hour and of a month.

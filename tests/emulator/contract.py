@@ -4,8 +4,6 @@
 
 """The contract, `docs/openapi.yaml`, in the variant that the settings ask for."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import re

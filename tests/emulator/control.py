@@ -18,8 +18,6 @@
 | `PUT plan` | `{"tier": id or null}`, without a call of the service |
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -4,8 +4,6 @@
 
 """Errors of the service: section 7 of `api.md`."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from dataclasses import dataclass
@@ -48,12 +46,12 @@ class Response:
     body: bytes
 
     @classmethod
-    def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> Response:
+    def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> "Response":
         pairs = [(b"content-type", media_type.encode())]
         pairs += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
         return cls(status, pairs, body)
 
     @classmethod
-    def of_error(cls, settings: Settings, error: ServiceError) -> Response:
+    def of_error(cls, settings: Settings, error: ServiceError) -> "Response":
         body = json.dumps(error_body(settings, error)).encode()
         return cls.of(error.status, body, "application/json", error.headers)

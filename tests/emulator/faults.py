@@ -24,8 +24,6 @@ An `edit` names fields by their path, such as `id` or `data.id`; a path through 
 The work of `html`, `text` and `status` is not done, unless `done` is set.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@
 A call goes through here whole: its body is read first, its response is kept until it is decided whether it is sent.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

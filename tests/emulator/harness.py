@@ -11,8 +11,6 @@ with Emulator() as emulator:
     assert len(emulator.requests("create_client")) == 1
 """
 
-from __future__ import annotations
-
 import json
 import os
 import ssl
@@ -50,7 +48,7 @@ class Emulator:
         self.base_url = ""
         self.tokens: dict[str, str] = {}
 
-    def __enter__(self) -> Emulator:
+    def __enter__(self) -> "Emulator":
         self.start()
         return self
 

@@ -8,8 +8,6 @@ Each takes the state and a request that the contract allows, and returns the bod
 that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -4,8 +4,6 @@
 
 """Serves the emulator with uvicorn until it gets a signal to end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -8,8 +8,6 @@ Each setting names the row of the field notes that it plays. The defaults keep t
 values and can be changed while the service runs; `change` is the one way to do so.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Mapping

@@ -4,8 +4,6 @@
 
 """The whole state of the emulator, and tokens, with their scopes and the grants of their users (`api.md` 4.2 and 5)."""
 
-from __future__ import annotations
-
 import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping

@@ -7,8 +7,6 @@
 Nothing here knows the API: rows go in and come out as plain dicts, with the true keys.
 """
 
-from __future__ import annotations
-
 import secrets
 import sqlite3
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shows the collection in use: registers six hosts with an emulated service, twice, breaks two of them, and audits."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks the collection's documentation and, without --lint, renders it as HTML. Needs no network."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -6,8 +6,6 @@
 uv takes a seventh of pip's processor time. It reads only some of pip's settings, so pip installs if uv fails.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

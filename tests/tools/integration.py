@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the integration targets with ansible-test against an emulator that lives as long as they do."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

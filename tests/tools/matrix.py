@@ -8,8 +8,6 @@ The oldest core with the oldest Python and the newest with the newest run everyt
 run the smoke set. ``matrix.py 2.16/3.11 2.18`` runs some only.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

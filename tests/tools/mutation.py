@@ -8,8 +8,6 @@ The changes are those of cosmic-ray. Its own runner starts pytest for each of th
 here a fork of a process that has imported all but this collection takes 0.4 s.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import collections

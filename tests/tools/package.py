@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Builds the collection, and checks what is in the archive."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

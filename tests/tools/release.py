@@ -6,8 +6,6 @@
 Nothing is published. The tree must be clean, so that `git restore .` undoes a release that failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os

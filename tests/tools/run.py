@@ -7,8 +7,6 @@
 Options of pytest may follow the parts.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs `ansible-test sanity` in the collection of the current directory, without Docker."""
 
-from __future__ import annotations
-
 import configparser
 import os
 import re

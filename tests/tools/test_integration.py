@@ -4,8 +4,6 @@
 
 """The integration targets, in one run of ansible-test."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -4,8 +4,6 @@
 
 """Checks of the tree that do not run it: style, types, documentation, packaging. Each is a command that succeeds."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A copy of the working tree at the path at which Ansible's tools expect a collection."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

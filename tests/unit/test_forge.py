@@ -4,8 +4,6 @@
 
 """Files that a forge or an editor reads: valid, and with commands that exist."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -4,8 +4,6 @@
 
 """The layer rule of docs/architecture.md: imports point downwards only."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Iterator

@@ -4,8 +4,6 @@
 
 """tests/locks has what tests/requirements*.txt ask for, from any package index."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

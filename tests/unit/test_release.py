@@ -4,8 +4,6 @@
 
 """A release, in a clone of the working tree and with a GPG key of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@
 
 """One version in all files."""
 
-from __future__ import annotations
-
 import re
 
 import yaml

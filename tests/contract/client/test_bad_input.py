@@ -4,8 +4,6 @@
 
 """Bad input gets a clear error before the first write, in check mode as well."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

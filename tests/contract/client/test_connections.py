@@ -6,8 +6,6 @@
 clear and over TLS.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -8,8 +8,6 @@ of one label and of many, and when the task ends.
 Each operation with each fault: tests/faults/test_operations_and_faults.py.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@
 
 """The info modules, option by option. They change nothing, in check mode or without."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

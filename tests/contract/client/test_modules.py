@@ -4,8 +4,6 @@
 
 """Modules that change something, option by option: check mode, run, run again, undo."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

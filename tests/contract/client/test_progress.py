@@ -4,8 +4,6 @@
 
 """Registrations that last: what is seen of them on the way, and what is left when they are interrupted."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

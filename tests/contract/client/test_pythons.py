@@ -6,8 +6,6 @@
 that states what to do.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -7,8 +7,6 @@
 Results of all modules: tests/faults, by the checks of each run.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

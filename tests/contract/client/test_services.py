@@ -4,8 +4,6 @@
 
 """Services of this family differ: the modules do their work with each of them. Docstrings name the field note."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

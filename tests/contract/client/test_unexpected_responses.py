@@ -6,8 +6,6 @@
 or that hold clients without a label or several of one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@
 
 """What is sent and what is not: tokens, headers, few connections; what refusals mean; the way to the request."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

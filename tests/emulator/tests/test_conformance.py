@@ -4,8 +4,6 @@
 
 """Schemathesis against the emulator: requests made from the contract, valid and not, and their responses checked."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@
 
 """The contract as a document: it is valid, and it agrees with `api.md`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

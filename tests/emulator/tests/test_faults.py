@@ -4,8 +4,6 @@
 
 """Each fault of the emulator has the described effect, as often as set. Test names contain rows of the field notes."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import time

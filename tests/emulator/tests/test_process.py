@@ -4,8 +4,6 @@
 
 """The emulator as a process: its command line, its end, its request log, and the harness that steers it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

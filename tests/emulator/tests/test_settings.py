@@ -7,8 +7,6 @@
 Not here: settings whose effect a contract test needs in order to pass.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

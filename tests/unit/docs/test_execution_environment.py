@@ -4,8 +4,6 @@
 
 """The definition of an execution environment in the documentation, built as far as no container is needed."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -4,8 +4,6 @@
 
 """Each observation of how services behave has a test, whose docstring names its row of the field notes, by topic."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import re

@@ -4,8 +4,6 @@
 
 """The guides name messages, variables and playbooks that are there."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

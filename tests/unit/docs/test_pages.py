@@ -5,8 +5,6 @@
 """The pages on compliance, security and faults name commands, steps, tests and files that are there; documents and
 metadata state the versions that `make matrix` runs."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

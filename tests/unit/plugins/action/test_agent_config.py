@@ -4,8 +4,6 @@
 
 """The action agent_config, run in this process with the local connection."""
 
-from __future__ import annotations
-
 import subprocess
 import types
 from pathlib import Path

@@ -4,8 +4,6 @@
 
 """The filters; that Ansible finds them is tests/fleet/test_examples.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@
 
 """What has to be done, decided from what is there: laws of a fleet, and the plan's tiers."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

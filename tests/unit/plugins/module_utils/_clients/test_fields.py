@@ -4,8 +4,6 @@
 
 """Labels, tried with many host names; which values are masks, and what of a client is shown."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Any

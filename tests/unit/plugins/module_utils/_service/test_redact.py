@@ -4,8 +4,6 @@
 
 """Secrets are found in texts whole, in part, wrapped and encoded; other texts stay."""
 
-from __future__ import annotations
-
 import base64
 import json
 import urllib.parse

@@ -4,8 +4,6 @@
 
 """The client of a host in what tasks registered, and the secrets of all of them in a text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

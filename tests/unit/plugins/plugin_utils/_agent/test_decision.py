@@ -4,8 +4,6 @@
 
 """What is done with a host's file, from facts, text, desired file and client."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from typing import Any

@@ -4,8 +4,6 @@
 
 """Whose key a text holds."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -4,8 +4,6 @@
 
 """What writers leave beside a host's file: private directories of killed ones, and markers of pending restarts."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -4,8 +4,6 @@
 
 """What a file on a host may have as its path, owner and mode."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError

@@ -4,8 +4,6 @@
 
 """The shell commands that inspect and write a host's file, run by local shells: its life, its kinds, the tools."""
 
-from __future__ import annotations
-
 import grp
 import hashlib
 import os

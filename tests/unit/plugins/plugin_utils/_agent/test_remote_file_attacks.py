@@ -7,8 +7,6 @@
 Names that others swap at each step of a write: tests/faults/test_hostile_directories.py.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -4,8 +4,6 @@
 
 """The audits that a joined report is made of: paths, patterns and variables, and what is none."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

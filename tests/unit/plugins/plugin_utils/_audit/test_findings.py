@@ -4,8 +4,6 @@
 
 """The states of hosts, the orphans and the account: what an audit makes of what was registered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@
 
 """The report as metrics: what the reference parsers of both formats read."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -4,8 +4,6 @@
 
 """The page of an audit in a browser: Debian's Chromium, without a window and without a network."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

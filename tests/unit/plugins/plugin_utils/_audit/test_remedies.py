@@ -4,8 +4,6 @@
 
 """What is to be done about the findings of an audit, and the commands that do it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -4,8 +4,6 @@
 
 """The report as table, JSON, JUnit XML and page: they agree, fit, and let nothing through that is not text."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json

@@ -4,8 +4,6 @@
 
 """Audits of parts of a fleet, joined: the report of one audit of the whole fleet, and the sentences about the parts."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Iterable, Mapping, Sequence
