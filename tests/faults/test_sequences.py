@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
@@ -25,7 +26,7 @@ from ansible_collections.monitor.cloud.tests.faults.matrix import (
     carried_out,
 )
 from ansible_collections.monitor.cloud.tests.support.calls import call
-from ansible_collections.monitor.cloud.tests.support.inputs import sequences
+from ansible_collections.monitor.cloud.tests.support.inputs import examples
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, writes
 
@@ -200,4 +201,10 @@ def test_tasks_in_any_sequence(emulator: Emulator, counts: Tally, quick_backoff:
         pass
 
     Bound.emulator, Bound.counts = emulator, counts
-    run_state_machine_as_test(Bound, settings=sequences(40, 1500, 12))
+    steps = settings(
+        examples(40, 1500),
+        stateful_step_count=24 if SOAK else 12,
+        report_multiple_bugs=False,
+        phases=[Phase.generate, Phase.shrink],
+    )
+    run_state_machine_as_test(Bound, settings=steps)

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.modules import (
@@ -37,17 +37,6 @@ def examples(short: int, long: int) -> settings:
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
-    )
-
-
-def sequences(short: int, long: int, steps: int, *, shrink: bool = True) -> settings:
-    """Settings of hypothesis for sequences of this number of steps, twice as many in the long form."""
-    return settings(
-        examples(short, long),
-        stateful_step_count=steps if not SOAK else 2 * steps,
-        report_multiple_bugs=False,
-        # If each step takes seconds, to shrink a sequence would take hours.
-        phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
     )
 
 
