@@ -36,11 +36,11 @@ target=$(/usr/bin/cat {_STOP} 2>/dev/null)
 case $target in *" $tool "*) echo >> {_STOP}-$tool; use=$(($(/usr/bin/wc -l < {_STOP}-$tool)));; esac
 stop before; /usr/bin/$tool "$@"; code=$?; stop after; exit $code
 """
-_KEY = "api_key="
-# All parts of a key that a user without rights could find.
+_HOLDING = "/etc/monitor /root /tmp /home /var/tmp /opt/agent*"
+# All files with a key that a user without rights can read, or could if the directory let anyone in.
 _READABLE = (
-    "setpriv --reuid 4242 --regid 4242 --clear-groups "
-    f"grep -rls {_KEY} /etc/monitor /root /tmp /home /var/tmp /opt/agent* 2>/dev/null"
+    f"{{ setpriv --reuid 4242 --regid 4242 --clear-groups grep -rls api_key= {_HOLDING}; "
+    f"find {_HOLDING} -type f -perm /077 -exec grep -l api_key= {{}} +; }} 2>/dev/null"
 )
 _BACKUP = re.compile(r"agent\.conf\..+~")
 

@@ -132,10 +132,11 @@ def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str
 @pytest.mark.parametrize("victim", ["run", "host", "shell"])
 def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, victim: str, half: int) -> None:
     stops = dict(zip(only(controller, len(WRITING) // 2).hosts, WRITING[half::2], strict=True))
-    for name, stop in stops.items():
-        host = controller.hosts[name]
+    for number, (name, stop) in enumerate(stops.items()):
+        # Every other host by sudo.
+        controller.host_vars[name] = {"ansible_user": fleet.USER if number % 2 else "root"}
         if stop.tool != "mkdir":
-            host.write(OLD)
+            controller.hosts[name].write(OLD)
     before = texts_of(controller)
     playbook = controller.play(PLAY)
     stop_all(controller, counts, victim, stops, playbook)
