@@ -12,17 +12,12 @@ from __future__ import annotations
 
 import json
 import random
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.calls import call
 from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go, labels
 
@@ -179,53 +174,6 @@ def test_many_changes_at_many_calls(emulator: Emulator, counts: Tally, seed: int
     gone = {entry["label"] for entry in emulator.requests("delete_client")}
     assert gone <= set(_OLD) & set(result["deleted"])
     assert not gone & set(labels(emulator))
-
-
-@contextmanager
-def _busy(emulator: Emulator, chance: random.Random) -> Iterator[list[str]]:
-    """Another writer, who creates, renames and deletes clients of its own all the time; gives the labels it has."""
-    mine: list[str] = []
-    ended = threading.Event()
-
-    def write() -> None:
-        number = 0
-        while not ended.is_set():
-            number += 1
-            ids = {client["label"]: client["id"] for client in emulator.clients() if client["label"] in mine}
-            kind = chance.choice(["create", "rename", "delete"]) if len(mine) > 1 else "create"
-            if kind == "create":
-                mine.append(f"theirs-{number}")
-                call(emulator, "POST", "/monitor/clients", {"label": mine[-1]})
-                continue
-            one = mine.pop(chance.randrange(len(mine)))
-            if kind == "delete":
-                call(emulator, "DELETE", f"/monitor/clients/{ids[one]}")
-            else:
-                mine.append(f"named-{number}")
-                call(emulator, "POST", f"/monitor/clients/{ids[one]}", {"label": mine[-1]})
-
-    with ThreadPoolExecutor(1) as pool:
-        writer = pool.submit(write)
-        try:
-            yield mine
-        finally:
-            ended.set()
-        writer.result()
-    assert mine
-
-
-@pytest.mark.parametrize("order", ["oldest", "newest"])
-@pytest.mark.parametrize("seed", range(short_or_long(2, 50)))
-def test_a_concurrent_writer_that_never_stops(emulator: Emulator, counts: Tally, seed: int, order: str) -> None:
-    _seed(emulator)
-    emulator.configure(latency_ms=3.0, list_order=order)
-    with _busy(emulator, random.Random(seed)) as mine:
-        result = _prune(emulator)
-        again = _prune(emulator)
-    _check(counts, emulator, result, 1)
-    _check(counts, emulator, again, 1)
-    assert (again["created"], again["deleted"]) == ([], [])
-    assert labels(emulator) == sorted([*_DESIRED, *_KEEP, *mine])
 
 
 @pytest.mark.parametrize("past_end", ["not_found", "empty"])

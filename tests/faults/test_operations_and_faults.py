@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info, monitor_clients, monitor_plan_info
 from ansible_collections.monitor.cloud.tests.emulator.contract import operation_ids
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
@@ -32,7 +31,7 @@ from ansible_collections.monitor.cloud.tests.faults.matrix import (
 )
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
 from ansible_collections.monitor.cloud.tests.support.tally import Tally
-from ansible_collections.monitor.cloud.tests.support.tasks import Result, labels
+from ansible_collections.monitor.cloud.tests.support.tasks import Result
 
 # Enough for a fault that ends, and little for one that does not.
 _PATIENT, _BRIEF = 20.0, 0.1
@@ -179,29 +178,3 @@ def without_new(value: Any) -> Any:
         # The lists of labels are not sorted: creates come in any order.
         return {name: without_new(inner) for name, inner in value.items() if name not in ignored and name != "diff"}
     return [without_new(inner) for inner in value] if isinstance(value, list) else value
-
-
-@pytest.mark.parametrize("field", ["page", "pages", "results"])
-@pytest.mark.parametrize("times", matrix.TIMES)
-def test_half_a_list_is_not_taken_for_the_whole(emulator: Emulator, counts: Tally, field: str, times: int) -> None:
-    """If the response does not contain the number of pages."""
-    emulator.seed(60)
-    emulator.set_plan("monitor-100")
-    for module, options in (
-        (monitor_client_info, {}),
-        (monitor_clients, {"labels": ["seed-00060", "web1"]}),
-        (monitor_plan_info, {}),
-    ):
-        emulator.fault(kind="edit", operation="list_clients", remove=[field], times=times)
-        outcome = attempt(emulator, Case("", module, options), page_size=25)
-        counts.check(emulator, outcome.text, faults=1)
-        emulator.clear_faults()
-        if outcome.result is None:
-            assert f"the response is not of the documented shape: it lacks {field}" in outcome.message
-        elif module is monitor_client_info:
-            assert len(outcome.result["clients"]) == 60
-        elif module is monitor_plan_info:
-            assert outcome.result["clients_used"] == len(emulator.clients())
-        else:
-            assert (outcome.result["created"], outcome.result["unchanged"]) == (["web1"], ["seed-00060"])
-    assert labels(emulator)[:60] == [f"seed-{number:05}" for number in range(1, 61)]

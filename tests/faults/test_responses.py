@@ -76,31 +76,6 @@ def test_invalid_values_at_each_path(account: Any, counts: Tally, call: str) -> 
             _check(counts, account, call, as_json(replaced(right, path, value)))
 
 
-# Required fields: with any other type, there is no result.
-_NEEDED: dict[str, dict[tuple[str | int, ...], tuple[type, ...]]] = {
-    "list, register": {("data",): (list,), ("data", 0): (dict,), ("pages",): (int,)},
-    "list, info": {("data", 0, "id"): (int, str), ("results",): (int, type(None))},
-    "view": {("id",): (int, str)},
-    "create one": {("label",): (str,), ("id",): (int, str)},
-    "tiers": {("data", 0, "clients_included"): (int,), ("data", 0, "id"): (str,)},
-    "plan": {("clients_included",): (int,), ("id",): (str,)},
-    "regions": {("data", 0): (dict,), ("data", 0, "capabilities"): (list, type(None))},
-}
-
-
-@pytest.mark.parametrize("call", _NEEDED)
-def test_required_fields_are_checked(account: Any, counts: Tally, call: str) -> None:
-    for path, kinds in _NEEDED[call].items():
-        for value in INVALID_VALUES:
-            # Of a wrong type; a falsy value counts as missing if the field is optional.
-            if isinstance(value, kinds) or (type(None) in kinds and not value):
-                continue
-            assert _check(counts, account, call, as_json(replaced(valid_response(call), path, value))) is None, (
-                path,
-                value,
-            )
-
-
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("call", list(CALLS)[:: short_or_long(3, 1)])
 def test_bytes_that_are_not_valid_json(account: Any, counts: Tally, call: str) -> None:
