@@ -254,41 +254,40 @@ def test_an_audit_of_a_few_hosts_replaces_no_report_of_all(fleet_of: Fleet) -> N
     assert "Clients without a host" not in run.output
 
 
-@pytest.mark.parametrize("number", [4, 12], ids=["four long labels", "more than prune_limit"])
-def test_no_client_that_the_audit_left_out_is_deleted(fleet_of: Fleet, number: int) -> None:
-    ours = [f"ours-{index:027}" for index in range(number)]
-    fleet_of.service.seed(labels=["theirs-1", "ours-x", "web-1", *ours])
-    add(fleet_of, "web-1", "ours-x")
-    for name in ("web-1", "ours-x"):
-        fleet_of.write(name, fleet_of.expected(name))
-    found = fleet_of.audit("-e", "monitor_agent_audit_orphan_pattern=ours-.*")
-    fleet_of.does(found["Clients without a host"])
-    fleet_of.does(
-        found["Clients without a host"].replace(" --check", ""), writes=[f"delete_client {label}" for label in ours]
-    )
+_LABELS = ["a.b", "a b{{ 7 }}", "x|y", "it's $(id)", "~web", '"quoted"', "back\\slash", "{% if %}", "é\U0001f600é"]
+# What is deleted; then clients that an orphan pattern leaves out, or whose labels resemble the others.
+_ORPHANS = {
+    "four long labels": ([f"ours-{index:027}" for index in range(4)], ["theirs-1"]),
+    "more than prune_limit": ([f"ours-{index:027}" for index in range(12)], ["theirs-1"]),
+    "special characters": (_LABELS, []),
+}
 
 
-def test_labels_with_special_characters_are_pruned_exactly(fleet_of: Fleet) -> None:
-    special = ["a.b", "a b{{ 7 }}", "x|y", "it's $(id)", "~web", '"quoted"', "back\\slash", "{% if %}", "é\U0001f600é"]
-    fleet_of.service.seed(labels=[*special, "aXb", "web", "web-1"])
-    add(fleet_of, "web-1", "aXb", "web")
-    found = fleet_of.audit()
-    fleet_of.does(
-        found["Clients without a host"].replace(" --check", ""), writes=[f"delete_client {label}" for label in special]
-    )
+@pytest.mark.parametrize("case", _ORPHANS)
+def test_exactly_the_orphans_of_the_audit_are_deleted(fleet_of: Fleet, case: str) -> None:
+    orphans, left_out = _ORPHANS[case]
+    add(fleet_of, "web-1", "web", "aXb", "ours-x")
+    fleet_of.monitor()
+    fleet_of.service.seed(labels=[*left_out, *orphans])
+    pattern = ["-e", "monitor_agent_audit_orphan_pattern=ours-.*"] if left_out else []
+    command = fleet_of.audit(*pattern)["Clients without a host"]
+    fleet_of.does(command)
+    fleet_of.does(command.replace(" --check", ""), writes=[f"delete_client {label}" for label in orphans])
 
 
 _SPECIAL = (
     "web 1", "web$(id)", "web'; id #", 'web"x', *TEMPLATES, "web\\x41", "wéb", "-x", "web,2", "~web",
-    "!web", "web*", "@web", "web?.example",
+    "!web", "web*", "@web", "web?.example", "group",
 )  # fmt: skip
 
 
 def test_host_names_with_special_characters_are_exact_patterns(fleet_of: Fleet) -> None:
-    # The last four have no file as well, and are not audited.
+    # The last four have no file as well, and are not audited. Two of them are the group's.
     add(fleet_of, *_SPECIAL, "web", "web-2", "webx.example", "webA")
-    (fleet_of.directory / "limit").write_text("\n".join(_SPECIAL), encoding="utf-8")
-    found = fleet_of.audit("--limit", "@limit")
+    inventory, limit = fleet_of.directory / "groups.yml", fleet_of.directory / "limit"
+    inventory.write_text("group: {hosts: {web-2: {}, webA: {}}}\n", encoding="utf-8")
+    limit.write_text("\n".join([*_SPECIAL, "!web-2", "!webA"]), encoding="utf-8")
+    found = fleet_of.audit("-i", str(inventory), "--limit", "@limit")
     fleet_of.does(
         found["Not registered"], hosts=_SPECIAL, writes=[f"create_client {client_label(name)}" for name in _SPECIAL]
     )
@@ -305,14 +304,6 @@ def test_long_lists_mean_the_hosts_of_the_finding(fleet_of: Fleet, reports: bool
     # ok-1 is not registered either.
     expected = [*lost, "ok-1"]
     fleet_of.does(command, hosts=expected, writes=[f"create_client {client_label(name)}" for name in expected])
-
-
-def test_a_host_named_as_a_group_is_not_the_group(fleet_of: Fleet) -> None:
-    add(fleet_of, "web", "web-1", "web-2")
-    inventory = fleet_of.directory / "groups.yml"
-    inventory.write_text("web: {hosts: {web-1: {}, web-2: {}}}\n", encoding="utf-8")
-    found = fleet_of.audit("-i", str(inventory), "--limit", "all,!web-1,!web-2")
-    fleet_of.does(found["Not registered"], hosts=["web"], writes=["create_client web"])
 
 
 def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> None:

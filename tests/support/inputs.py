@@ -85,6 +85,11 @@ CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
         ("GET", "availability"),
     ),
 }
+# Calls of each method, with and without a token, to one address and to several.
+ONE_OF_EACH = {
+    name: CALLS[name]
+    for name in ("list, register", "view", "create one", "rename", "delete", "switch", "tiers", "regions")
+}
 
 
 def valid_response(call: str) -> Any:

@@ -22,6 +22,9 @@ from urllib.parse import urlsplit
 Reply = tuple[int, Mapping[str, str], bytes]
 # The fixture `opened`: opens a listener that ends with the test.
 Open = Callable[..., Any]
+# Another machine, as far as the client knows.
+OTHER_HOST = "127.0.0.2"
+PASSWORD = "netrc-or-proxy-password"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -343,6 +346,18 @@ def service(opened: Open, tls: tuple[str, str] | None = None, **options: Any) ->
     listener: Listener = opened(Listener, account.respond, tls=tls, **options)
     account.base_url = f"{'https' if tls else 'http'}://{listener.address}:{listener.port}/v4"
     return account, listener
+
+
+def forbidden(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> Listener:
+    """A server that responds like a service and must not receive a token."""
+    listener: Listener = opened(Listener, Account().respond, tls=tls, **options)
+    return listener
+
+
+def assert_no_token(*listeners: Listener) -> None:
+    for listener in listeners:
+        assert Account.TOKEN.encode() not in listener.received
+        assert b"\nauthorization:" not in listener.received.lower()
 
 
 def page(items: list[Any]) -> dict[str, Any]:

@@ -1,0 +1,232 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No proxy of the environment gets the token, and no service the password of a proxy."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.certificates import HOST, Kinds
+from ansible_collections.monitor.cloud.tests.support.inputs import ONE_OF_EACH
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
+from ansible_collections.monitor.cloud.tests.support.servers import (
+    OTHER_HOST,
+    PASSWORD,
+    Account,
+    Listener,
+    Open,
+    Proxy,
+    Reply,
+    Request,
+    assert_no_token,
+    forbidden,
+    service,
+)
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
+
+pytestmark = pytest.mark.usefixtures("bare_environment")
+
+_SETTINGS = tuple(
+    name for variable in ("http_proxy", "https_proxy", "all_proxy") for name in (variable, variable.upper())
+)
+_EXEMPT = (None, "*", "{host}", "{host}:{port}", ".example.test", "other.example.test", "")
+
+
+def _goes_by_proxy(scheme: str, host: str, port: int, setting: str, exempt: str | None) -> bool:
+    """What the environment means, as its inventors describe it."""
+    if setting.lower().split("_")[0] not in (scheme, "all"):
+        return False
+    names = [] if not exempt else exempt.format(host=host, port=port).split(",")
+    return not any(name == "*" or host == name or f"{host}:{port}" == name or host.endswith(name) for name in names)
+
+
+@pytest.mark.parametrize("exempt", _EXEMPT)
+@pytest.mark.parametrize("setting", _SETTINGS)
+def test_tunnels_through_proxies(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, exempt: str | None
+) -> None:
+    """Over TLS a proxy sees the name of the host, and its own password; the service sees the token, and no password."""
+    authority, certificates = kinds
+    account, listener = service(opened, certificates["good"])
+    proxy = opened(Proxy, (listener.address, listener.port), address=OTHER_HOST)
+    # The one name can only be found by way of the proxy, the other without it as well.
+    for host in (HOST, "localhost"):
+        listener.forget()
+        proxy.forget()
+        monkeypatch.setenv(setting, f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
+        if exempt is not None:
+            monkeypatch.setenv("no_proxy", exempt.format(host=host, port=listener.port))
+        account.base_url = f"https://{host}:{listener.port}/v4"
+        expected = _goes_by_proxy("https", host, listener.port, setting, exempt)
+        if host == HOST and not expected:
+            continue
+        result, message = counts.task(account, monitor_client, label="web9", ca_path=authority, faults=0)
+        assert result is not None, message
+        assert PASSWORD not in message
+        assert bool(proxy.connections) is expected
+        assert all(request.method == "CONNECT" for request in proxy.requests)
+        assert_no_token(proxy)
+        assert {request.header("Authorization") for request in listener.requests} == {f"Bearer {Account.TOKEN}"}
+        assert b"proxy-authorization" not in listener.received.lower()
+        assert PASSWORD.encode() not in listener.received
+
+
+@pytest.mark.parametrize("proxy_host", ["127.0.0.1", OTHER_HOST])
+@pytest.mark.parametrize("setting", _SETTINGS)
+def test_plain_http_through_proxies(
+    opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, proxy_host: str
+) -> None:
+    """A proxy on another machine for loopback is refused: the token would leave unencrypted."""
+    account, listener = service(opened)
+    proxy = opened(Proxy, (listener.address, listener.port), address=proxy_host)
+    by_proxy = not setting.lower().startswith("https")
+    for value, allowed, exempt in itertools.product(
+        (f"http://someone:{PASSWORD}@{proxy_host}:{proxy.port}", f"{proxy_host}:{proxy.port}"),
+        (False, True),
+        ("", "127.0.0.1"),
+    ):
+        listener.forget()
+        proxy.forget()
+        monkeypatch.setenv(setting, value)
+        monkeypatch.setenv("no_proxy", exempt)
+        result, message = counts.task(account, monitor_client, label="web9", allow_http=allowed, faults=0)
+        assert PASSWORD not in message
+        assert PASSWORD.encode() not in listener.received
+        if by_proxy and not exempt and not allowed and proxy_host == OTHER_HOST:
+            assert result is None
+            assert f"a proxy for it at {OTHER_HOST}" in message
+            assert proxy.connections == listener.connections == 0
+            continue
+        assert result is not None, message
+        assert bool(proxy.connections) is (by_proxy and not exempt)
+        assert {request.header("Proxy-Authorization") for request in listener.requests} <= {
+            None, f"Basic {base64.b64encode(f'someone:{PASSWORD}'.encode()).decode()}"
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [302, 307, 403, 407, 502])
+def test_a_proxy_that_gives_no_tunnel_gets_no_token(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    account, listener = service(opened, kinds[1]["good"])
+    trap = forbidden(opened)
+    refusal: Reply = (status, {"Location": f"http://127.0.0.1:{trap.port}/", "Proxy-Authenticate": "Basic"}, b"no")
+    received: list[Request] = []
+
+    def refuse(request: Request) -> Reply:
+        received.append(request)
+        return refusal
+
+    proxy = opened(Listener, refuse, address=OTHER_HOST)
+    monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
+    for name, (module, options, _call) in ONE_OF_EACH.items():
+        result, message = counts.task(account, module, ca_path=kinds[0], **options)
+        assert result is None, name
+        assert PASSWORD not in message
+    assert {request.method for request in received} == {"CONNECT"}
+    assert_no_token(proxy)
+    assert listener.connections == trap.connections == 0
+
+
+def test_a_tunnel_to_another_server_gets_no_token(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A man in the middle, with his own certificate, even of the right name."""
+    authority, certificates = kinds
+    account, listener = service(opened, certificates["good"])
+    for kind in certificates.keys() - {"good"}:
+        trap = forbidden(opened, certificates[kind])
+        proxy = opened(Proxy, (trap.address, trap.port))
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
+        result, message = counts.task(account, monitor_clients, labels=["web1", "web9"], ca_path=authority)
+        assert result is None
+        assert "no secure connection" in message
+        assert_no_token(proxy, trap)
+        assert trap.received == b""
+    assert listener.connections == 0
+
+
+_BAD_PROXIES = (
+    "ftp://someone:{p}@127.0.0.1:9",
+    "socks5://someone:{p}@127.0.0.1:9",
+    "http://someone:{p}@[bad",
+    "http://someone:{p}@",
+    "http://someone:{p}@127.0.0.1:99999",
+    "http://someone:{p}@127.0.0.1:port",
+    "://someone:{p}@x",
+    "someone:{p}@127.0.0.1:9",
+    "http://someone:{p}@ho st:9",
+    "http://someone:{p}@127.0.0.1:9",
+)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("value", _BAD_PROXIES)
+def test_invalid_proxies_give_an_error_without_their_password(
+    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, value: str, scheme: str
+) -> None:
+    account, listener = service(opened, kinds[1]["good"] if scheme == "https" else None)
+    monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
+    result, message = counts.task(account, monitor_client, label="web1", ca_path=kinds[0])
+    assert result is None
+    assert PASSWORD not in message
+    assert listener.connections == 0
+    if value == _BAD_PROXIES[-1]:
+        assert re.search("no connection through the proxy: .*Check the proxy settings", message)
+
+
+def test_the_listeners_detect_a_token(opened: Open, kinds: Kinds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks above find a token: unencrypted through a proxy, and at a service."""
+    account, listener = service(opened)
+    proxy = opened(Proxy, (listener.address, listener.port))
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+    assert Tally().task(account, monitor_client, label="web1")[0] is not None
+    for endpoint in (proxy, listener):
+        with pytest.raises(AssertionError):
+            assert_no_token(endpoint)
+
+
+@pytest.mark.parametrize("setting", ["https_proxy", "ALL_PROXY"][: short_or_long(1, 2)])
+def test_a_rollout_by_a_proxy_and_amid_netrc_files(
+    kinds: Kinds, opened: Open, counts: Tally, tmp_path: Path, setting: str
+) -> None:
+    (tmp_path / ".netrc").write_text(f"default login someone password {PASSWORD}\n", encoding="ascii")
+    (tmp_path / ".netrc").chmod(0o600)
+    certificate, key = kinds[1]["good"]
+    trap = forbidden(opened)
+    with Emulator(arguments=["--tls-cert", certificate, "--tls-key", key], cafile=kinds[0]) as secure:
+        port = int(secure.base_url.split(":")[2].split("/")[0])
+        proxy = opened(Proxy, ("127.0.0.1", port), address=OTHER_HOST)
+        controller = Local(tmp_path, secure, "web-1", "web-2", "db-1")
+        environment = {
+            setting: f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}",
+            "http_proxy": f"http://127.0.0.1:{trap.port}",
+            "NETRC": str(tmp_path / ".netrc"),
+            "MONITOR_BASE_URL": f"https://{HOST}:{port}/v4",
+            "MONITOR_CA_PATH": kinds[0],
+        }
+        run = controller.run(ROLLOUT, ROLLOUT, "monitor.cloud.audit", "-vvv", "--diff", **environment)
+        counts.check(secure, run.output, faults=3)
+        counts.converged += 1
+        assert run.code == 0, run.output[-3000:]
+        assert PASSWORD not in run.output
+        assert "Warning: Unverified" not in run.output
+        for request in run.requests:
+            token = None if request["operation"] in ("list_subscriptions", "get_subscription") else "read_write"
+            assert (request["token"], request["authorization"]) == (token, token is not None)
+        assert sorted(run.writes()) == ["create_client db-1", "create_client web-1", "create_client web-2"]
+        assert "3 ok" in run.output
+        assert {request.method for request in proxy.requests} == {"CONNECT"}
+        assert {request.target for request in proxy.requests} == {f"{HOST}:{port}"}
+        assert secure.tokens["read_write"].encode() not in proxy.received
+        assert b"\nauthorization:" not in proxy.received.lower()
+        assert trap.connections == 0
