@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
@@ -28,7 +29,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Modul
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import without
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, seal
 
@@ -245,8 +245,7 @@ class ModuleAction(_core.PrivateAction):
                 result = {"failed": True, "msg": message, "exception": frames + kind}
         if with_invocation:
             result["invocation"] = {"module_args": params}
-        token = params.get("api_token")
-        return t.cast("Result", json.loads(json.dumps(without(result, str(token)) if token else result)))
+        return t.cast("Result", json.loads(json.dumps(remove_values(result, filter(None, [params.get("api_token")])))))
 
     @contextlib.contextmanager
     def _watched(self, api: Api) -> Iterator[None]:
@@ -306,13 +305,9 @@ def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:
             api.http.interrupt()
         else:
             # Not on standard output, where other programs may expect JSON and nothing else.
-            Display().display(f"{name}: {_progress(api)}{_pause(api)}", stderr=True)
+            pause = f", waiting {api.http.pause_left:.0f} s for the rate limit" if api.http.pause_left >= 1 else ""
+            Display().display(f"{name}: {_progress(api)}{pause}", stderr=True)
 
 
 def _progress(api: Api) -> str:
     return f"{api.done} of {api.total} clients done" if api.total else "reading the account"
-
-
-def _pause(api: Api) -> str:
-    # A pause of less than a second is not shown.
-    return f", waiting {api.http.pause_left:.0f} s for the rate limit" if api.http.pause_left >= 1 else ""

@@ -56,15 +56,6 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
     return [redact_all(item, secrets) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def without(value: t.Any, secret: str) -> t.Any:
-    """The value with asterisks for a whole secret in all strings in lists and dicts, as core returns results."""
-    if isinstance(value, dict):
-        return {key: without(item, secret) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [without(item, secret) for item in value]
-    return value.replace(secret, "********") if isinstance(value, str) else value
-
-
 def held_in_part(text: str, secrets: t.Mapping[str, str]) -> dict[str, str]:
     """The secrets that :func:`redact` would find in a text, whole or in part: faster with thousands of secrets."""
     seen = _parts((_rest(text), text.translate(_LOWER)))
