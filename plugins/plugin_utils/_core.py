@@ -58,11 +58,7 @@ def as_data(value: t.Any) -> t.Any:
 
 def inventory_data(value: t.Any) -> t.Any:
     """The same for the inventory, where ``ansible-inventory`` prints a marked string as a dictionary."""
-    if isinstance(value, dict):
-        return {inventory_data(name): inventory_data(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [inventory_data(item) for item in value]
-    return as_data(value) if isinstance(value, str) and has_template(value) else value
+    return as_data(value) if has_template(value) else value
 
 
 def has_template(value: t.Any) -> bool:

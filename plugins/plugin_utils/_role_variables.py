@@ -40,17 +40,10 @@ _PREFIX = "monitor_agent_"
 PLAYBOOK = "monitor_agent_playbook"
 # Compared without the prefix, which all names have.
 _SHORT = tuple(name.removeprefix(_PREFIX) for name in _OPTIONS)
-# The other names in the role's files are variables that it computes or registers.
-_KNOWN = {
-    PLAYBOOK,
-    *_OPTIONS,
-    *(
-        name
-        for part in ("tasks", "vars", "handlers")
-        for path in (_ROLE / part).glob("*.yml")
-        for name in re.findall(r"\bmonitor_agent_\w+", path.read_text(encoding="utf-8"))
-    ),
-}
+# The names in the role's files: its options, and variables that it computes or registers.
+_KNOWN = {PLAYBOOK}.union(
+    *(re.findall(r"\bmonitor_agent_\w+", path.read_text(encoding="utf-8")) for path in _ROLE.glob("*/*.yml"))
+)
 
 # The extra variables of each playbook.
 PLAYBOOKS = {
