@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import typing as t
@@ -91,7 +90,7 @@ class ActionModule(HostAction):
         if names := decision.other_owners(found, desired):
             done = self.shell(remote_file.same_owner_command(desired.path, names))
             same = remote_file.same_owner(done.stdout, names)
-            found = dataclasses.replace(found, user=same.get("user", found.user), group=same.get("group", found.group))
+            found = found._replace(user=same.get("user", found.user), group=same.get("group", found.group))
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)
@@ -319,5 +318,5 @@ def _write_command(desired: decision.Desired, *, backup: bool) -> t.Callable[...
 def _check_done(done: Completed, failure: str) -> None:
     if not remote_file.was_written(done.returncode, done.stdout):
         problem = remote_file.problem(done.returncode)
-        message = dataclasses.replace(done, stdout=done.stdout.rpartition(BEGUN)[2]).message
+        message = done._replace(stdout=done.stdout.rpartition(BEGUN)[2]).message
         raise InputError(f"{failure}: {message if problem is None else problem + '.'}")

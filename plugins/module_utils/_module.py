@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import re
 import sys
 import typing as t
@@ -59,14 +58,13 @@ INCLUDE_KEYS: dict[str, t.Any] = {"type": "bool", "default": False, "no_log": Fa
 def connect(params: Params) -> Api:
     """The Api that the connection options describe; InputError if they are invalid. Sends nothing."""
     timeout, retry_timeout = params["timeout"], params["retry_timeout"]
-    # An option of one module.
-    concurrency = params.get("concurrency", Settings.concurrency)
     # Every comparison with NaN is false, so NaN is refused too.
     if not (0 < timeout <= _LONGEST and 0 <= retry_timeout <= _LONGEST):
         raise InputError(
             f"timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than {_LONGEST}."
         )
-    if not 1 <= concurrency <= _MAX_CONCURRENCY:
+    # An option of one module.
+    if not 1 <= params.get("concurrency", 1) <= _MAX_CONCURRENCY:
         raise InputError(f"concurrency must be at least 1, and not more than {_MAX_CONCURRENCY}.")
     token = params["api_token"]
     if token and not _TOKEN.fullmatch(token):
@@ -77,9 +75,8 @@ def connect(params: Params) -> Api:
     settings = Settings(
         base_url=check_base_url(params["base_url"], allow_http=params["allow_http"]),
         token=token,
-        concurrency=concurrency,
         user_agent=f"monitor.cloud/{VERSION} ansible-core/{ansible_version}",
-        **{name: params[name] for name in ("validate_certs", "ca_path", "allow_http", "timeout", "retry_timeout")},
+        **{name: params[name] for name in Settings._fields if name in params and name != "base_url"},
     )
     return Api(Http(settings), brand=params["brand"], page_size=params["page_size"])
 
@@ -102,13 +99,12 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
     return base_url.rstrip("/")
 
 
-@dataclasses.dataclass(frozen=True)
-class Module:
+class Module(t.NamedTuple):
     """A module: the function ``run(params, api, check_mode)``, which returns the result, and its options and rules."""
 
     run: t.Callable[[Params, Api, bool], Result]
     options: dict[str, t.Any]
-    rules: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    rules: t.Mapping[str, t.Any] = {}
 
     @property
     def spec(self) -> dict[str, t.Any]:

@@ -34,8 +34,7 @@ _LEAST_IN_A_ROW = 3
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
 
 
-@dataclasses.dataclass(frozen=True)
-class ChangeResult:
+class ChangeResult(t.NamedTuple):
     """A change and its result: the client that exists now (``{}`` for none), or the error that stopped the change.
 
     ``change`` differs from the requested one if another controller made it first.
@@ -225,7 +224,7 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
         with contextlib.suppress(ApiError):
             listed = api.find_clients(masked)
     return [
-        dataclasses.replace(entry, client=_with_keys(entry.client, listed.get(entry.change.label, {})))
+        entry._replace(client=_with_keys(entry.client, listed.get(entry.change.label, {})))
         for entry in results
     ]
 
@@ -270,7 +269,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
         hint = "Run again to find out: nothing is created twice."
         purposes = [f"find out whether client {entry.change.label!r} was created" for entry in ambiguous]
         errors = [dataclasses.replace(failure, purpose=purpose, hint=hint) for purpose in purposes]
-        return [dataclasses.replace(entry, error=error) for entry, error in zip(ambiguous, errors)]
+        return [entry._replace(error=error) for entry, error in zip(ambiguous, errors)]
     resolved = []
     for entry in ambiguous:
         client = existing.get(entry.change.label)
@@ -296,7 +295,7 @@ def _not_listed(entry: ChangeResult, error: ApiError, existing: t.Mapping[str, C
         f"{error} Client {same['id']} has the label {same['label']!r}, which the service seems to treat as equal. "
         "Use that label, or, if no host needs that client, delete it by its id (monitor_client)."
     )
-    return dataclasses.replace(entry, error=InputError(problem))
+    return entry._replace(error=InputError(problem))
 
 
 def _normalized(label: str) -> str:

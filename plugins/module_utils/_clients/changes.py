@@ -27,8 +27,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 Labelled = t.Dict[str, t.List[Client]]  # noqa: UP006
 
 
-@dataclasses.dataclass(frozen=True)
-class Change:
+class Change(t.NamedTuple):
     """A change of a client, a plan or a file; ``{}`` means that it does not exist.
 
     ``label`` names the object: of a client that is renamed the new label, of a plan the tier. ``problem`` is the reason

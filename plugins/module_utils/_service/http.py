@@ -13,7 +13,6 @@ for it. Safe to use from several threads.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import http.client
 import importlib.util
 import io
@@ -40,10 +39,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
 
 if t.TYPE_CHECKING:
     import requests
-    import requests.adapters
-    import requests.utils
     import urllib3
-    import urllib3.exceptions
 else:
     requests = urllib3 = None  # until load_requests
 
@@ -67,17 +63,13 @@ def load_requests() -> str | None:
     global requests, urllib3
     try:
         import requests
-        import requests.adapters
-        import requests.utils
         import urllib3
-        import urllib3.exceptions
     except ImportError as error:
         return str(error)
     return None
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
+class Settings(t.NamedTuple):
     """How to reach the service. Times in seconds; ``base_url`` includes the version segment."""
 
     base_url: str

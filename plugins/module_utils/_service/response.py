@@ -10,7 +10,6 @@ relies on is required of an object; unknown fields stay.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import email.utils
 import json
@@ -64,8 +63,7 @@ class Page(t.TypedDict):
     results: int | None
 
 
-@dataclasses.dataclass(frozen=True)
-class Response:
+class Response(t.NamedTuple):
     """The HTTP response to an operation. ``redact`` is applied to texts in messages."""
 
     operation: Operation

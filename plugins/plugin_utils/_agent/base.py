@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import re
 import shlex
 import traceback
@@ -36,8 +35,7 @@ _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
 
-@dataclasses.dataclass(frozen=True)
-class Completed:
+class Completed(t.NamedTuple):
     """The outcome of a shell command."""
 
     returncode: int

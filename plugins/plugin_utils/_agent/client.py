@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import typing as t
 from collections.abc import Mapping
 
@@ -30,8 +29,7 @@ _LEFT_OUT = "without keys: the task that registers needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 
-@dataclasses.dataclass(frozen=True)
-class Registered:
+class Registered(t.NamedTuple):
     """A client, and the owners of the account's keys: label by key fingerprint. ``new``: the task created it."""
 
     label: str

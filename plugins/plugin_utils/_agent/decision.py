@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -25,8 +24,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
 _RESTART, _PENDING = "restart", "restart_pending"
 
 
-@dataclasses.dataclass(frozen=True)
-class Desired:
+class Desired(t.NamedTuple):
     """The desired file. ``content`` is None if it is not known: the client is new in check mode, or masked."""
 
     path: str
@@ -52,8 +50,7 @@ class Desired:
         return text in same if found.digest is None else found.digest in map(_digest, same)
 
 
-@dataclasses.dataclass(frozen=True)
-class Decision:
+class Decision(t.NamedTuple):
     """What to do, whose key the file carries now, and what differs from the desired file.
 
     ``change.problem`` is why the change can't be done; check mode reports it too.
@@ -61,7 +58,7 @@ class Decision:
 
     change: Change
     key: KeyOwner
-    differences: list[str] = dataclasses.field(default_factory=list)
+    differences: Sequence[str] = ()
 
     @property
     def writes(self) -> bool:
@@ -96,7 +93,7 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
     """
     _check_path(found, desired.path, create_directory=desired.create_directory)
     if not desired.service:
-        found = dataclasses.replace(found, markers=())
+        found = found._replace(markers=())
     same = desired.has_content(found, text)
     if same and text is None:
         key = KeyOwner("own", client.label, client.key_fingerprint)
@@ -109,7 +106,7 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
     before = _facts(found, key)
     differs = _differences(found, desired, same=same)
     if not differs:
-        return Decision(Change("none", client.label, before, before), key)
+        return Decision(Change("none", client.label, before, before), key, differs)
     if differs == [_RESTART]:
         after = {name: value for name, value in before.items() if name != _PENDING}
         return Decision(Change("write", client.label, before, after), key, differs)
@@ -147,7 +144,7 @@ def _key_owner(found: HostFile, text: str | None, pattern: str, client: Register
 def _unverifiable(key: KeyOwner, text: str | None) -> KeyOwner:
     """Whose key it is, as far as this is known while the client's own key is masked."""
     if key.state in ("unknown", "own") or (key.state == "no_key" and may_hold_key(text or "")):
-        return dataclasses.replace(key, state="unverifiable")
+        return key._replace(state="unverifiable")
     return key
 
 

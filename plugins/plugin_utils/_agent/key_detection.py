@@ -9,7 +9,6 @@ Keys of other hosts are not needed for that: the fingerprints of the account's k
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 import typing as t
@@ -35,8 +34,7 @@ _NAME = "\0"
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
-@dataclasses.dataclass(frozen=True)
-class KeyOwner:
+class KeyOwner(t.NamedTuple):
     """Whose key a file carries."""
 
     state: KeyState

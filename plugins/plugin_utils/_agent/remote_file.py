@@ -10,7 +10,6 @@ and uses relative names; what it writes, it writes in a private directory of its
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import secrets
 import typing as t
@@ -61,8 +60,7 @@ _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 Kind = t.Literal["file", "missing", "no_parent", "no_access", "link", "directory", "other"]
 
 
-@dataclasses.dataclass(frozen=True)
-class HostFile:
+class HostFile(t.NamedTuple):
     """The facts of a path. ``writable``: whether a file can be created there.
 
     ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None if the host has no tool
@@ -185,11 +183,11 @@ def parse_facts(output: str) -> HostFile | None:
     if found.kind != "file":
         return found
     stat, digest = _STAT_LINE.search(output, line.end()), _DIGEST_LINE.search(output, line.end())
-    found = dataclasses.replace(found, digest=digest[1] if digest else None)
+    found = found._replace(digest=digest[1] if digest else None)
     if stat is None:
         return found
     size, uid, user, gid, group, mode = stat.groups()
-    return dataclasses.replace(found, size=int(size), uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
+    return found._replace(size=int(size), uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
 
 
 def read_command(path: str) -> str:

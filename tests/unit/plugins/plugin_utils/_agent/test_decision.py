@@ -4,7 +4,6 @@
 
 """What is done with a host's file, from facts, text, desired file and client."""
 
-import dataclasses
 import hashlib
 from typing import Any
 
@@ -64,7 +63,7 @@ def test_differences_are_named(fields: dict[str, Any], names: list[str]) -> None
     decided = _decide(**fields)
     assert (decided.differences, decided.change.changed) == (names, bool(names))
     assert decided.key == KeyOwner("own", "web1", fingerprint(_OWN))
-    other = _decide(dataclasses.replace(_FILE, digest="d" * 64), "old\n", **fields)
+    other = _decide(_FILE._replace(digest="d" * 64), "old\n", **fields)
     assert (other.differences, other.change.changed) == (["content", *names], True)
     assert other.key == KeyOwner("no_key")
 
@@ -86,7 +85,7 @@ def test_a_path_without_a_regular_file_is_written(kind: Kind, names: list[str]) 
     ],
 )
 def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: str | None) -> None:
-    found = dataclasses.replace(_FILE, digest="d" * 64)
+    found = _FILE._replace(digest="d" * 64)
     decided = _decide(found, text)
     assert (decided.key.state, decided.key.label, decided.differences) == (state, label, ["content"])
     removal = decide_removal(found, text, _PATTERN, "/etc/agent", "web1", _CLIENT)
@@ -105,7 +104,7 @@ def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: s
     ],
 )
 def test_nothing_is_written_while_keys_are_masked(text: str, state: str) -> None:
-    decided = _decide(dataclasses.replace(_FILE, digest="d" * 64), text, client=_MASKED, content=None, mode=0o640)
+    decided = _decide(_FILE._replace(digest="d" * 64), text, client=_MASKED, content=None, mode=0o640)
     assert (decided.key.state, decided.differences, decided.change.changed) == (state, ["mode"], False)
 
 
@@ -122,23 +121,23 @@ def test_nothing_is_written_while_keys_are_masked(text: str, state: str) -> None
 )
 def test_a_final_newline_does_not_count_as_a_difference(content: str, there: str, same: bool) -> None:
     desired, digest = _desired(content=content), hashlib.sha256(there.encode()).hexdigest()
-    assert desired.has_content(dataclasses.replace(_FILE, digest=digest)) is same
-    assert desired.has_content(dataclasses.replace(_FILE, digest=None), there) is same
-    assert not desired.has_content(dataclasses.replace(_FILE, digest=None), None)
+    assert desired.has_content(_FILE._replace(digest=digest)) is same
+    assert desired.has_content(_FILE._replace(digest=None), there) is same
+    assert not desired.has_content(_FILE._replace(digest=None), None)
 
 
 def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
-    found = dataclasses.replace(_FILE, digest=None, size=LARGEST_FILE + 1)
+    found = _FILE._replace(digest=None, size=LARGEST_FILE + 1)
     content = "x" * LARGEST_FILE
     assert not _desired(content=content).has_content(found, content)
-    assert _desired(content=content).has_content(dataclasses.replace(found, size=LARGEST_FILE), content)
+    assert _desired(content=content).has_content(found._replace(size=LARGEST_FILE), content)
     assert desired_file(_OPTIONS, content).content == content
     with pytest.raises(InputError, match="larger than 64 KiB"):
         desired_file(_OPTIONS, content + "x")
 
 
 def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
-    decided = _decide(dataclasses.replace(_FILE, leftovers=True))
+    decided = _decide(_FILE._replace(leftovers=True))
     change = decided.change
     assert decided.differences == ["leftovers"]
     assert (change.action, change.before["leftovers"], "leftovers" in change.after) == ("write", True, False)
@@ -148,13 +147,13 @@ def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
     ("found", "names", "action"),
     [
         (_FILE, ["restart"], "write"),
-        (dataclasses.replace(_FILE, mode=0o640), ["mode", "restart"], "write"),
+        (_FILE._replace(mode=0o640), ["mode", "restart"], "write"),
         (HostFile("missing"), ["content", "restart"], "write"),
     ],
     ids=["nothing else differs", "the mode differs too", "no file"],
 )
 def test_a_marker_is_a_pending_restart(found: HostFile, names: list[str], action: str) -> None:
-    found = dataclasses.replace(found, markers=("0123abcd",))
+    found = found._replace(markers=("0123abcd",))
     decided = _decide(found, service="agent")
     assert (decided.differences, decided.change.action, decided.writes) == (names, action, names != ["restart"])
     assert decided.change.before["restart_pending"] is True
@@ -167,18 +166,18 @@ def test_a_marker_is_a_pending_restart(found: HostFile, names: list[str], action
 
 
 def test_nothing_but_the_pending_restart_differs_in_the_diff() -> None:
-    change = _decide(dataclasses.replace(_FILE, markers=("0123abcd",)), service="agent").change
+    change = _decide(_FILE._replace(markers=("0123abcd",)), service="agent").change
     assert change.before == {**change.after, "restart_pending": True}
 
 
 def test_a_restart_is_pending_while_keys_are_masked() -> None:
-    found = dataclasses.replace(_FILE, digest="d" * 64, markers=("0123abcd",))
+    found = _FILE._replace(digest="d" * 64, markers=("0123abcd",))
     decided = _decide(found, "nothing\n", client=_MASKED, content=None, service="agent")
     assert (decided.differences, decided.change.changed) == (["restart"], False)
 
 
 def test_changes_hold_facts_and_no_text() -> None:
-    change = _decide(dataclasses.replace(_FILE, digest="d" * 64), f"api_key={_OTHER}\n").change
+    change = _decide(_FILE._replace(digest="d" * 64), f"api_key={_OTHER}\n").change
     assert change.before["key_of"] == "web2"
     assert change.after["key_of"] == "web1"
     assert change.after["mode"] == "0600"
@@ -227,7 +226,7 @@ def test_paths_that_are_taken() -> None:
     with pytest.raises(InputError, match="has no parent directory"):
         _decide(HostFile("no_parent"), create_directory=False)
     assert "can't be written" in str(_decide(HostFile("missing", False)).change.problem)
-    assert _decide(dataclasses.replace(_FILE, writable=False)).change.problem is None
+    assert _decide(_FILE._replace(writable=False)).change.problem is None
     unwritable = decide_removal(HostFile("link", False), None, "", "/etc/agent", "web1", None)
     assert "can't be written" in str(unwritable.change.problem)
 
