@@ -21,11 +21,7 @@ from ansible_collections.monitor.cloud.plugins.modules import agent_config
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import Completed, HostAction
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
-    ONE_CLIENT,
-    Registered,
-    secrets_in,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 

@@ -83,13 +83,7 @@ from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    Client,
-    Views,
-    client_label,
-    compiled,
-    fingerprint,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
@@ -111,7 +105,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         self._read_config_data(path)
         pattern = self.get_option("label_pattern")
         try:
-            expression = compiled(".*" if pattern is None else pattern, "label_pattern")
+            expression = fields.compiled(".*" if pattern is None else pattern, "label_pattern")
             clients = self._clients(path, refresh=not cache)
         except MonitorError as error:
             raise AnsibleParserError(str(error)) from error
@@ -120,30 +114,30 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             if client["label"] is not None and expression.fullmatch(client["label"]):
                 self._add(inventory, client)
 
-    def _clients(self, path: str, *, refresh: bool) -> list[Client]:
+    def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
         """The clients without their keys, from the cache if it is used and has them."""
         params = {name: self.get_option(name) for name in CONNECTION_OPTIONS}
         params["api_token"] = str(self.templar.template(params["api_token"] or ""))
         use_cache = bool(self.get_option("cache"))
         # Another account has another entry, wherever its address and token come from.
-        account = fingerprint("\n".join(str(params[name]) for name in ("base_url", "brand", "api_token")))
+        account = fields.fingerprint("\n".join(str(params[name]) for name in ("base_url", "brand", "api_token")))
         key = f"{self.get_cache_key(path)}_{account}"
         if use_cache and not refresh and key in self._cache:
             return list(self._cache[key])
         found = connect(params).list_clients()
-        views = Views(found)
+        views = fields.Views(found)
         clients = [{name: views.show(client).get(name) for name in _VARIABLES} for client in found]
         if use_cache:
             self._cache[key] = clients
         return clients
 
-    def _add(self, inventory: InventoryData, client: Client) -> None:
+    def _add(self, inventory: InventoryData, client: fields.Client) -> None:
         label = str(client["label"])
         # Core prints names of hosts as they are, control characters included.
         name = f"client-{label}" if label in _RESERVED and label not in inventory.hosts else label
-        host = inventory.add_host(_core.inventory_data(name if name.isprintable() else client_label(name)))
+        host = inventory.add_host(_core.inventory_data(name if name.isprintable() else fields.client_label(name)))
         variables = {f"monitor_{name}": _core.inventory_data(value) for name, value in client.items()}
-        if client_label(host) != label:
+        if fields.client_label(host) != label:
             # Role and playbooks would take it for a host without a client, and the client for one without a host.
             variables["monitor_agent_label"] = _core.inventory_data(label)
         for name, value in variables.items():

@@ -190,11 +190,7 @@ api_usage:
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
-    Fleet,
-    by_label,
-    reconcile_fleet,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Fleet, by_label, reconcile_fleet
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api

@@ -73,12 +73,7 @@ api_usage:
   sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
-    FREE,
-    check_plan_fits,
-    plan_change,
-    plan_facts,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
@@ -92,17 +87,17 @@ OPTIONS = {
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the plan and the tiers; for a switch count the clients, and set the plan."""
     tiers = api.list_subscriptions()
-    change = plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
+    change = plans.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
     if change.changed and not params["allow_over_capacity"]:
-        check_plan_fits(change, api.count_clients())
+        plans.check_plan_fits(change, api.count_clients())
     plan = change.after
     if change.changed and not check_mode:
-        plan = api.set_plan(None if change.label == FREE else change.label)
+        plan = api.set_plan(None if change.label == plans.FREE else change.label)
     return {
         "changed": change.changed,
         "plan": plan,
         "previous": change.before,
-        "diff": {"before": plan_facts(change.before), "after": plan_facts(change.after)},
+        "diff": {"before": plans.plan_facts(change.before), "after": plans.plan_facts(change.after)},
     }
 
 

@@ -13,15 +13,8 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    Client,
-    check_label,
-    check_labels,
-    compiled,
-    listed,
-    matching,
-    name_of,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 
 Labelled = t.Dict[str, t.List[Client]]  # noqa: UP006
@@ -63,7 +56,7 @@ def rename(client: Client, label: str) -> Change:
 
 
 def delete(client: Client) -> Change:
-    return Change("delete", name_of(client), client, {})
+    return Change("delete", fields.name_of(client), client, {})
 
 
 def by_label(clients: Sequence[Client]) -> Labelled:
@@ -125,9 +118,9 @@ class Fleet:
     prune_limit: int
 
     def __post_init__(self) -> None:
-        check_labels(self.labels)
+        fields.check_labels(self.labels)
         for label in self.renames.values():
-            check_label(label)
+            fields.check_label(label)
         if not self.present and (self.renames or self.prune_pattern is not None):
             raise InputError("renames and prune need state: present. Use another task for state: absent.")
         if len(set(self.renames.values())) < len(self.renames):
@@ -139,7 +132,7 @@ class Fleet:
         if both:
             raise InputError(f"{listed(both)} is both in renames and in labels: take it out of one of them.")
         if self.prune_pattern is not None:
-            compiled(self.prune_pattern, "prune_pattern")
+            fields.compiled(self.prune_pattern, "prune_pattern")
             if not self.labels:
                 raise InputError(
                     "labels is empty, so prune would delete every client that matches. List the labels to keep."
@@ -184,7 +177,7 @@ def _surplus(existing: Labelled, fleet: Fleet) -> list[Change]:
         return []
     desired = {*fleet.labels, *fleet.renames, *fleet.renames.values()}
     others = [label for label in existing if label not in desired]
-    found = matching(fleet.prune_pattern, "prune_pattern", others)
+    found = fields.matching(fleet.prune_pattern, "prune_pattern", others)
     surplus = [labelled_client(existing, label, present=False) for label in found]
     if len(surplus) > fleet.prune_limit:
         raise InputError(

@@ -16,6 +16,7 @@ import typing as t
 import urllib.parse
 from collections.abc import Collection, Iterable
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service import response
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
     InputError,
@@ -23,19 +24,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     missing_option,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
-    Object,
-    Operation,
-    Page,
-    client_of,
-    invalid_shape,
-    object_of,
-    page_of,
-    plan_of,
-    region_of,
-    requested,
-    tier_of,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Object, Operation, Page
 
 T = t.TypeVar("T")
 
@@ -97,7 +86,7 @@ class Api:
 
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""
-        return self._read_list(LIST_CLIENTS, client_of)
+        return self._read_list(LIST_CLIENTS, response.client_of)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
         """The clients by label, read until all of these labels are found, or are certain not to exist.
@@ -110,16 +99,16 @@ class Api:
             found.update({client["label"]: client for client in clients if client["label"] is not None})
             return found.keys() >= set(labels)
 
-        self._read_list(LIST_CLIENTS, client_of, reads=_MAX_READS, complete=complete)
+        self._read_list(LIST_CLIENTS, response.client_of, reads=_MAX_READS, complete=complete)
         return found
 
     def count_clients(self) -> int:
         """The number of clients, by one request."""
 
         def count_of(value: t.Any) -> int:
-            results = page_of(value)["results"]
+            results = response.page_of(value)["results"]
             if results is None:
-                raise invalid_shape("it lacks results")
+                raise response.invalid_shape("it lacks results")
             return results
 
         return self._call(LIST_CLIENTS._replace(purpose="count the clients"), count_of)
@@ -128,7 +117,7 @@ class Api:
         """Create a client. After an error of unknown outcome the client may exist."""
 
         def created(value: t.Any) -> Object:
-            return _with_label(client_of(value, labelled=True), label, "delete it")
+            return _with_label(response.client_of(value, labelled=True), label, "delete it")
 
         return self._call(CREATE_CLIENT, created, body={"label": label}, label=label)
 
@@ -136,7 +125,7 @@ class Api:
         """The client, or None if there is none of this id. ``labelled``: it must have a label."""
 
         def viewed(value: t.Any) -> Object:
-            return requested(client_of(value, labelled=labelled), id=client_id)
+            return response.requested(response.client_of(value, labelled=labelled), id=client_id)
 
         return self._get_or_none(GET_CLIENT, viewed, id=client_id)
 
@@ -147,7 +136,7 @@ class Api:
         """
 
         def viewed(value: t.Any) -> Object:
-            return requested(client_of(value, labelled=True), id=client_id)
+            return response.requested(response.client_of(value, labelled=True), id=client_id)
 
         def renamed(value: t.Any) -> Object:
             client = viewed(value) if value is not None else self._call(GET_CLIENT, viewed, id=client_id)
@@ -165,20 +154,22 @@ class Api:
     def delete_client(self, client_id: int, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
         try:
-            self._call(DELETE_CLIENT, lambda value: value is None or object_of(value), id=client_id, label=label)
+            self._call(
+                DELETE_CLIENT, lambda value: value is None or response.object_of(value), id=client_id, label=label
+            )
         except ApiError as error:
             if not error.is_missing:
                 raise
 
     def get_plan(self) -> Object:
         """The paid tier, or ``{}`` for the free plan."""
-        return self._call(GET_PLAN, plan_of)
+        return self._call(GET_PLAN, response.plan_of)
 
     def set_plan(self, tier: str | None) -> Object:
         """Switch to a tier, None for the free plan, and return the plan that the service confirms."""
 
         def confirmed(value: t.Any) -> Object:
-            plan = self.get_plan() if value is None else plan_of(value)
+            plan = self.get_plan() if value is None else response.plan_of(value)
             if plan.get("id") != tier:
                 problem = f"the service confirmed {plan.get('id') or 'the free plan'!r} instead"
                 hint = "Check the account's plan before you go on: monitor_plan_info."
@@ -188,22 +179,22 @@ class Api:
         return self._call(SET_PLAN, confirmed, body={f"{self._brand}_subscription": tier}, plan=tier or "free")
 
     def list_subscriptions(self) -> list[Object]:
-        return self._read_list(LIST_SUBSCRIPTIONS, tier_of)
+        return self._read_list(LIST_SUBSCRIPTIONS, response.tier_of)
 
     def get_subscription(self, subscription_id: str) -> Object | None:
         """The tier, or None if there is none of this id."""
-        return self._get_by_name(GET_SUBSCRIPTION, tier_of, subscription_id)
+        return self._get_by_name(GET_SUBSCRIPTION, response.tier_of, subscription_id)
 
     def list_regions(self) -> list[Object]:
-        return self._read_list(LIST_REGIONS, region_of)
+        return self._read_list(LIST_REGIONS, response.region_of)
 
     def list_availability(self) -> list[Object]:
         """The availability records of all regions."""
-        return self._read_list(LIST_AVAILABILITY, object_of)
+        return self._read_list(LIST_AVAILABILITY, response.object_of)
 
     def get_region(self, region_id: str) -> Object | None:
         """The region, or None if there is none of this id."""
-        return self._get_by_name(GET_REGION, region_of, region_id)
+        return self._get_by_name(GET_REGION, response.region_of, region_id)
 
     def get_region_availability(self, region_id: str) -> list[Object]:
         """The availability records of one region.
@@ -214,8 +205,8 @@ class Api:
 
         def checked(value: t.Any) -> list[Object] | Object:
             if not isinstance(value, list):
-                return object_of(value)
-            return [requested(object_of(record), region=region_id) for record in value]
+                return response.object_of(value)
+            return [response.requested(response.object_of(record), region=region_id) for record in value]
 
         found = self._get_or_none(GET_AVAILABILITY, checked, id=region_id)
         if found is None or isinstance(found, list):
@@ -227,7 +218,7 @@ class Api:
         def viewed(value: t.Any) -> Object:
             item = check(value)
             # A service may take a name in any case, and returns it in its own.
-            return item if str(item["id"]).casefold() == name.casefold() else requested(item, id=name)
+            return item if str(item["id"]).casefold() == name.casefold() else response.requested(item, id=name)
 
         return self._get_or_none(operation, viewed, id=name)
 
@@ -254,9 +245,9 @@ class Api:
             raise missing_option("api_token", request.purpose)
         responded = False
         try:
-            response = self.http.request(request, query=query, body=body)
+            value = self.http.request(request, query=query, body=body)
             responded = True
-            return check(response)
+            return check(value)
         except ApiError as error:
             if responded and request.method != "GET" and error.outcome == "not_done":
                 error.outcome = "unknown"
@@ -342,7 +333,7 @@ class Api:
         size = self._page_sizes[0] if operation in (LIST_CLIENTS, LIST_SUBSCRIPTIONS) else None
         query = {**({} if size is None else {"page_size": size}), **({} if number == 1 else {"page": number})}
         try:
-            return self._call(operation, lambda value: page_of(value, check), query=query)
+            return self._call(operation, lambda value: response.page_of(value, check), query=query)
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
@@ -379,7 +370,7 @@ def _each_once(items: Iterable[Object]) -> list[Object]:
 def _with_label(client: Object, label: str, remedy: str) -> Object:
     """The client that was created or renamed; OtherObject if its label is not the one that was sent."""
     try:
-        return requested(client, label=label)
+        return response.requested(client, label=label)
     except OtherObject as error:
         error.outcome = "done"
         error.hint = (

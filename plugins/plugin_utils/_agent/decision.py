@@ -12,12 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import key_detection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import (
-    KeyOwner,
-    may_hold_key,
-    whose_key,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import file_mode, file_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE, HostFile
 
@@ -138,12 +135,12 @@ def _key_owner(found: HostFile, text: str | None, pattern: str, client: Register
         return KeyOwner("unverifiable" if found.kind == "file" else "no_file")
     if client is None:
         return KeyOwner("unverifiable")
-    return whose_key(text, pattern, client.key_fingerprint, client.key_owners, client.label)
+    return key_detection.whose_key(text, pattern, client.key_fingerprint, client.key_owners, client.label)
 
 
 def _unverifiable(key: KeyOwner, text: str | None) -> KeyOwner:
     """Whose key it is, as far as this is known while the client's own key is masked."""
-    if key.state in ("unknown", "own") or (key.state == "no_key" and may_hold_key(text or "")):
+    if key.state in ("unknown", "own") or (key.state == "no_key" and key_detection.may_hold_key(text or "")):
         return key._replace(state="unverifiable")
     return key
 

@@ -16,14 +16,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.leftovers import (
-    LIST_MARKERS,
-    MARKER,
-    MARKERS,
-    for_leftovers,
-    for_markers,
-    markers_of,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, filled, one_line, start, variable
 
 # Enough for any agent's configuration, and a bound on what a run reads.
@@ -35,9 +28,9 @@ _SAME = "monitor.cloud same"
 
 # Messages of a login shell may surround them, and need not end their last line.
 _FACTS_LINE = re.compile(
-    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{MARKERS}", re.MULTILINE
+    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{leftovers.MARKERS}", re.MULTILINE
 )
-_DONE_LINE = re.compile(rf"^{_DONE}{MARKERS}", re.MULTILINE)
+_DONE_LINE = re.compile(rf"^{_DONE}{leftovers.MARKERS}", re.MULTILINE)
 _STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
 _SERVICE_LINE = re.compile(r"^service\|([a-z-]+)\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
@@ -151,8 +144,8 @@ _FACTS_SCRIPT = one_line(
             "kind": _KIND,
             "details": _DETAILS,
             "facts": _FACTS,
-            "leftovers": for_leftovers('[ -k "$f" ] && l="|left"'),
-            "markers": LIST_MARKERS,
+            "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
+            "markers": leftovers.LIST_MARKERS,
             "limit": LARGEST_FILE,
             "read": _READ,
         },
@@ -177,7 +170,7 @@ def parse_facts(output: str) -> HostFile | None:
         kind,
         line["writable"] == "y",
         leftovers=line["leftovers"] is not None,
-        markers=markers_of(line),
+        markers=leftovers.markers_of(line),
         service=state and state[1],
     )
     if found.kind != "file":
@@ -429,7 +422,7 @@ def write_command(
         give() {{ {give}; }}
         {_filled(_WRITE, values)}
         u=""
-        {LIST_MARKERS if restart else ""}
+        {leftovers.LIST_MARKERS if restart else ""}
         echo "{_DONE}$u" """)
 
 
@@ -455,12 +448,12 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
     Check with :func:`was_written`. InputError if one of ``markers`` is not a marker.
     """
     for marker in markers or ():
-        if MARKER.fullmatch(marker) is None:
+        if leftovers.MARKER.fullmatch(marker) is None:
             raise InputError(f"restarted holds {marker!r}. Give the restart_markers of the task that wrote the file.")
     values = {
         "missing": _NO_DIRECTORY,
         "names": '"./$n"' if markers is None else " ".join(f'"./.$n.restart-{marker}"' for marker in markers),
-        "markers": for_markers('rm -f "./$f" || exit 1') if markers is None else "",
+        "markers": leftovers.for_markers('rm -f "./$f" || exit 1') if markers is None else "",
     }
     return one_line(f"""{start(path)}
         {_filled(_REMOVE, values)}
@@ -470,7 +463,7 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
 def markers_in(output: str) -> tuple[str, ...]:
     """The markers that a writer printed."""
     line = _DONE_LINE.search(output)
-    return () if line is None else markers_of(line)
+    return () if line is None else leftovers.markers_of(line)
 
 
 def was_written(returncode: int, output: str) -> bool:
@@ -485,7 +478,7 @@ def problem(returncode: int) -> str | None:
 
 # Verified as the private directory itself: others may have replaced it by a link. It is empty if its writer was
 # killed before it set the sticky bit.
-_CLEAN = for_leftovers("""(
+_CLEAN = leftovers.for_leftovers("""(
     cd -P "./$f" && at "$e/$f" && [ -O . ] &&
     case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"* "./.$n."*;; esac
     )
