@@ -46,17 +46,10 @@ State = t.Literal[
 STATES: tuple[State, ...] = t.get_args(State)
 # For all reports and the documentation.
 TITLES: dict[str, str] = {
-    "unreachable": "Unreachable",
+    **{state: state.replace("_", " ").capitalize() for state in STATES},
     "foreign_key": "Key of another client",
-    "unknown_key": "Unknown key",
-    "shared_key": "Shared key",
-    "not_registered": "Not registered",
-    "not_configured": "Not configured",
     "unverifiable": "Not verifiable",
     "outdated": "Outdated configuration",
-    "restart_pending": "Restart pending",
-    "agent_stopped": "Agent stopped",
-    "wrong_permissions": "Wrong permissions",
     "ok": "OK",
 }
 
@@ -73,8 +66,8 @@ Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIX = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
-# Names in a sentence of a report.
-MOST_NAMES = 5
+# The names of hosts in a sentence of a report.
+named = functools.partial(listed, limit=5, form=str)
 _PRICES = ("hourly", "monthly")
 _MOST_EXPENSIVE = 1e15
 # Of `systemctl is-active`. A service that ends again and again is mostly "activating".
@@ -271,7 +264,7 @@ class _Fleet:
         elif one.label not in self.account.labels:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
         if shared:
-            sentences["shared_key"] = f"The same key is on {listed(shared, MOST_NAMES, str)}."
+            sentences["shared_key"] = f"The same key is on {named(shared)}."
         states = tuple(state for state in STATES if state in sentences)
         detail = " ".join(sentences[state] for state in states)
         adoption, why = self._adoption(one, shared)
@@ -302,7 +295,7 @@ class _Fleet:
     def _adoption_conflict(self, one: Host, owner: str, shared: Sequence[str]) -> str:
         """Why a host cannot keep the client whose key it carries."""
         if shared:
-            return f"Carries the key of client {owner!r}, and so does {listed(shared, MOST_NAMES, str)}."
+            return f"Carries the key of client {owner!r}, and so does {named(shared)}."
         if owner in self.host_of:
             return f"Carries the key of client {owner!r}, which is that of host {self.host_of[owner]}."
         if one.label in self.account.labels:

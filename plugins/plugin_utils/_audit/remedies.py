@@ -13,13 +13,12 @@ import shlex
 import typing as t
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
-    MOST_NAMES,
     TITLES,
     Host,
     Report,
     State,
+    named,
     titled,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import REPORTS, Invocation, as_options
@@ -146,7 +145,7 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
         return Step(kind, _partial(run), hosts)
     moved = [one.host for one in findings if not one.shared_with and one.owner_label in orphans]
     if kind == "foreign_key" and moved:
-        text += _MOVED.format(listed(moved, MOST_NAMES, str))
+        text += _MOVED.format(named(moved))
     if any(one.adoption == "later" for one in findings):
         text += _LATER
     patterns = [_pattern(host) for host in hosts]
@@ -236,7 +235,7 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
             "deleted, with all data of these clients. Run it without --check to delete them."
         )
         if report.unidentified:
-            hosts = listed(report.unidentified, MOST_NAMES, str)
+            hosts = named(report.unidentified)
             text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
         text += _left_out(run)
         command = (*_playbook("prune", run), "--check", "-e", given)

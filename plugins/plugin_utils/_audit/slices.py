@@ -16,16 +16,15 @@ import datetime
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyState
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
-    MOST_NAMES,
     SCHEMA_VERSION,
     Account,
     Host,
     facts_of,
     instant,
+    named,
     natural,
 )
 
@@ -160,4 +159,4 @@ def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: A
 def _hosts(names: Iterable[str]) -> str:
     ordered = sorted(names, key=natural)
     number = "1 host" if len(ordered) == 1 else f"{len(ordered)} hosts"
-    return f"{number} ({listed(ordered, MOST_NAMES, str)})"
+    return f"{number} ({named(ordered)})"
