@@ -11,7 +11,7 @@ import os
 import typing as t
 
 from ansible import constants
-from ansible.errors import AnsibleError
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
@@ -29,8 +29,8 @@ Options = t.Mapping[str, t.Any]
 Variables = dict[str, t.Any]
 
 _MOST_WARNINGS = 20
-# A variable of the role's task that only inspects.
-_INSPECTS = "monitor_agent_inspects"
+# A variable of the role's task that only inspects, and what the task before it registers.
+_INSPECTS, _ACCOUNT = "monitor_agent_inspects", "monitor_agent_audit_account"
 
 
 class ActionModule(HostAction):
@@ -47,6 +47,17 @@ class ActionModule(HostAction):
     def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
         """Leave ``content`` as it is: it is rendered later, when ``client`` and ``label`` are known."""
         return value if name == "content" else super().finalize_task_arg(name, value, templar, context)
+
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> dict[str, t.Any]:
+        if not self._task.vars.get(_INSPECTS):
+            return super().run(tmp, task_vars)
+        try:
+            result = super().run(tmp, task_vars)
+        except AnsibleConnectionFailure as error:
+            # As core makes it.
+            result = {"unreachable": True, "msg": str(error)}
+        # A later audit of the same run may leave the host out, and this result stays.
+        return {**result, "use": (task_vars or {}).get(_ACCOUNT, {}).get("use")}
 
     def _checked_act(self, variables: Variables) -> dict[str, t.Any]:
         return role.configure(self, super()._checked_act, variables)
@@ -91,8 +102,6 @@ class ActionModule(HostAction):
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)
         result = {**self._result(desired.path, decided), "differs": decided.differences}
-        if self._task.vars.get(_INSPECTS):
-            result["use"] = variables[options["registration"][0]].get("use")
         if options["inspect_service"]:
             result["service_state"] = found.service
         if client.masked:

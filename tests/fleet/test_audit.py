@@ -181,6 +181,18 @@ def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) ->
     assert states == {"web-1": ["unreachable"], "web-2": ["ok"]}
 
 
+def test_a_host_that_the_last_audit_leaves_out_has_no_reason_of_an_earlier_one(three: Local) -> None:
+    three.monitor()
+    three.host_vars["web-1"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
+    three.path("web-2").unlink()
+    three.path("web-2").mkdir()
+    use = "- ansible.builtin.include_role: {name: monitor.cloud.monitor_agent, tasks_from: audit}"
+    run, states = audit(three, playbook=three.tasks(f"{use}\n{use}\n  when: inventory_hostname == 'web-3'"))
+    assert states == {"web-1": ["unreachable"], "web-2": ["unreachable"], "web-3": ["ok"]}, run.output
+    hosts = json.loads((three.directory / "audit.json").read_text(encoding="utf-8"))["hosts"]
+    assert {host["host"]: host["reason"] for host in hosts} == {"web-1": None, "web-2": None, "web-3": None}
+
+
 def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
     single.service.seed(labels=["web-1", "localhost"])
     file = single.directory / "agent.conf"
