@@ -56,8 +56,8 @@ _TEXTS: dict[Kind, str] = {
     "token that has read-write access, then give each its own key.",
     "not_registered": "The account has no client for them. Register and configure them.",
     "not_configured": "Their client exists, but the host has no key. Configure them.",
-    "unverifiable": "Audit again with a token that has read-write access, as a user who may read the configuration "
-    "(--become).",
+    "unverifiable": "Correct what the finding names; or audit again with a token that has read-write access, as a user "
+    "who may read the configuration (--become).",
     "outdated": "The key is right, but the rest of the file differs from the template.",
     "restart_pending": "A run changed the configuration, and then was killed or could not restart the agent.",
     "agent_stopped": "Start its service, and see its state and the end of its log. The command needs root (--become).",
@@ -134,8 +134,8 @@ def _kind_of(finding: Host) -> Kind:
     if finding.renamed:
         return "renamed"
     # A rollout removes them, and refuses hosts of both kinds.
-    by_rollout = finding.state in _TEXTS.keys() - _SHELL.keys() - _PLAYBOOKS.keys()
-    return "absent" if finding.absent and by_rollout else finding.state
+    removable = finding.state in _TEXTS.keys() - {"unreachable", "unverifiable"}
+    return "absent" if finding.absent and removable else finding.state
 
 
 def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: Sequence[str]) -> Step:

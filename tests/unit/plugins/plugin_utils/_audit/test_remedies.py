@@ -80,11 +80,11 @@ def test_from_a_part_of_the_inventory_neither_adopt_nor_prune_is_proposed() -> N
 
 def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     seen = [inspected("open", differs=["mode"]), inspected("old", differs=["mode"]), unreachable("gone")]
-    seen += [inspected("empty", "no_file"), inspected("new", "no_file")]
+    seen += [inspected("empty", "no_file"), inspected("new", "no_file"), inspected("off", service_state="failed")]
     absent = [dataclasses.replace(one, absent=one.host not in ("open", "new")) for one in seen]
-    todo = made(report(absent, account(["open", "old", "gone"])))[1]
+    todo = made(report(absent, account(["open", "old", "gone", "off"])))[1]
     assert {step.kind: step.names for step in todo} == {
-        "unreachable": ("gone",), "not_registered": ("new",), "wrong_permissions": ("open",), "absent": ("old",)
+        "unreachable": ("gone",), "not_registered": ("new",), "wrong_permissions": ("open",), "absent": ("off", "old")
     }  # fmt: skip
 
 
