@@ -140,37 +140,13 @@ drift:
   type: bool
   sample: true
 report:
-  description: The report, as O(json) has it.
+  description:
+    - The report, as O(json) has it. C(docs/audit.schema.json) in the collection describes its members.
+    - The C(state) of a host is the first of its C(states), which are V(unreachable), V(foreign_key), V(unknown_key),
+      V(shared_key), V(not_registered), V(not_configured), V(unverifiable), V(outdated), V(restart_pending),
+      V(agent_stopped), V(wrong_permissions) and V(ok).
   returned: success, once the last host was inspected
   type: dict
-  contains:
-    schema_version: {description: Version of this shape., type: int}
-    generated_at:
-      description: When the report was made, in UTC.
-      type: str
-    hosts:
-      description:
-        - The hosts, the worst first. C(state) is the first of those in C(states), which are V(unreachable),
-          V(foreign_key), V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable),
-          V(outdated), V(restart_pending), V(agent_stopped), V(wrong_permissions) and V(ok).
-        - The other members are what M(monitor.cloud.agent_config) returned for the host, and C(reached) and C(reason).
-          They are what O(audits) needs.
-      type: list
-      elements: dict
-    orphans: {description: Labels of clients that no host of the whole inventory has., type: list, elements: str}
-    account:
-      description: The plan, its price and its use, and the next tier. Null if it cannot be read.
-      type: dict
-    audits:
-      description:
-        - Of a joined report, its audits. How many findings are from each, and whether it is stale.
-      type: list
-      elements: dict
-    notes:
-      description:
-        - Of a joined report, sentences about audits that are stale or differ, and about hosts that were left out.
-      type: list
-      elements: str
 files:
   description: Absolute paths of the files that were written, by their kind.
   returned: always
