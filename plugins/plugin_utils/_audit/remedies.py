@@ -131,11 +131,10 @@ def _kind_of(finding: Host) -> Kind:
     if finding.state == "not_registered" and finding.adoption == "unknown":
         # It may be a renamed host, whose client a rollout would replace.
         return "unverifiable"
-    if finding.renamed:
-        return "renamed"
     # A rollout removes them, and refuses hosts of both kinds.
-    removable = finding.state in _TEXTS.keys() - {"unreachable", "unverifiable"}
-    return "absent" if finding.absent and removable else finding.state
+    if finding.absent and finding.state in _TEXTS.keys() - {"unreachable", "unverifiable"}:
+        return "absent"
+    return "renamed" if finding.renamed else finding.state
 
 
 def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: Sequence[str]) -> Step:
@@ -175,7 +174,8 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
 
 
 def _playbook(name: str, run: Invocation) -> list[str]:
-    variables = _variables(run, audits=name == "audit")
+    # adopt takes the pattern of orphans.
+    variables = _variables(run, audits=name in ("audit", "adopt"))
     return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *variables]
 
 

@@ -81,10 +81,12 @@ def test_from_a_part_of_the_inventory_neither_adopt_nor_prune_is_proposed() -> N
 def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     seen = [inspected("open", differs=["mode"]), inspected("old", differs=["mode"]), unreachable("gone")]
     seen += [inspected("empty", "no_file"), inspected("new", "no_file"), inspected("off", service_state="failed")]
+    seen += [inspected("moved", "other", owner_label="former")]
     absent = [dataclasses.replace(one, absent=one.host not in ("open", "new")) for one in seen]
-    todo = made(report(absent, account(["open", "old", "gone", "off"])))[1]
+    todo = made(report(absent, account(["open", "old", "gone", "off", "former"])))[1]
     assert {step.kind: step.names for step in todo} == {
-        "unreachable": ("gone",), "not_registered": ("new",), "wrong_permissions": ("open",), "absent": ("off", "old")
+        "unreachable": ("gone",), "not_registered": ("new",), "wrong_permissions": ("open",),
+        "absent": ("moved", "off", "old"),
     }  # fmt: skip
 
 
@@ -150,7 +152,11 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     of = every_state()
     run: dict[str, Any] = {
         "options": ["--become"],
-        "extra_vars": ["@vars.yml", {"target": "all", "x": "1", "monitor_agent_audit_html": "a.html", "y": "a b"}],
+        "extra_vars": [
+            "@vars.yml",
+            {"target": "all", "x": "1", "monitor_agent_audit_html": "a.html", "y": "a b"},
+            {"monitor_agent_audit_orphan_pattern": "old"},
+        ],
         "left_out": ["my_token"],
         "service": {"base_url": "https://monitor.example.com/v4", "api_token": "SECRET"},
     }
@@ -159,7 +165,8 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     extra = '-e @vars.yml -e x=1 -e \'{"y": "a b"}\''
     assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
     assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.raw -a true {extra}"
-    assert "monitor_agent_audit_" not in todo["unverifiable"].shell
+    assert "-e monitor_agent_audit_orphan_pattern=old -e target=renamed" in todo["renamed"].shell
+    assert "monitor_agent_audit_html" not in todo["unverifiable"].shell
     assert json.loads(todo["plan"].command[-1]) == {"min_clients": 14, "base_url": "https://monitor.example.com/v4"}
     assert "MONITOR_API_TOKEN" in todo["plan"].text
     assert todo["outdated"].text.endswith("because they can be secret: my_token.")
