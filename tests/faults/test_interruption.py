@@ -204,28 +204,3 @@ def test_killed_at_any_time(
     converge(controller, counts, check=False)
     assert_converged(controller)
     assert labels(controller) == NAMES[:8]
-
-
-def leave(host: fleet.Host, directory: str) -> None:
-    """Put there what a writer leaves that is killed."""
-    host.write(OLD, f"{directory}/agent.conf")
-    host.run(f"chmod 1700 {directory}")
-
-
-def test_leftovers_of_a_killed_writer_are_a_change(controller: Controller, counts: Tally) -> None:
-    """Though the file itself is right. A writer that is alive keeps its own."""
-    hosts = list(only(controller, 3).hosts.values())
-    assert controller.run().code == 0
-    left, alive = f"{fleet.CONFIG[:-10]}.agent.conf.writing-{{}}-aB3dE6gH".format, "1"
-    leave(hosts[0], left("99999"))
-    leave(hosts[1], left(alive))
-    run = converge(controller, counts)
-    assert run.changed_hosts() == {NAMES[0]}
-    assert run.of(CONFIGURE)[NAMES[0]].result["differs"] == ["leftovers"]
-    assert hosts[0].run("ls -A /etc/monitor").split() == ["agent.conf"]
-    assert hosts[1].read(f"{left(alive)}/agent.conf") == OLD
-    leave(hosts[0], left("99999"))
-    retired = controller.run("monitor.cloud.retire", "-e", "target=all")
-    counts.check(controller.service, retired.output)
-    assert (retired.code, labels(controller)) == (0, []), retired.output
-    assert hosts[0].run("ls -A /etc/monitor") == ""

@@ -265,6 +265,7 @@ def test_an_audit_of_a_few_hosts_replaces_no_report_of_all(fleet_of: Fleet) -> N
 
 
 _LABELS = ["a.b", "a b{{ 7 }}", "x|y", "it's $(id)", "~web", '"quoted"', "back\\slash", "{% if %}", "é\U0001f600é"]
+_LABELS += ["{{7}}{%x%}{#';$(touch x)`x`\\{"]
 # What is deleted; then clients that an orphan pattern leaves out, or whose labels resemble the others.
 _ORPHANS = {
     "four long labels": ([f"ours-{index:027}" for index in range(4)], ["theirs-1"]),

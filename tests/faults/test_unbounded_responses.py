@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Endless, Listener, Open, Proxy
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Endless, Listener, Open, Proxy, page
 from ansible_collections.monitor.cloud.tests.support.tally import FIGURES, Tally
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
@@ -192,19 +192,14 @@ def test_a_text_of_the_largest_size_is_cut_before_it_is_redacted(opened: Open, j
     assert "the response is not JSON but text/plain, starting with 'xxx" in message
 
 
-def test_a_response_of_the_largest_size_is_taken(opened: Open, counts: Tally) -> None:
-    body = json.dumps({"data": [Account.CLIENT], "page": 1, "pages": 1, "results": 1}).encode()
-    listener = opened(Listener, lambda _request: (200, {}, body + b" " * (2**26 - len(body) - 2**16)))
-    message, _took, _peak = _fetch(f"http://127.0.0.1:{listener.port}/v4")
-    counts.check(_ACCOUNT, message, faults=1)
-    assert '"label": "web1"' in message
-
-
-def test_early_hints_come_before_the_response(opened: Open, counts: Tally) -> None:
+@pytest.mark.parametrize(
+    ("before", "size"), [(b"", 2**26 - 2**16), (b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 200)]
+)
+def test_a_large_response_and_one_after_a_hint_are_taken(opened: Open, counts: Tally, before: bytes, size: int) -> None:
     """Field note "gateway"."""
-    body = json.dumps({"data": [Account.CLIENT], "page": 1, "pages": 1, "results": 1}).encode()
-    whole = _OK + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
-    listener = opened(Endless, b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + whole, b"", pause=0)
+    body = json.dumps(page([dict(Account.CLIENT)])).encode().ljust(size)
+    whole = before + _OK + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
+    listener = opened(Endless, whole, b"", pause=0)
     message, _took, _peak = _fetch(f"http://127.0.0.1:{listener.port}/v4")
     counts.check(_ACCOUNT, message, faults=1)
     assert '"label": "web1"' in message

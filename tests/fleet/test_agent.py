@@ -92,13 +92,6 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     assert "MONITOR_API_TOKEN" not in given
 
 
-def test_an_installer_does_not_control_the_terminal(single: Local) -> None:
-    single.group_vars["monitor_agent_install_command"] = "printf '\\033]0;title\\007\\033[2J a\\tb'; exit 3"
-    run = single.run()
-    assert run.failures()["web-1"] == "The installer of 'web-1' failed: ]0;title [2J a b (exit code 3)."
-    assert "\033" not in run.output
-
-
 def test_packages_of_one_host_only(two: Controller) -> None:
     two.host_vars["web-2"] = {"monitor_agent_packages": ["bash"]}
     for options in (["--check"], []):

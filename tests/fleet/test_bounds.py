@@ -114,22 +114,3 @@ def test_a_path_that_alternates_between_file_and_fifo(one: Controller) -> None:
         assert "Traceback" not in run.output, (name, run.output)
         assert run.code in (0, 2), (name, run.output)
         assert all(CONFIG in message for message in run.failures().values()), (name, run.failures())
-
-
-@pytest.mark.parametrize("kind", ["touch", "mkdir"])
-def test_many_names_beside_the_file(one: Controller, kind: str) -> None:
-    """The number in the names is a living process's, so that the age of each would have to be read."""
-    names = "seq -f .agent.conf.writing-1-%08.0f 20000"
-    host(one).run(f"{DIRECTORY}; chown {USER} .; {names} | setpriv --reuid={USER} --clear-groups xargs {kind}")
-    # As many processes as for a few names: each use of a tool is counted.
-    counted = ("find", "stat", "ls", "rm", "rmdir", "kill", "cat")
-    for tool in counted:
-        host(one).write(
-            f'#!/bin/sh\necho >> /opt/agent-uses\nexec /usr/bin/{tool} "$@"\n', f"/usr/local/sbin/{tool}", "755"
-        )
-    run = one.run(role_play(one))
-    assert run.code == 0, run.output
-    assert len((host(one).read("/opt/agent-uses") or "").splitlines()) < 200
-    assert one.run("monitor.cloud.audit").code == 0
-    left = host(one).run("/usr/bin/ls -A /etc/monitor | wc -l")
-    assert int(left) >= 20001 - 20, "what belongs to another user is not removed"

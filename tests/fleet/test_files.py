@@ -33,16 +33,6 @@ def assert_converges(controller: Controller, owners: Mapping[str, str], facts: M
         assert machine.run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
 
 
-def assert_refused(controller: Controller, message: str, prepare: str) -> None:
-    """Check mode and run fail alike, report the reason, and change nothing."""
-    host(controller).run(prepare)
-    before = snapshots(controller)
-    for options in (["--check"], []):
-        run = controller.run("monitor.cloud.rollout", *options)
-        assert message in run.failures()["web-1"], run.output
-        assert snapshots(controller) == before
-
-
 # What is at the path, and whose key that carries. A file that is a mount is written in place.
 BEFORE = {
     "mkdir -p /etc/monitor": "no_file",
@@ -61,20 +51,26 @@ def test_new_file(six: Controller) -> None:
     assert six.hosts["web-03"].read("/etc/monitor/elsewhere") == "old\n", "the target of the link is not changed"
 
 
-def test_a_directory_at_the_path_is_refused(one: Controller) -> None:
-    assert_refused(one, "is a directory", f"mkdir -p {CONFIG}")
-
-
 @pytest.mark.parametrize(
-    "prepare",
+    ("prepare", "message"),
     [
-        "mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor",
-        f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}; mount -o remount,bind,ro {CONFIG}",
+        (f"mkdir -p {CONFIG}", "is a directory"),
+        ("mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor", "can't be written"),
+        (
+            f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}; mount -o remount,bind,ro {CONFIG}",
+            "can't be written",
+        ),
     ],
-    ids=["directory", "file"],
+    ids=["directory", "read-only directory", "read-only file"],
 )
-def test_what_is_read_only_is_refused(one: Controller, prepare: str) -> None:
-    assert_refused(one, "can't be written", prepare)
+def test_what_cannot_be_written_is_refused(one: Controller, prepare: str, message: str) -> None:
+    """Check mode and run fail alike, report the reason, and change nothing."""
+    host(one).run(prepare)
+    before = snapshots(one)
+    for options in (["--check"], []):
+        run = one.run(ROLLOUT, *options)
+        assert message in run.failures()["web-1"], run.output
+        assert snapshots(one) == before
 
 
 def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controller) -> None:

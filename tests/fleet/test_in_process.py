@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import REGISTER, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 
 # Another path of the same interpreter: the module is executed.
@@ -211,9 +211,3 @@ def test_terminated_it_reports_its_progress(controller: Controller) -> None:
     assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in run.output
     time.sleep(1)
     assert len(service.clients()) == done
-
-
-def test_configure_needs_no_include_keys_in_the_role(controller: Controller) -> None:
-    run = controller.run()
-    assert run.statuses(CONFIGURE) == {"web-1": "changed"}
-    assert run.of(REGISTER)["web-1"].result["clients"]["web-1"].keys() >= {"sealed_keys", "key_fingerprint"}

@@ -77,12 +77,6 @@ def test_all_are_named_at_once(monitored: Local, playbook: str, values: dict[str
     assert message.endswith("Nothing was done.")
 
 
-def test_one_is_refused_before_a_client_is_created(three: Local) -> None:
-    message = refuse(three, "monitor.cloud.rollout", "-e", '{"monitor_agent_packages": {"curl": "8.5"}}')
-    assert message == "monitor_agent_packages is invalid: write a list of strings. Nothing was done."
-    assert labels(three.service) == []
-
-
 def test_users_and_modes_may_be_integers(three: Local) -> None:
     values = {"config_owner": os.geteuid(), "config_group": os.getegid(), "config_mode": 0o640}
     run = three.run(
@@ -137,16 +131,6 @@ def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str
     same = {"site_token": token, "monitor_agent_base_url": monitored.service.base_url, "site": "one"}
     given = {variable: same[variable] for variable in other}
     assert monitored.run(*of_all(playbook), "-e", json.dumps(given)).code == 0
-
-
-@pytest.mark.parametrize("template", ["lookup('vars', 'token_of_site')", "query('vars', 'token_of_site')[0]"])
-def test_a_template_may_name_a_variable_as_text(three: Local, template: str) -> None:
-    three.group_vars.update(
-        monitor_agent_api_token=f"{{{{ {template} }}}}", token_of_site=three.service.tokens["read_write"]
-    )
-    three.host_vars["web-3"]["token_of_site"] = "2" * 64
-    message = refuse(three, "monitor.cloud.rollout")
-    assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
 
 
 def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:

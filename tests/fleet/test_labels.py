@@ -9,35 +9,16 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Local
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
-    converge,
     labels,
     role_play,
     text_of,
 )
-
-
-def test_a_host_name_of_60_characters(emulator: Emulator, tmp_path: Path) -> None:
-    name = "web-" + "x" * 43 + ".example.com."
-    assert len(name) == 60
-    local = Local(tmp_path, emulator, name)
-    converge(local, changes={name})
-    assert configured(local) == {name}
-    assert [len(label) for label in labels(local)] == [32]
-
-
-def test_a_label_from_the_inventory(four: Local) -> None:
-    four.host_vars["web-1"]["monitor_agent_label"] = "front-door"
-    steps = converge(four, changes=four.host_vars)
-    assert labels(four) == ["db-1", "db-2", "front-door", "web-2"]
-    assert steps.run.of(CONFIGURE)["web-1"].result["label"] == "front-door"
 
 
 def test_prune_keeps_the_client_of_a_host_whose_label_fails(pair: Local) -> None:

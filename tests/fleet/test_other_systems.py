@@ -29,19 +29,6 @@ def put(machine: Host, name: str, text: str) -> None:
     machine.write(text, f"{TOOL_DIRECTORY}/{name}", mode="755")
 
 
-def test_a_directory_for_appending_only_is_refused(one: Controller) -> None:
-    machine = host(one)
-    # In memory, for the file system below may not know the attribute.
-    machine.run("mkdir -p /etc/monitor; mount -t tmpfs tmpfs /etc/monitor")
-    try:
-        machine.run("chattr +a /etc/monitor")
-    except AssertionError:
-        put(machine, "lsattr", "#!/bin/sh\necho '-----a---------------- .'\n")
-    run = one.run(role_play(one))
-    assert "append" in run.failures()["web-1"], run.output
-    assert machine.run("ls -A /etc/monitor") == "", "what is made there can't be removed"
-
-
 @pytest.fixture
 def selinux(one: Controller) -> Controller:
     """A host that appears to enforce SELinux, on which chcon fails; restorecon records its arguments."""

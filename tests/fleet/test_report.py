@@ -149,39 +149,6 @@ def test_some_hosts_only(fleet: Local) -> None:
         assert document["notes"] == []
 
 
-def test_hosts_that_no_slice_has(fleet: Local) -> None:
-    run = report(
-        fleet, [f"slice-{number}/part.json" for number in (0, 1, 2)], "-e", "monitor_agent_audit_fail_on_drift=true"
-    )
-    assert run.code == 2
-    missing = {host["host"]: host for host in read(fleet, "joined")["hosts"] if host["host"] in SLICES[3]}
-    assert {host["detail"] for host in missing.values()} >= {
-        "Not inspected: it is in none of the audits that were joined."
-    }
-    assert {host["state"] for host in missing.values()} == {"unreachable"}
-    assert "Not in any of the audits: 4." in run.output
-    assert "-e target=gone,ok-10,pending,strange-1" in " ".join(run.output.replace("\\\n", "").split())
-
-
-def older(fleet: Local, name: str, **changes: Any) -> str:
-    """A copy of a slice with other members."""
-    path = fleet.directory / f"{name}.json"
-    path.write_text(json.dumps({**read(fleet, "slice-1/part"), **changes}), encoding="utf-8")
-    return path.name
-
-
-def test_a_stale_slice_is_drift(fleet: Local) -> None:
-    """Differences of slices are unit tests."""
-    stale = older(fleet, "stale", generated_at="2020-01-02T03:04:05Z")
-    fine = ["-e", "target=fine", "-e", "monitor_agent_audit_fail_on_drift=true"]
-    fine += ["-e", "monitor_agent_audit_orphan_pattern=none"]
-    assert report(fleet, [stale], *fine, "-e", "audits_max_age=0").code == 0
-    run = report(fleet, [stale], *fine)
-    assert run.code == 2
-    assert "1 stale audit" in "".join(run.failures().values())
-    assert "was made at 2020-01-02T03:04:05Z, more than 24 hours from now" in " ".join(run.output.split())
-
-
 def test_reports_in_variables(fleet: Local) -> None:
     """As artifacts of other jobs arrive: in a file of extra variables."""
     documents = [read(fleet, f"slice-{number}/job") for number in range(4)]
@@ -190,14 +157,8 @@ def test_reports_in_variables(fleet: Local) -> None:
         host["detail"] = host["label"] = f"{{{{ lookup('pipe', 'touch {poisoned}') }}}}"
     given = fleet.directory / "artifacts.json"
     ways: list[tuple[dict[str, Any], list[str]]] = [
-        ({"audits": documents}, []),
         ({"audits": [*documents[:2], "slice-2/job.json", "{{ where }}/job.json"], "where": "slice-3"}, []),
-        ({"audits": "{{ from_others }}", "from_others": documents}, []),
-        (
-            {f"from_{number}": document for number, document in enumerate(documents)},
-            ["-e", "audits_variables=from_[0-9]+"],
-        ),
-        ({"from_0": documents[0], "audits": documents[1:]}, ["-e", "audits_variables=from_0"]),
+        ({"from_0": documents[0], "audits": documents[1:]}, ["-e", "audits_variables=from_[0-9]+"]),
     ]
     for variables, options in ways:
         given.write_text(json.dumps(variables), encoding="utf-8")
@@ -234,22 +195,10 @@ def test_reports_of_one_path_are_refused(fleet: Local) -> None:
     assert not (fleet.directory / "twice").exists()
 
 
-def test_a_report_in_a_play_of_ones_own(fleet: Local) -> None:
-    audits = (
-        "{monitor_agent_audits: [slice-0/part.json, 'slice-[1-3]/part.json'], monitor_agent_audit_json: joined.json}"
-    )
-    role = "{name: monitor.cloud.monitor_agent, tasks_from: report}"
-    run = fleet.run(fleet.tasks(f"- ansible.builtin.import_role: {role}\n  vars: {audits}"))
-    assert run.code == 0, run.output
-    assert without_times(read(fleet, "joined")) == without_times(read(fleet, "single"))
-
-
 def test_what_cannot_be_joined_is_named(fleet: Local) -> None:
     """The other cases are unit tests."""
-    version_1 = older(fleet, "version-1", schema_version=1)
     cases = [
         (["slice-0/part.json", "nowhere.json"], [], "/nowhere.json could not be read: No such file or directory"),
-        ([version_1], [], "/version-1.json has the schema version 1, and only version 2 can be joined"),
         (None, [], "There are no audits to join"),
         (None, ["-e", "audits_variables=nothing_.*"], "No variable has a name that matches audits_variables"),
         (["single.json"], ["-e", "audits_max_age=nan"], "max_age nan is not a number of hours"),

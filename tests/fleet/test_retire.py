@@ -40,13 +40,6 @@ def test_an_empty_choice_is_none(two: Local, choice: str) -> None:
     assert two.read("web-1") and two.read("web-2")
 
 
-def test_labels_given_as_text_count_as_labels(two: Local) -> None:
-    given = (RETIRE, "-e", '{"labels": "old-database-1, web-9"}', "-e", "retire_limit=2")
-    run = two.run(*given)
-    assert (run.code, labels(two)) == (0, ["web-1", "web-2"]), run.output
-    assert sorted(run.writes()) == ["delete_client old-database-1", "delete_client web-9"]
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -23,11 +23,6 @@ def test_the_keys_of_another_host_are_redacted_in_an_installers_output(monitored
     assert found_in(run.output, secrets_of(monitored.service)) == []
 
 
-def test_the_token_is_not_for_the_installer(three: Local) -> None:
-    three.host_vars["web-1"]["monitor_agent_install_command"] = 'echo "token:${MONITOR_API_TOKEN-none}"; exit 1'
-    assert "token:none" in three.run().failures()["web-1"]
-
-
 def test_an_executed_module_whose_output_breaks_shows_no_key(monitored: Local, tmp_path: Path) -> None:
     broken = tmp_path / "python"
     broken.write_text('#!/bin/sh\npython3 "$@" | head -c 900\n')
@@ -36,18 +31,6 @@ def test_an_executed_module_whose_output_breaks_shows_no_key(monitored: Local, t
     run = monitored.run(monitored.tasks(f"- {task}"), "-vvv", "-e", f"ansible_python_interpreter={broken}")
     assert run.failures()
     assert found_in(run.output, secrets_of(monitored.service)) == []
-
-
-def test_a_host_that_a_condition_on_an_include_leaves_out_keeps_its_client(three: Local) -> None:
-    tasks = """
-    - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
-    - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
-      vars: {monitor_agent_state: absent}
-      when: inventory_hostname == 'web-2'
-"""
-    run = three.run(three.tasks(tasks))
-    assert run.code == 0, run.output
-    assert labels(three.service) == ["web-1", "web-3"]
 
 
 @pytest.mark.parametrize("left_out", ["web-1", "web-2"])
