@@ -223,10 +223,7 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
         # The clients exist: without the list they have masked keys.
         with contextlib.suppress(ApiError):
             listed = api.find_clients(masked)
-    return [
-        entry._replace(client=_with_keys(entry.client, listed.get(entry.change.label, {})))
-        for entry in results
-    ]
+    return [entry._replace(client=_with_keys(entry.client, listed.get(entry.change.label, {}))) for entry in results]
 
 
 def _is_masked(client: Client) -> bool:
