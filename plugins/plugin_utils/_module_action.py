@@ -153,6 +153,7 @@ class ModuleAction(_core.PrivateAction):
             arguments["labels"] = list(_role_variables.labels(variables, list(own), own, windows=True).values())
             return True
         if step == "delete":
+            _role_variables.check_gone(variables, arguments["labels"], own)
             return True
         _role_variables.check_batch(self, variables, of_batch)
         if step == "inspect":

@@ -10,6 +10,7 @@ Core would check them by a task on every host; here one task checks all hosts of
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import pathlib
 import re
@@ -22,7 +23,12 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import compiled, labels_of_hosts, listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
+    client_label,
+    compiled,
+    labels_of_hosts,
+    listed,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
@@ -163,13 +169,13 @@ def labels(
     ``windows``: whether Windows hosts have one too.
     """
     hostvars = variables["hostvars"]
-
-    def label_of(host: str) -> t.Any:
-        value = own[host].get(_LABEL)
-        return own_label(hostvars, host) if _core.has_template(value) else value
-
-    found = labels_of_hosts(hosts, own, label_of)
+    found = labels_of_hosts(hosts, own, lambda host: _given_label(hostvars, host, own[host]))
     return {host: label for host, label in found.items() if windows or not _is_windows(hostvars, host, own[host])}
+
+
+def _given_label(hostvars: Variables, host: str, own: Variables) -> t.Any:
+    value = own.get(_LABEL)
+    return own_label(hostvars, host) if _core.has_template(value) else value
 
 
 def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tuple[list[str], list[str]]:
@@ -186,6 +192,21 @@ def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tu
         and _values(own[host], names) == account
     )
     return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
+
+
+def check_gone(variables: Variables, gone: Iterable[t.Any], own: Mapping[str, Variables]) -> None:
+    """InputError if a host of the inventory has one of the labels: its agent would go on, with an invalid key."""
+    given = set(map(str, gone))
+    for host, raw in own.items():
+        label = None
+        # One that is made of facts is unknown without them.
+        with contextlib.suppress(InputError):
+            label = client_label(host, _given_label(variables["hostvars"], host, raw))
+        if label in given:
+            raise InputError(
+                f"The label {label!r} is that of host {host}, whose configuration would be left. Nothing was done. "
+                f"Retire the host itself (-e target={host}), or remove it from the inventory if it is gone."
+            )
 
 
 def check_label_facts(variables: Variables) -> None:

@@ -59,10 +59,21 @@ def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None
     assert labels(two) == ["old-database-1", "web-1", "web-9"]
 
 
-def test_an_invalid_label_is_refused_before_a_host_is_retired(two: Local) -> None:
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("target=web-1 labels=web-9,x", "The label 'x' has 1 character"),
+        ("target=web-1 labels=old-database-1,web-2", "The label 'web-2' is that of host web-2"),
+        ("labels=web-2", "Retire the host itself (-e target=web-2), or remove it from the inventory if it is gone."),
+    ],
+    ids=["invalid", "of a host, and a target", "of a host"],
+)
+def test_a_label_of_no_client_that_can_be_gone_is_refused_before_anything_is_removed(
+    two: Local, choice: str, expected: str
+) -> None:
     before = labels(two), two.files()
-    run = two.run(RETIRE, "-e", "target=web-1", "-e", "labels=web-9,x")
-    assert "The label 'x' has 1 character" in run.failures()["web-1"], run.output
+    run = two.run(RETIRE, "-e", choice)
+    assert expected in run.failures()["web-1"], run.output
     assert (labels(two), two.files()) == before
 
 
@@ -84,6 +95,12 @@ def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
     assert (again.code, again.writes(), again.changed_hosts()) == (0, [], set()), again.output
     assert "There was no configuration on: web-1" in again.output
     assert "There was no client of the label: web-1, web-9" in again.output and "Removed" not in again.output
+
+
+def test_labels_that_are_made_of_facts_do_not_prevent_a_retirement(two: Local) -> None:
+    two.host_vars["web-1"]["monitor_agent_label"] = "{{ ansible_facts.hostname }}"
+    run = two.run(RETIRE, "-e", "labels=web-9")
+    assert (run.code, run.writes()) == (0, ["delete_client web-9"]), run.output
 
 
 def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> None:
