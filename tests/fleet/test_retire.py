@@ -109,6 +109,14 @@ def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> No
     assert (run.code, run.writes()) == (0, []) and two.read("web-2"), run.output
 
 
+@pytest.mark.parametrize("task", [CONFIGURE, "Remove the clients of hosts that are gone"])
+def test_a_run_that_starts_after_the_check_retires_nothing(two: Local, task: str) -> None:
+    before = labels(two), two.files()
+    run = two.run(RETIRE, "-e", "target=web-2 labels=web-9 retire_limit=1", "--start-at-task", task)
+    assert "Run it without --start-at-task." in run.failures()["web-2"], run.output
+    assert (labels(two), two.files()) == before
+
+
 def test_a_state_of_the_command_line_is_refused(two: Local) -> None:
     two.write("web-1", None)
     run = two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=present")
