@@ -70,11 +70,11 @@ def by_label(clients: Sequence[Client]) -> Labelled:
 
 def labelled_client(existing: Labelled, label: str, *, present: bool) -> Change:
     """Find, create or delete the client of a label; ``existing`` holds the account's clients by label."""
-    if label not in existing and label.strip() in existing:
+    bare = label.strip()
+    if label not in existing and label != bare and (present or bare in existing):
         # A list that is written as text with ", " has such labels. Prune would delete the client.
-        raise InputError(
-            f"There is no client {label!r}, but there is {label.strip()!r}. Remove the white space around the label."
-        )
+        but = f", but there is {bare!r}" if bare in existing else ""
+        raise InputError(f"There is no client {label!r}{but}. Remove the white space around the label.")
     if label not in existing:
         return create(label) if present else absent(label)
     return _ambiguous(existing, label) or (keep if present else delete)(existing[label][0])

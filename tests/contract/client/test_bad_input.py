@@ -126,6 +126,7 @@ def test_no_client_is_chosen_by_null(emulator: Emulator, state: str) -> None:
         ({"labels": ["web1", 1.1], "prune": True, "prune_pattern": ".*"}, "The label 1.1 is not text. Put it in quo"),
         ({"labels": ["web1", " web2"], "prune": True, "prune_pattern": "web.*"}, "Remove the white space around"),
         ({"labels": [" web2"], "state": "absent"}, "There is no client ' web2', but there is 'web2'."),
+        ({"labels": ["web1", " web9"]}, "There is no client ' web9'. Remove the white space around the label."),
     ],
 )
 def test_contradictory_options_of_a_fleet_are_refused(
