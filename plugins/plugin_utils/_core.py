@@ -634,11 +634,14 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
             with contextlib.suppress(jinja2.TemplateSyntaxError):
                 tree = _SYNTAX.parse(str(value))
                 names = {name.name for name in tree.find_all(jinja2.nodes.Name)}
+                # A name that is computed may be another one on each host, and so may vars.name.
+                if "vars" in names:
+                    names.add("inventory_hostname")
                 for call in tree.find_all(jinja2.nodes.Call):
                     texts = {text.value for text in call.find_all(jinja2.nodes.Const)}
                     # As in lookup('vars', 'name').
                     if texts & {"vars", "ansible.builtin.vars"}:
-                        names |= texts.intersection(variables)
+                        names |= texts.intersection(variables) - {"vars"} or {"inventory_hostname"}
                 names -= found
                 found |= names
                 values += [variables[name] for name in names if name in variables]
@@ -659,6 +662,8 @@ def rendered_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, 
         if name in of_play or (each != first.get(name) and name not in below)
     }
     of_host = {**own, **of_all}
+    # The variable of this name would be that of the task's host.
+    of_host["vars"] = of_host.copy()
     return _templar_for(action, of_host).template(value)
 
 

@@ -133,6 +133,25 @@ def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str
     assert monitored.run(*of_all(playbook), "-e", json.dumps(given)).code == 0
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "lookup('vars', 'token_of_site')",
+        "query('vars', 'token_of_site')[0]",
+        "lookup('vars', 'token_of_' ~ 'site')",
+        "vars.token_of_site",
+        "vars['token_of_site']",
+    ],
+)
+def test_a_template_may_name_a_variable_as_text(three: Local, template: str) -> None:
+    three.group_vars.update(
+        monitor_agent_api_token=f"{{{{ {template} }}}}", token_of_site=three.service.tokens["read_write"]
+    )
+    three.host_vars["web-3"]["token_of_site"] = "2" * 64
+    message = refuse(three, "monitor.cloud.rollout")
+    assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
+
+
 def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:
     role = three.directory / "roles" / "ours"
     for part, text in {

@@ -12,7 +12,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
     [
         ("{{ a }}", {"a", "b"}),
         ("{{ lookup('vars', 'a') }}", {"lookup", "a", "b"}),
-        ("{{ query('ansible.builtin.vars', 'c_' ~ d, default='')[0] }}", {"query", "d"}),
+        ("{{ query('ansible.builtin.vars', 'c_' ~ d, default='')[0] }}", {"query", "d", "inventory_hostname"}),
+        ("{{ vars.a }}", {"vars", "inventory_hostname"}),
         # Not of the same name.
         ("{{ lookup('env', 'a') }}{{ 'a' }}", {"lookup"}),
     ],
