@@ -202,7 +202,7 @@ class ModuleAction(_core.PrivateAction):
         if problem := self._template_problem(variables[name], name):
             return problem
         if not self._templar.template(variables[name]):
-            return ""
+            return f"{name} is set, but it is empty."
         return f'{name} is set, but only the role and its playbooks read it: write {option}: "{{{{ {name} }}}}".'
 
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:

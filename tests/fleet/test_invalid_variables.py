@@ -224,6 +224,7 @@ def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(
             'its playbooks read it: write api_token: "{{ monitor_agent_api_token }}".',
         ),
         (["-e", '{"monitor_agent_api_token": "{{ 1 / 0 }}"}'], "division by zero."),
+        (["-e", "{\"monitor_agent_api_token\": \"{{ lookup('env', 'UNSET') }}\"}"], "is set, but it is empty."),
         ([], "MONITOR_API_TOKEN."),
     ):
         run = three.run(play, *variables, MONITOR_API_TOKEN="")
