@@ -24,7 +24,11 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS, looks_masked
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
+    SECRET_FIELDS,
+    fingerprint,
+    looks_masked,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -82,7 +86,8 @@ class ModuleAction(_core.PrivateAction):
         result = self._execute(arguments, variables, with_keys)
         if step in ("remove", "inspect"):
             # The hosts put it into their results of this use of the role.
-            result["use"] = str(self._task._uuid)
+            # Too short to be taken for a part of a key: in the whole, zeros were.
+            result["use"] = fingerprint(str(self._task._uuid))[:7]
         if step == "inspect":
             # An audit may have a token that only reads: what check mode predicts is not to be done.
             result.pop("warnings", None)

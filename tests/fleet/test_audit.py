@@ -169,6 +169,15 @@ def test_in_batches(fleet: Local) -> None:
     assert 'state="ok"} 3\n' in (fleet.directory / "audit.prom").read_text(encoding="utf-8")
 
 
+def test_a_key_with_many_zeros(emulator: Emulator, single: Local) -> None:
+    """Ids of tasks have as many: the one in a host's result was redacted, and the host counted as not inspected."""
+    key = {"data.api_key": "00000000-1111-2222-0000000000000001"}
+    single.monitor()
+    emulator.fault(kind="edit", operation="list_clients", add=key, times=-1)
+    assert single.run("monitor.cloud.rollout").code == 0
+    assert audit(single)[1] == {"web-1": ["ok"]}
+
+
 def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) -> None:
     pair.monitor()
     again = pair.play(
