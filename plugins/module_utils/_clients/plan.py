@@ -24,7 +24,8 @@ def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min
     if min_clients is not None:
         expected = _tier_for(plan, tiers, min_clients)
     else:
-        by_id = {FREE: {}, **{str(tier["id"]): tier for tier in tiers}}
+        # The plan may be a tier that is no longer offered.
+        by_id = {FREE: {}, **{str(tier["id"]): tier for tier in [plan, *tiers] if tier}}
         if subscription not in by_id:
             known = listed([str(tier["id"]) for tier in sorted(tiers, key=_size)])
             raise InputError(f"There is no subscription {subscription!r}. Choose one of {known}, or 'free'.")

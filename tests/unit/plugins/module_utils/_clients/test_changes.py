@@ -226,6 +226,11 @@ def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
     assert change.changed is (change.before != change.after)
 
 
+def test_the_plan_may_be_a_tier_that_is_no_longer_offered() -> None:
+    plan = {"id": "monitor-5", "clients_included": 5}
+    assert plan_change(plan, _TIERS, "monitor-5", None).changed is False
+
+
 @pytest.mark.parametrize(("existing", "refused"), [(0, False), (3, False), (4, True)])
 def test_a_tier_below_the_clients_that_exist(existing: int, refused: bool) -> None:
     change = plan_change(_TIERS[0], _TIERS, "monitor-3", None)
