@@ -166,6 +166,8 @@ class Response(t.NamedTuple):
         encoding = unsupported_encoding(self.headers)
         if encoding:
             return f"encoded as {self.redact(encoding)!r}, which was not requested"
+        if not self.content.strip():
+            return "an empty body"
         content_type = self._content_type()
         # JSON is not quoted, because it may hold keys.
         if "json" in content_type or self.content.lstrip()[:1] in (b"{", b"["):

@@ -121,6 +121,11 @@ def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> N
     assert expected in str(_error(_read(400, {"errors": errors})))
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "text/html", ""])
+def test_an_empty_refusal_is_named(content_type: str) -> None:
+    assert _error(_read(503, b" ", Content_Type=content_type)).problem == "the service returned 503: an empty body"
+
+
 def test_of_many_errors_the_first_ones_are_quoted() -> None:
     error = _error(_read(400, {"errors": [{"field": "f", "reason": f"reason {number}"} for number in range(100_000)]}))
     assert "f: reason 0; f: reason 1; " in str(error)
