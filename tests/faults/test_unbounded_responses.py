@@ -192,6 +192,14 @@ def test_a_text_of_the_largest_size_is_cut_before_it_is_redacted(opened: Open, j
     assert "the response is not JSON but text/plain, starting with 'xxx" in message
 
 
+def test_many_small_values_are_not_read(opened: Open, judge: Judge) -> None:
+    """Twenty times the memory of their text: 45 MiB took 950."""
+    body = b"[" + b"[]," * 15_000_000 + b"[]]"
+    listener = opened(Listener, lambda _request: (200, {"Content-Type": "application/json"}, body))
+    message = judge(_fetch(f"http://127.0.0.1:{listener.port}/v4"))
+    assert "the response cannot be read as JSON: too many values" in message
+
+
 @pytest.mark.parametrize(
     ("before", "size"), [(b"", 2**26 - 2**16), (b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 200)]
 )

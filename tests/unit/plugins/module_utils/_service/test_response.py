@@ -156,12 +156,21 @@ def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b'{"label": "caf\xe9-1"}', "a text is not UTF-8"), (b"[" + b"1" * 5000 + b"]", "a number has too many digits")],
+    [
+        (b'{"label": "caf\xe9-1"}', "a text is not UTF-8"),
+        (b"[" + b"1" * 5000 + b"]", "too many values, or digits of a number"),
+        (b"[" + b"[]," * 1_000_000 + b"[]]", "too many values, or digits of a number"),
+    ],
+    ids=["text", "number", "values"],
 )
 def test_json_that_is_invalid_as_a_whole_is_not_retried(content: bytes, reason: str) -> None:
     error = _error(_read(200, content))
-    assert (error.problem, error.retryable) == (f"the response is not valid JSON: {reason}", False)
+    assert (error.problem, error.retryable) == (f"the response cannot be read as JSON: {reason}", False)
     assert error.outcome == "unknown"
+
+
+def test_numbers_that_json_does_not_have_are_null() -> None:
+    assert _read(200, b"[NaN, Infinity, -Infinity, 1.5]").value == [None, None, None, 1.5]
 
 
 def test_errors_count_whatever_the_status() -> None:
