@@ -14,7 +14,7 @@ from ansible_collections.monitor.cloud.plugins.modules import agent_install
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, DEFAULTS, variable
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, DEFAULTS, echo, variable
 
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
@@ -39,7 +39,7 @@ class ActionModule(HostAction):
         return {"changed": True, "label": client.label}
 
     def _exists(self, path: str) -> bool:
-        done = self.shell(f'{variable("p", path)}; [ -e "$p" ] && echo "{_EXISTS}"; :')
+        done = self.shell(f'{variable("p", path)}; [ -e "$p" ] && {echo(_EXISTS)}; :')
         if done.returncode != 0:
             raise InputError(f"Could not inspect {path}: {done.message}")
         return _EXISTS in done.stdout
@@ -62,7 +62,7 @@ class ActionModule(HostAction):
         script = (
             # On a local connection the environment is the controller's, with the token.
             # With TMOUT, bash and ksh93 give up reading the output of an installer that is silent for so long.
-            f'echo "{BEGUN}"; {DEFAULTS}; {environment}unset MONITOR_API_TOKEN TMOUT; '
+            f"{echo(BEGUN)}; {DEFAULTS}; {environment}unset MONITOR_API_TOKEN TMOUT; "
             "IFS= read -r MONITOR_INSTALL_CODE || exit 1; export MONITOR_INSTALL_CODE; "
             f"exec </dev/null; {variable('c', command)}; "
             # yash reads no bytes that are invalid in its locale.

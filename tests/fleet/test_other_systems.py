@@ -91,13 +91,18 @@ def test_sudosu_to_a_user_with_another_login_shell(one: Controller, login: str) 
     )
 
 
-@pytest.mark.parametrize("greeting", ["echo Welcome", "printf Welcome"])
+@pytest.mark.parametrize("greeting", ["echo Welcome", "printf Welcome", "set -x"])
 def test_a_login_shell_may_print_a_text_first(one: Controller, greeting: str) -> None:
     machine = host(one)
     machine.run("sed -i 's,^\\(root:.*:\\).*,\\1/bin/bash,' /etc/passwd")
     machine.write(greeting, "/root/.bashrc")
+    installed, owner = "/opt/agent-installed", {"monitor_agent_config_owner": "daemon"}
+    one.group_vars.update(monitor_agent_install_command=f"touch {installed}", monitor_agent_install_creates=installed)
     try:
         converge(one, changes={"web-1"})
+        assert machine.facts(installed)
+        one.group_vars.update(owner)
+        assert one.run().of(CONFIGURE)["web-1"].result["differs"] == ["owner"]
         machine.write("0A1B2C3D-0000-4A91-C0DE5E171A7E0000\n")
         # The key is in the first line of such a file only.
         run = one.run(ROLLOUT, "-e", "monitor_agent_config_template=api_key.j2")

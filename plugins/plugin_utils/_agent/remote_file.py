@@ -17,7 +17,14 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, filled, one_line, start, variable
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import (
+    BEGUN,
+    echo,
+    filled,
+    one_line,
+    start,
+    variable,
+)
 
 # Enough for any agent's configuration, and a bound on what a run reads.
 LARGEST_FILE = 65536
@@ -187,7 +194,7 @@ def read_command(path: str) -> str:
     """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file."""
     return one_line(f"""{start(path)}
         cd -P "$a/" && [ -f "./$n" ] || exit 1
-        echo "{BEGUN}"
+        {echo(BEGUN)}
         {{ {_READ}; }} 2>/dev/null
         exit $r""")
 
@@ -205,7 +212,7 @@ def enter_command(path: str) -> str:
     """
     return one_line(f"""{start(path)}
         {_filled("{enter}", {"missing": _NO_DIRECTORY})}
-        echo "{_DONE}" """)
+        {echo(_DONE)}""")
 
 
 def owner_command(owner: str | None, group: str | None) -> str:
@@ -234,7 +241,7 @@ def same_owner_command(path: str, names: Mapping[str, str]) -> str:
     """
     tests = "\n".join(
         f"""{variable("v", name)}
-        [ -z "$(find "./$n" -prune -{kind} "$v" 2>/dev/null)" ] || echo "{_SAME}|{kind}\""""
+        [ -z "$(find "./$n" -prune -{kind} "$v" 2>/dev/null)" ] || {echo(f"{_SAME}|{kind}")}"""
         for kind, name in names.items()
     )
     return one_line(f"""{start(path)}
@@ -290,7 +297,7 @@ _MAKE = """{ at "$(printf %s "${e:-/}")" || exit {changed}; (umask 022; mkdir ".
     [ -d "./$c" ] || exit 1"""
 
 # There is nothing to remove in a directory that is missing.
-_NO_DIRECTORY = f'{{ echo "{_DONE}"; exit 0; }}'
+_NO_DIRECTORY = f"{{ {echo(_DONE)}; exit 0; }}"
 
 # The content goes into a private directory, after a check that others have not replaced that directory.
 _WRITE = """
@@ -413,7 +420,7 @@ def write_command(
     # One that the connection forces, as by `ssh -tt`, has no end of input.
     terminal = "" if source else f"[ -t 0 ] && exit {_CODES['no_input']}"
     return one_line(f"""
-        echo "{BEGUN}"
+        {echo(BEGUN)}
         {start(path)}
         {variable("o", spec)}
         {variable("m", source or "")}
@@ -423,7 +430,7 @@ def write_command(
         {_filled(_WRITE, values)}
         u=""
         {leftovers.LIST_MARKERS if restart else ""}
-        echo "{_DONE}$u" """)
+        {echo(f"{_DONE}$u")}""")
 
 
 def create_command(path: str, write: str, *, create_directory: bool) -> str:
@@ -457,7 +464,7 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
     }
     return one_line(f"""{start(path)}
         {_filled(_REMOVE, values)}
-        echo "{_DONE}" """)
+        {echo(_DONE)}""")
 
 
 def markers_in(output: str) -> tuple[str, ...]:

@@ -42,6 +42,12 @@ def variable(name: str, text: str) -> str:
     return f'{name}=$(printf %b "{data}x"); {name}=${{{name}%x}}'
 
 
+def echo(text: str) -> str:
+    """A statement that prints a text of two words or more, and does not hold it: shells may print what they run."""
+    first, _space, others = text.partition(" ")
+    return f'echo "{first} ""{others}"'
+
+
 def without_dollars(command: str) -> str:
     """The command for a shell around it that expands its variables although they are quoted."""
     # No other characters, because csh takes words of 8 KiB only.
