@@ -4,18 +4,7 @@
 
 """The control interface below `/_emulator`: what tests use to set up the service and to inspect it.
 
-| call | does |
-|---|---|
-| `POST reset` | back to the start |
-| `GET settings`, `PATCH settings` | all settings; change some |
-| `GET faults`, `POST faults`, `DELETE faults` | scheduled faults; add one; drop all |
-| `POST seed` | make clients: `{"count": n}` or `{"labels": [...]}` |
-| `GET clients` | all clients with their true keys |
-| `GET requests[?operation=]`, `DELETE requests` | the request log; empty it |
-| `POST reports` | what an agent sends: `{"host", "install_code", "api_key"}` |
-| `GET reports`, `DELETE reports` | by host, the label of the client whose codes its last report had; forget them |
-| `GET tokens`, `PUT tokens` | what callers send, by name; replace or add some |
-| `PUT plan` | `{"tier": id or null}`, without a call of the service |
+`harness.py` has a method for each call but `POST reports`, which an agent sends: `{"host", "install_code", "api_key"}`.
 """
 
 import dataclasses

@@ -16,6 +16,11 @@ from http import HTTPStatus
 from typing import Any
 
 
+def _choice(row: str, about: str, choices: tuple[Any, ...]) -> Any:
+    """A field whose default is the first of its choices."""
+    return _setting(choices[0], row, about, choices)
+
+
 def _setting(default: Any, row: str, about: str, choices: tuple[Any, ...] = ()) -> Any:
     """A field with its default, the topic of its row in the field notes, and what it does."""
     # The call is made within the dataclass below, by way of this function.
@@ -38,33 +43,23 @@ class Settings:
     """All settings. Windows are in seconds, latency in milliseconds."""
 
     brand: str = _setting("monitor", "product word", "The word in paths, tier ids and the plan field.")
-    update_verb: str = _setting(
-        "post", "client update", "`put_only`: rename by PUT; POST returns 405.", ("post", "put_only")
-    )
+    update_verb: str = _choice("client update", "`put_only`: rename by PUT; POST returns 405.", ("post", "put_only"))
 
-    mask_for: str = _setting(
-        "read_only",
-        _MASK,
-        "Who sees masked keys: tokens with read-only access to the client, or all tokens.",
-        ("read_only", "all"),
+    mask_for: str = _choice(
+        _MASK, "Who sees masked keys: tokens with read-only access to the client, or all tokens.", ("read_only", "all")
     )
     mask_labels: tuple[str, ...] = _setting((), _MASK, "Clients whose keys are masked for all tokens.")
-    mask_kind: str = _setting(
-        "text",
+    mask_kind: str = _choice(
         _MASK,
         "A fixed text, both fields missing, or the first six characters of the value.",
         ("text", "missing", "cut_short"),
     )
     mask_text: str = _setting("[REDACTED]", _MASK, "The fixed text; may be empty.")
-    key_format: str = _setting(
-        "grouped_hex",
-        "key format",
-        "8-4-4-16 upper-case hex digits, or 40 lower-case ones.",
-        ("grouped_hex", "plain_hex"),
+    key_format: str = _choice(
+        "key format", "8-4-4-16 upper-case hex digits, or 40 lower-case ones.", ("grouped_hex", "plain_hex")
     )
 
-    label_form: str = _setting(
-        "as_sent",
+    label_form: str = _choice(
         _LABEL,
         "What is stored of a label: as it was sent, without spaces around, in lower case, 12 characters, or NFC.",
         ("as_sent", "trimmed", "lower_case", "truncated", "nfc"),
@@ -77,21 +72,20 @@ class Settings:
     label_required: bool = _setting(
         False, "`label` on create", "Refuse a create without a label; otherwise one is invented."
     )
-    duplicate_status: int = _setting(400, "duplicate label", "Status when a label is taken.", (400, 409))
+    duplicate_status: int = _choice("duplicate label", "Status when a label is taken.", (400, 409))
     duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
 
     page_size_default: int = _setting(100, _SIZE, "Items on a page by default.")
     page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is accepted; the smallest is 25.")
-    page_size_status: int = _setting(400, _SIZE, "Status for a `page_size` outside of that.", (400, 422))
-    past_end: str = _setting("not_found", "page past the end", "404, or a page without items.", ("not_found", "empty"))
-    list_order: str = _setting("oldest", _MOVING, "Which clients come first in the list.", ("oldest", "newest"))
+    page_size_status: int = _choice(_SIZE, "Status for a `page_size` outside of that.", (400, 422))
+    past_end: str = _choice("page past the end", "404, or a page without items.", ("not_found", "empty"))
+    list_order: str = _choice(_MOVING, "Which clients come first in the list.", ("oldest", "newest"))
     list_lag: int = _setting(0, _MOVING, "How many reads of the list lack a client, from when it was created on.")
 
     apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the response to a create.")
     extra_fields: bool = _setting(False, "unknown fields", "More fields on every object and every error.")
 
-    plan_null: str = _setting(
-        "free",
+    plan_null: str = _choice(
         "plan `null`",
         "Null means the free plan, or is ignored (the response is the old plan), or is refused with 400.",
         ("free", "unchanged", "refused"),
@@ -100,31 +94,24 @@ class Settings:
     free_limit: int | None = _setting(
         None, "too many clients for the plan", "Clients that the free plan allows; null: any number."
     )
-    region_availability: str = _setting(
-        "record",
-        "region availability of one region",
-        "The first record of the region, or an array of all.",
-        ("record", "array"),
+    region_availability: str = _choice(
+        "region availability of one region", "The first record of the region, or an array of all.", ("record", "array")
     )
     availability_records: int = _setting(500, "`/regions/availability`", "How many records there are.")
 
-    error_field: str = _setting(
-        "empty",
+    error_field: str = _choice(
         _ERRORS,
         "What `field` is when no field is meant: an empty string, left out, or null.",
         ("empty", "missing", "null"),
     )
-    delete_status: int = _setting(200, "statuses", "Status of a delete; 204 has no body.", (200, 204))
-    unauthenticated_status: int = _setting(401, "statuses", "Status for a missing or unknown token.", (401, 403))
-    forbidden_status: int = _setting(
-        403, "plan view without the grant", "Status for a missing scope or grant.", (401, 403)
-    )
+    delete_status: int = _choice("statuses", "Status of a delete; 204 has no body.", (200, 204))
+    unauthenticated_status: int = _choice("statuses", "Status for a missing or unknown token.", (401, 403))
+    forbidden_status: int = _choice("plan view without the grant", "Status for a missing scope or grant.", (403, 401))
 
     scope_headers: bool = _setting(
         True, _SCOPES, "Send `X-OAuth-Scopes` with the scopes of a known token, `X-Accepted-OAuth-Scopes`."
     )
-    missing_scope: str = _setting(
-        "named",
+    missing_scope: str = _choice(
         _SCOPES,
         "A missing scope is named with `forbidden_status`, or 401 reports that the token is not authorized.",
         ("named", "unauthorized"),
@@ -137,7 +124,7 @@ class Settings:
     rate_call_window: float = _setting(60.0, _RATE, "Seconds.")
     rate_paged: int = _setting(200, _RATE, "Paged reads of a token in a minute.")
     rate_window_scale: float = _setting(1.0, _RATE, "All windows are multiplied by this, so that tests can be quick.")
-    retry_after: str = _setting("seconds", _RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
+    retry_after: str = _choice(_RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
 
     latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is processed.")
     validate_responses: bool = _setting(True, _SERVICE, "Check each response against the contract.")
@@ -175,7 +162,7 @@ def _checked(setting: dataclasses.Field[Any], value: Any) -> Any:
         return tuple(value)
     allowed = (int, float) if isinstance(default, float) else (int, type(None)) if default is None else type(default)
     if not isinstance(value, allowed) or isinstance(value, bool) is not isinstance(default, bool):
-        raise ValueError(f"{setting.name} is of type {setting.type}, not {value!r}.")
+        raise ValueError(f"{setting.name} is of type {getattr(setting.type, '__name__', setting.type)}, not {value!r}.")
     return value
 
 
