@@ -5,7 +5,6 @@
 
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -24,8 +23,6 @@ HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
 # What an audit has to find after break_two(): the host, and its state.
 BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
-COLOUR = re.compile(r"\x1b\[[\d;]*m")
-RECAP = re.compile(r"^(?P<host>\S+)\s+: .*\bchanged=(?P<changed>\d+) +unreachable=0 +failed=0\b", re.MULTILINE)
 
 
 def write_inventory(directory: Path) -> Path:
@@ -49,27 +46,23 @@ def own_settings(directory: Path) -> dict[str, str]:
     return {**inherited, "ANSIBLE_CONFIG": str(config)}
 
 
-def play(inventory: Path, environment: dict[str, str], *arguments: str) -> str:
-    """Run a playbook of the collection, show what it prints as it comes, and return that without colours."""
-    command = [str(BIN / "ansible-playbook"), "-i", str(inventory), *arguments]
-    print(f"$ {shlex.join(['ansible-playbook', *command[1:]])}", flush=True)
-    if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
-        environment = {**environment, "ANSIBLE_FORCE_COLOR": "1"}
-    lines = []
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
-    ) as process:
-        for line in process.stdout or ():
-            print(line, end="", flush=True)
-            lines.append(COLOUR.sub("", line))
+def play(inventory: Path, environment: dict[str, str], *arguments: str) -> bool:
+    """Run a playbook of the collection; whether no host failed."""
+    command = ["ansible-playbook", "-i", str(inventory), *arguments]
+    print(f"$ {shlex.join(command)}", flush=True)
+    code = subprocess.call([str(BIN / command[0]), *command[1:]], env=environment, stdin=subprocess.DEVNULL)
     print(flush=True)
-    return "".join(lines)
+    return code == 0
 
 
-def roll_out(inventory: Path, environment: dict[str, str]) -> dict[str, int]:
-    """Register and configure the hosts; return how many tasks changed each."""
-    shown = play(inventory, environment, "monitor.cloud.rollout")
-    return {match["host"]: int(match["changed"]) for match in RECAP.finditer(shown)}
+def roll_out(inventory: Path, environment: dict[str, str]) -> int:
+    """Register and configure the hosts; return how many of their files changed, or -1 if a host failed."""
+
+    def written() -> set[tuple[Path, int]]:
+        return {(path, path.stat().st_ctime_ns) for path in inventory.parent.glob("*/agent.conf")}
+
+    before = written()
+    return len(written() - before) if play(inventory, environment, "monitor.cloud.rollout") else -1
 
 
 def break_two(directory: Path) -> None:
@@ -104,20 +97,11 @@ def main() -> int:
         print("end with this demo.\n")
         break_two(directory)
         states = audit(inventory, environment, directory)
-    return judge(first, second, states)
-
-
-def judge(first: dict[str, int], second: dict[str, int], states: dict[str, str]) -> int:
-    """Sum up; the exit code is 1 if a result differs from what is expected."""
-    changed = [sum(run.get(host, 0) > 0 for host in HOSTS) for run in (first, second)]
-    print(f"First run: {changed[0]} of {len(HOSTS)} hosts changed. Second run: {changed[1]} changed.")
-    found = ", ".join(f"{host} {states.get(host)}" for host in BROKEN)
+    print(f"First run: {first} of {len(HOSTS)} files changed. Second run: {second} changed.")
+    found = {host: states.get(host) for host in BROKEN}
     print(f"Audit: {found}. The page: {PAGE}")
-    if not set(HOSTS) <= set(first) & set(second) or changed != [len(HOSTS), 0]:
-        print("Not as expected: 6 and 0 hosts should have changed, and none failed.", file=sys.stderr)
-        return 1
-    if {host: states.get(host) for host in BROKEN} != BROKEN or not PAGE.exists():
-        print(f"Not as expected: the audit should find {BROKEN} and write its page.", file=sys.stderr)
+    if (first, second, found) != (len(HOSTS), 0, BROKEN) or not PAGE.exists():
+        print(f"Not as expected: {len(HOSTS)} and 0 changed, and an audit that finds {BROKEN}.", file=sys.stderr)
         return 1
     return 0
 
