@@ -117,27 +117,6 @@ def test_no_client_is_chosen_by_null(emulator: Emulator, state: str) -> None:
     assert "The label None is not text." in _refusal(emulator, monitor_client, label=None, state=state)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"renames": {"web1": "web9", "web9": "web8"}}, "renames has a chain or swap at 'web9'"),
-        ({"renames": {"web1": "web2"}}, "'web1' can't be renamed to 'web2': there are clients of both labels"),
-        ({"labels": ["web1"], "prune": True, "prune_pattern": "web.*", "prune_limit": 1}, "prune would delete 2 cli"),
-        ({"labels": ["web1", 1.1], "prune": True, "prune_pattern": ".*"}, "The label 1.1 is not text. Put it in quo"),
-        ({"labels": ["web1", " web2"], "prune": True, "prune_pattern": "web.*"}, "Remove the white space around"),
-        ({"labels": [" web2"], "state": "absent"}, "There is no client ' web2', but there is 'web2'."),
-        ({"labels": ["web1", " web9"]}, "There is no client ' web9'. Remove the white space around the label."),
-    ],
-)
-def test_contradictory_options_of_a_fleet_are_refused(
-    emulator: Emulator, options: dict[str, Any], message: str
-) -> None:
-    """One of each kind; the others: test_changes.py of the unit tests."""
-    emulator.seed(labels=["web1", "web2", "web3"])
-    assert message in _refusal(emulator, monitor_clients, **{"labels": [], **options})
-    assert labels(emulator) == ["web1", "web2", "web3"]
-
-
 def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
     """Field note "too many clients for the plan"."""
     emulator.set_plan("monitor-100")

@@ -114,6 +114,9 @@ def test_prune_never_goes_over_its_limit(there: list[str], limit: int) -> None:
             "there are clients of both labels. Delete the one whose history is not needed.",
         ),
         ({"renames": {"gone": "new1"}}, "there is no client of either label"),
+        ({"labels": ["web1", " web2"], "prune_pattern": "web.*"}, "but there is 'web2'. Remove the white space around"),
+        ({"labels": [" web2"], "present": False}, "There is no client ' web2', but there is 'web2'."),
+        ({"labels": ["web1", " web9"]}, "There is no client ' web9'. Remove the white space around the label."),
     ],
 )
 def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
