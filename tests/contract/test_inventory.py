@@ -49,7 +49,6 @@ class Inventory:
         return run.code, run.output
 
     def listed(self, **options: Any) -> dict[str, Any]:
-        """The whole inventory."""
         code, output = self.run(**options)
         assert code == 0, output
         return dict(json.loads(output))

@@ -29,7 +29,6 @@ _FAMILIES = ("premium-amd", "premium-intel", "gpu-small", "gpu-large")
 
 
 def tiers(brand: str, extra_fields: bool = False) -> list[dict[str, Any]]:
-    """The tiers of the plan, smallest first."""
     more = {"retention_days": 365} if extra_fields else {}
     return [
         {

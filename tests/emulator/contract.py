@@ -36,7 +36,6 @@ class Operation:
 
     @property
     def paged(self) -> bool:
-        """Whether the response is a page of a list."""
         return self.operation_id.startswith("list_")
 
 
@@ -51,7 +50,6 @@ class Variant:
 
 
 def variant_of(settings: Settings) -> Variant:
-    """The variant that plays these settings."""
     validate = settings.validate_responses and not leaves_contract(settings)
     return Variant(settings.brand, settings.update_verb, settings.plan_empty_string, validate)
 
@@ -87,7 +85,6 @@ def operation_ids() -> list[str]:
 
 
 def find_operation(variant: Variant, method: str, path: str) -> tuple[Operation | None, str | None]:
-    """The operation that is called, and the parameter in its path."""
     for operation in operations(variant):
         if operation.method == method:
             match = operation.pattern.fullmatch(path)

@@ -2,14 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The emulator for tests: starts it as a process of its own and steers it. Needs nothing but the standard library.
-
-with Emulator() as emulator:
-    emulator.seed(labels=["web-1"])
-    emulator.fault(operation="create_client", kind="lost_response")
-    run_something(env={**os.environ, **emulator.environment()})
-    assert len(emulator.requests("create_client")) == 1
-"""
+"""The emulator for tests: starts it as a process of its own and steers it. Needs nothing but the standard library."""
 
 import json
 import os
@@ -107,7 +100,6 @@ class Emulator:
         self._call("POST", "faults", fault)
 
     def faults(self) -> list[dict[str, Any]]:
-        """Faults that are still to happen."""
         return list(self._call("GET", "faults"))
 
     def clear_faults(self) -> None:
@@ -145,11 +137,9 @@ class Emulator:
         return dict(self._call("GET", "reports"))
 
     def clear_reports(self) -> None:
-        """Forget the reports of agents."""
         self._call("DELETE", "reports")
 
     def set_plan(self, tier: str | None) -> None:
-        """Put the account on a tier, or on the free plan."""
         self._call("PUT", "plan", {"tier": tier})
 
     def set_token(self, name: str, **fields: Any) -> str:
@@ -167,7 +157,6 @@ class Emulator:
         self.tokens = dict(self._call("GET", "tokens"))
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
-        """One call of the control interface."""
         root = self.base_url.rpartition("/")[0]
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}

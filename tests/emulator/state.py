@@ -44,7 +44,6 @@ class Token:
         return any(self.grants.get(name) == value for grant in alternatives for name, value in grant.items())
 
     def reads_only(self, client_id: int) -> bool:
-        """Whether the token has no more than read access to this client."""
         return READ_WRITE not in self.scopes or client_id in self.read_only_ids
 
 
@@ -108,5 +107,4 @@ class State:
         self.resets += 1
 
     def token(self, value: str) -> Token | None:
-        """The token that the caller sent, if it is one of ours."""
         return next((token for token in self.tokens.values() if token.value == value), None)

@@ -103,7 +103,6 @@ class Store:
         self._database.execute("DELETE FROM clients WHERE id = ?", (client_id,))
 
     def plan(self) -> int | None:
-        """The current plan, named by the clients that its tier includes; None for the free plan."""
         row = self._database.execute("SELECT clients_included FROM plan").fetchone()
         return row[0] if row else None
 

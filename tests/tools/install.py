@@ -32,7 +32,6 @@ def pip_settings() -> dict[str, str]:
 
 
 def uv_environment() -> dict[str, str]:
-    """The environment in which uv uses the index of pip."""
     settings = {name.replace("-", "_"): value for name, value in pip_settings().items()}
     return {variable: settings[name] for name, variable in _OF_UV.items() if name in settings} | os.environ
 

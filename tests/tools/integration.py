@@ -18,7 +18,6 @@ BIN = Path(sys.executable).parent
 
 
 def configure(root: Path, service: Emulator) -> None:
-    """Write the variables that each target finds."""
     address = service.base_url.rpartition("/")[0]
     values = {
         "monitor_base_url": service.base_url,

@@ -124,14 +124,12 @@ def run_part(interpreter: Path, part: str, variables: Mapping[str, str]) -> Outc
 
 
 def version(core: str, python: str) -> str:
-    """The exact versions of an environment, as two cells."""
     code = "import platform, ansible.release as core; print(core.__version__, '|', platform.python_version())"
     interpreter = ENVIRONMENTS / f"{core}-{python}" / "bin" / "python"
     return subprocess.run([interpreter, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def row(core: str, python: str, outcomes: Sequence[Outcome]) -> str:
-    """The results of a core with a Python, as a row of the table."""
     skipped = [reason.replace("|", "/") for outcome in outcomes for reason in outcome.skipped]
     passed = ", ".join(f"{one.part} {one.passed}" for one in outcomes if one.passed)
     failed = sum(outcome.failed for outcome in outcomes)
@@ -154,7 +152,6 @@ def series(line: str) -> tuple[str, str]:
 
 
 def main() -> int:
-    """Run the tests for the chosen pairs, or all; the exit code is 1 if any failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", metavar="CORE[/PYTHON]")
     parser.add_argument("--smoke", action="store_true", help="the smoke set for the oldest and the newest too")

@@ -79,7 +79,6 @@ def replace_version(old: str, new: str) -> None:
 
 
 def sign(archive: Path, key: str) -> Path:
-    """Write SHA256SUMS beside the archive, and its signature."""
     sums = archive.with_name("SHA256SUMS")
     sums.write_text(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n", encoding="utf-8")
     run("gpg", "--yes", "--armor", "--local-user", key, "--detach-sign", str(sums))
@@ -87,7 +86,6 @@ def sign(archive: Path, key: str) -> Path:
 
 
 def release(version: str, repository: str, key: str, owners: str | None) -> Path:
-    """Make the release and return the path of its archive; raise ReleaseError if a step fails."""
     present = yaml.safe_load(GALAXY.read_text(encoding="utf-8"))
     check(version, repository, key, present["version"])
     replace_address(present["repository"], repository)

@@ -63,7 +63,6 @@ OPTIONS = [
 
 
 def main() -> int:
-    """Run the parts that the command line names; the exit code is that of pytest."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     options, of_pytest = parser.parse_known_args()

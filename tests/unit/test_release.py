@@ -40,7 +40,6 @@ class Clone:
         return subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True, text=True, check=False)
 
     def release(self, version: str = NEXT, repository: str = REPOSITORY, key: str = KEY) -> str:
-        """Run the command; return its errors."""
         options = [f"--version={version}", f"--repository={repository}", f"--key={key}", "--owners=@team/maintainers"]
         return self.run(sys.executable, "tests/tools/release.py", *options).stderr
 

@@ -29,8 +29,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
 
 
 class Attempt(NamedTuple):
-    """The value of a response, or its error."""
-
     value: Any = None
     error: ApiError | None = None
 

@@ -45,7 +45,6 @@ def parsed(text: str) -> list[Metric]:
 
 
 def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
-    """Value by name of the metric and labels."""
     return {
         (sample.name.removeprefix("monitor_cloud_"), *sample.labels.values()): sample.value
         for family in parsed(as_openmetrics(of, **options))

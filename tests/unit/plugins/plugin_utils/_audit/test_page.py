@@ -78,19 +78,16 @@ def small() -> Report:
 
 
 def large(size: int = 2000) -> Report:
-    """Many hosts, every seventh with a finding."""
     hosts = [inspected(f"web-{number}", differs=["mode"] if number % 7 == 0 else []) for number in range(size - 5)]
     hosts += [unreachable(f"db-{number}") for number in range(5)]
     return report(hosts, account([host.host for host in hosts], plan={}, tiers=TIERS))
 
 
 def shown(page: Page) -> list[str]:
-    """The hosts that can be seen, from top to bottom."""
     return list(page.locator("tbody tr").evaluate_all(SHOWN))
 
 
 def violations(page: Page) -> list[tuple[str, str]]:
-    """What axe finds."""
     return [(found["id"], found["impact"]) for found in Axe().run(page).response["violations"]]
 
 

@@ -40,7 +40,6 @@ WEB = MappingProxyType({"web": "web"})
 
 
 def written(seen: Iterable[Host], known: Account, labels: Mapping[str, str] = HERE, at: str = EARLIER) -> Any:
-    """The report of an audit as it comes back from its file."""
     return json.loads(as_json(audit(list(seen), known, labels, generated_at=at)))
 
 
