@@ -4,11 +4,10 @@
 
 """What has to be done, decided from what is there: laws of a fleet, and the plan's tiers."""
 
-import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
@@ -171,6 +170,8 @@ def test_changes_are_listed_as_renames_labels_and_surplus() -> None:
 
 
 @given(st.integers(1, 200), st.integers(0, 200), st.integers(0, 200), st.booleans())
+@example(2, 1, 3, False)
+@example(2, 1, 2, False)
 def test_capacity_is_exact(existing: int, new: int, included: int, one_goes: bool) -> None:
     old = {"label": "web", "id": 1}
     changes = [create(f"web{number}") for number in range(new)] + [delete(old) if one_goes else keep(old)]
@@ -182,14 +183,6 @@ def test_capacity_is_exact(existing: int, new: int, included: int, one_goes: boo
     else:
         check_capacity(changes, existing, plan)
     check_capacity(changes, existing, {})
-
-
-@pytest.mark.parametrize(("included", "room"), [(3, True), (2, False)])
-def test_a_plan_may_be_full(included: int, room: bool) -> None:
-    plan = {"id": "monitor-x", "clients_included": included}
-    refused = pytest.raises(InputError, match=f"includes {included} clients, and 3 are needed")
-    with contextlib.nullcontext() if room else refused:
-        check_capacity([create("web2"), keep({"label": "web1"})], 2, plan)
 
 
 def test_a_client_keeps_its_own_label() -> None:
