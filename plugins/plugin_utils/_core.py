@@ -164,7 +164,9 @@ class PrivateAction(FinalizingAction):
 
     @classmethod
     def _keep_back(cls, name: str, value: t.Any) -> t.Any:
-        if not value or not _is_private(name, value):
+        # A registration is the name of a variable; some give the variable itself.
+        is_private = isinstance(value, dict) if name == "registration" else name in ("api_token", "client")
+        if not value or not is_private or (isinstance(value, str) and value.startswith(_OMITTED)):
             PrivateAction._private.pop(name, None)
             return value
         PrivateAction._private[name] = value
@@ -196,13 +198,6 @@ def plain(value: t.Any) -> t.Any:
         # A string marked as unsafe remains so with str().
         return str.__str__(value)
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)
-
-
-def _is_private(name: str, value: t.Any) -> bool:
-    # A registration is the name of a variable; some give the variable itself.
-    if name in ("api_token", "client"):
-        return not (isinstance(value, str) and value.startswith(_OMITTED))
-    return name == "registration" and isinstance(value, dict)
 
 
 @contextlib.contextmanager
@@ -547,25 +542,19 @@ def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: 
 
 
 def run_action(
-    action: ActionBase,
-    name: str,
-    arguments: dict[str, t.Any],
-    variables: dict[str, t.Any],
-    *,
-    task_vars: Mapping[str, t.Any] | None = None,
-    module_defaults: t.Sequence[t.Any] = (),
+    action: ActionBase, name: str, arguments: dict[str, t.Any], variables: dict[str, t.Any], **keywords: t.Any
 ) -> dict[str, t.Any]:
-    """Run another action plugin on the task's host, with the defaults of the play and of ``module_defaults``.
+    """Run another action plugin on the task's host, with ``vars`` and ``module_defaults`` beside those of the task.
 
     Core applies defaults before it makes the action, and no public function does.
     """
     task = action._task.copy()
     task.action = name
-    task.vars = {**task.vars, **(task_vars or {})}
+    task.vars = {**task.vars, **keywords.get("vars", {})}
     if not name.startswith("monitor.cloud."):
         # As in take_token; the module is not ours and needs none.
         forget_token(task)
-    task.module_defaults = [*task.module_defaults, *module_defaults]
+    task.module_defaults = [*task.module_defaults, *keywords.get("module_defaults", ())]
     task.args = _with_defaults(name, task, arguments, action._templar)
     plugin = action._shared_loader_obj.action_loader.get(
         name,

@@ -130,10 +130,6 @@ if [ "${z:-{limit}1}" -le {limit} ]; then
 fi
 """
 
-_SERVICE_STATE = """
-[ -d /run/systemd/system ] && echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)"
-"""
-
 
 # Put together here, and not for each host in a process of its own.
 _FACTS_SCRIPT = one_line(
@@ -162,7 +158,8 @@ _FACTS_SCRIPT = one_line(
 
 def facts_command(path: str, service: str = "") -> str:
     """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
-    state = one_line(variable("v", service) + _SERVICE_STATE) if service else ":"
+    inspect = '[ -d /run/systemd/system ] && echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)"'
+    state = f"{variable('v', service)}; {inspect}" if service else ":"
     return f"{one_line(start(path))}; {_FACTS_SCRIPT.replace('{service}', state)}"
 
 
@@ -374,11 +371,6 @@ elif [ -f "../$n" ]; then
 fi
 """
 
-# Not the colon, after which a redirection that fails ends the shell.
-_MARK = """
-true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1
-"""
-
 _REMOVE = """
 {enter}
 at "$(printf %s "${e:-/}")" || exit {changed}
@@ -412,7 +404,8 @@ def write_command(
         "keep": _KEEP if backup else "",
         "enough": LARGEST_FILE + 1,
         "missing": _MAKE,
-        "mark": _MARK if restart else "",
+        # Not the colon, after which a redirection that fails ends the shell.
+        "mark": 'true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1' if restart else "",
         "random": secrets.token_hex(4),
         "input": 'if="$m" ' if source else "",
         "size": size,
