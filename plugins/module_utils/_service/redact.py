@@ -16,8 +16,6 @@ import urllib.parse
 
 # Characters of a secret in a row that are redacted as a part of it.
 _PART = 8
-# In each part of 8 characters, 4 in a row begin at a multiple of 5: only these positions are tested first.
-_PROBE, _STEP = 4, 5
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _NOTHING = re.compile(r"(?!)")
 # Colour codes of a terminal are not visible between letters.
@@ -76,14 +74,7 @@ def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple
     """The text with the placeholder for each run of parts of the forms, and for the skipped characters in it."""
     # A space is in no form without signs, so that no part spans two of them.
     rest, known = _rest(text, skipped), " ".join(forms)
-    last = len(rest) - _PART
-    found = [
-        start
-        for probe in range(0, len(rest) - _PROBE + 1, _STEP)
-        if rest[probe : probe + _PROBE] in known
-        for start in range(max(0, probe - _STEP + 1), min(probe, last) + 1)
-        if rest[start : start + _PART] in known
-    ]
+    found = [start for start in range(len(rest) - _PART + 1) if rest[start : start + _PART] in known]
     if not found:
         return text
     ignored = {position for match in skipped.finditer(text) for position in range(*match.span())}
