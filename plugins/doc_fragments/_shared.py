@@ -146,9 +146,8 @@ options:
     ACCOUNT = r"""
 options:
   account:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode, with
-        O(monitor.cloud.monitor_clients#module:include_keys=true).
+    description: Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode,
+      with O(monitor.cloud.monitor_clients#module:include_keys=true).
     type: str
     required: true
 """

@@ -57,9 +57,8 @@ options:
       the directory if that has the setgid bit.
     type: str
   mode:
-    description:
-      - Permissions of the file, as octal digits in quotes. An integer is accepted only if it is a plausible mode, as
-        YAML reads C(0640); C(640) without quotes is refused, because it means V(1200).
+    description: Permissions of the file, as octal digits in quotes. An integer is accepted only if it is a plausible
+      mode, as YAML reads C(0640); C(640) without quotes is refused, because it means V(1200).
     type: raw
     default: "0600"
   create_directory:
@@ -88,9 +87,8 @@ options:
     type: bool
     default: false
   restarted:
-    description:
-      - RV(restart_markers) of the task that notified the handler. Removes these markers, and does nothing else, which
-        is not reported as a change. Other markers stay, because their changes may be later than the restart.
+    description: RV(restart_markers) of the task that notified the handler. Removes these markers, and does nothing
+      else, which is not reported as a change. Other markers stay, because their changes may be later than the restart.
     type: list
     elements: str
 seealso:
@@ -161,10 +159,9 @@ label:
   type: str
   sample: web1
 key_owner:
-  description:
-    - Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of another client
-      of the account, V(unknown) for a key of no client of the account, or V(unverifiable) if the keys are masked or
-      the file cannot be read.
+  description: Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of
+    another client of the account, V(unknown) for a key of no client of the account, or V(unverifiable) if the keys are
+    masked or the file cannot be read.
   returned: success
   type: str
   sample: other
@@ -204,9 +201,8 @@ restarts:
   elements: dict
   sample: [{service: monitor-agent, path: /etc/monitor/agent.conf, markers: [3f9a01bc]}]
 service_state:
-  description:
-    - State of O(service), as C(systemctl is-active) reports it before the task. V(active), V(reloading) and
-      V(refreshing) mean that it runs. Null if systemd does not run on the host, or without a service.
+  description: State of O(service), as C(systemctl is-active) reports it before the task. V(active), V(reloading) and
+    V(refreshing) mean that it runs. Null if systemd does not run on the host, or without a service.
   returned: success, with O(inspect_service=true) and O(state=present)
   type: str
   sample: active

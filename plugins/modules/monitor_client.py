@@ -29,9 +29,8 @@ options:
       - With O(state=absent) and O(label) as well, the client is deleted only if it has that label.
     type: int
   state:
-    description:
-      - Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the agent on the
-        host stays installed. A client that got another label since it was looked up is kept, with a warning.
+    description: Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the
+      agent on the host stays installed. A client that got another label since it was looked up is kept, with a warning.
     type: str
     choices: [present, absent]
     default: present

@@ -60,9 +60,8 @@ options:
     type: int
     default: 10
   check_capacity:
-    description:
-      - Whether to check, before anything is changed, if the paid plan includes enough clients; those to be deleted make
-        room. The plan is read only if something is to be created.
+    description: Whether to check, before anything is changed, if the paid plan includes enough clients; those to be
+      deleted make room. The plan is read only if something is to be created.
     type: bool
     default: true
   planned_labels:

@@ -26,9 +26,8 @@ options:
     description: The least number of clients to include. Goes up to the smallest tier that includes them, never down.
     type: int
   allow_over_capacity:
-    description:
-      - Whether to switch to a tier that includes fewer clients than exist, or to the free plan, whose limit is not
-        known, while clients exist.
+    description: Whether to switch to a tier that includes fewer clients than exist, or to the free plan, whose limit is
+      not known, while clients exist.
     type: bool
     default: false
 seealso:

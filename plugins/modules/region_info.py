@@ -30,9 +30,8 @@ options:
     type: str
     choices: [ok, outage]
   compute_type:
-    description:
-      - Id of a compute instance type that is available in the region. The service lists only some types; no region has
-        one that it does not list.
+    description: Id of a compute instance type that is available in the region. The service lists only some types; no
+      region has one that it does not list.
     type: str
   include_availability:
     description: Whether regions carry RV(regions[].availability).
