@@ -36,7 +36,8 @@ def main() -> int:
         return 2
     except OSError as error:
         print(
-            f"emulator: cannot listen on {options.host}:{options.port}: {os.strerror(error.errno or 0)}",
+            f"emulator: cannot listen on {options.host}:{options.port}: {os.strerror(error.errno or 0)}. "
+            "The option --port 0 takes a free port.",
             file=sys.stderr,
         )
         return 2
