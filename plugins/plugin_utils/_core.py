@@ -617,8 +617,10 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
     values = [value]
     while values:
         value = values.pop()
+        if isinstance(value, (dict, list)):
+            values += value.values() if isinstance(value, dict) else value
         # Text only: that of hostvars would be a rendering of all variables.
-        if isinstance(value, str) and has_template(value):
+        elif isinstance(value, str) and has_template(value):
             # An invalid template fails where it is used.
             with contextlib.suppress(jinja2.TemplateSyntaxError):
                 tree = _SYNTAX.parse(str(value))
@@ -630,10 +632,12 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
                     texts = {text.value for text in call.find_all(jinja2.nodes.Const)}
                     # As in lookup('vars', 'name').
                     if texts & {"vars", "ansible.builtin.vars"}:
-                        names |= texts.intersection(variables) - {"vars"} or {"inventory_hostname"}
+                        constant = all(isinstance(each, jinja2.nodes.Const) for each in call.args)
+                        names |= texts.intersection(variables) - {"vars"} if constant else {"inventory_hostname"}
                 names -= found
                 found |= names
-                values += [variables[name] for name in names if name in variables]
+                # The variable vars has all of them.
+                values += [variables[name] for name in names - {"vars"} if name in variables]
     return found
 
 
@@ -654,6 +658,23 @@ def rendered_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, 
     # The variable of this name would be that of the task's host.
     of_host["vars"] = of_host.copy()
     return _templar_for(action, of_host).template(value)
+
+
+def given_by_keywords(task: Task, option: str) -> tuple[str, list[t.Any]]:
+    """The name by which keywords around a task of the role give it a connection option, and the values, not rendered.
+
+    A template of several options is a value too.
+    """
+    groups, variable = ("group/monitor.cloud.api", task.action), f"MONITOR_{option.upper()}"
+    around = task._get_parent_attribute("environment", omit=True)
+    # module_defaults take precedence.
+    for name, given in (
+        (option, [options for each in task.module_defaults for group, options in each.items() if group in groups]),
+        (variable, around if isinstance(around, list) else []),
+    ):
+        if found := [each for each in given if not isinstance(each, dict) or name in each]:
+            return name, [each[name] if isinstance(each, dict) else each for each in found]
+    return "", []
 
 
 def check_whole_inventory() -> None:

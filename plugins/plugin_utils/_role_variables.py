@@ -290,18 +290,42 @@ def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Va
             hosts.append(host)
             seen.append(values)
     for name in ACCOUNT if len(hosts) > 1 else ():
-        first, *others = (_for_host(action, variables, host, name) for host in hosts)
-        if any(other != first for other in others):
-            raise InputError(
-                f"{name} differs between the hosts of this play, and one account is used for all of them. Nothing was "
-                "done. Use a play, or a run with --limit or extra variables, for each account."
-            )
+        _check_same(name, [_for_host(action, variables, host, name) for host in hosts])
+    for name in ACCOUNT:
+        if variables.get(name) in (None, ""):
+            _check_keywords(action, variables, list(own), name.removeprefix(_PREFIX))
+
+
+def _check_keywords(action: ActionBase, variables: Variables, hosts: Iterable[str], option: str) -> None:
+    """InputError if ``module_defaults`` or ``environment`` give hosts of the batch different accounts."""
+    name, given = _core.given_by_keywords(action._task, option)
+    names = set().union(*(_core.names_in(each, variables) for each in given))
+    seen: list[list[t.Any]] = []
+    found = []
+    for host in hosts if names else ():
+        if (values := _values(_core.raw_variables(variables, host), names)) not in seen:
+            seen.append(values)
+            each = [_rendered(action, variables, host, value) for value in given]
+            found.append([value.get(name) if isinstance(value, dict) else value for value in each])
+    _check_same(name, found)
+
+
+def _check_same(name: str, values: t.Sequence[t.Any]) -> None:
+    if any(value != values[0] for value in values):
+        raise InputError(
+            f"{name} differs between the hosts of this play, and one account is used for all of them. Nothing was "
+            "done. Use a play, or a run with --limit or extra variables, for each account."
+        )
 
 
 def _for_host(action: ActionBase, variables: Variables, host: str, name: str) -> t.Any:
     """The value of a variable for a host of the batch; None if it is not set, or if its template fails."""
+    return _rendered(action, variables, host, _core.trusted(f"{{{{ {name} }}}}"))
+
+
+def _rendered(action: ActionBase, variables: Variables, host: str, value: t.Any) -> t.Any:
     try:
-        return _core.plain(_core.rendered_for(action, variables, host, _core.trusted(f"{{{{ {name} }}}}")))
+        return _core.plain(_core.rendered_for(action, variables, host, value))
     except Exception:
         return None
 

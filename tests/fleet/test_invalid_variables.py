@@ -141,15 +141,38 @@ def test_hosts_of_different_accounts_are_refused(monitored: Local, playbook: str
         "lookup('vars', 'token_of_' ~ 'site')",
         "vars.token_of_site",
         "vars['token_of_site']",
+        "site.tokens[0]",
     ],
 )
-def test_a_template_may_name_a_variable_as_text(three: Local, template: str) -> None:
+def test_a_template_may_name_a_variable_as_text_or_in_another_one(three: Local, template: str) -> None:
     three.group_vars.update(
-        monitor_agent_api_token=f"{{{{ {template} }}}}", token_of_site=three.service.tokens["read_write"]
+        monitor_agent_api_token=f"{{{{ {template} }}}}",
+        token_of_site=three.service.tokens["read_write"],
+        site={"tokens": ["{{ token_of_site }}"]},
     )
     three.host_vars["web-3"]["token_of_site"] = "2" * 64
     message = refuse(three, "monitor.cloud.rollout")
     assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "name"),
+    [
+        ("environment: {MONITOR_API_TOKEN: '{{ token_of_site }}'}", "MONITOR_API_TOKEN"),
+        ("environment: '{{ given }}'", "MONITOR_API_TOKEN"),
+        ("module_defaults: {group/monitor.cloud.api: {api_token: '{{ token_of_site }}'}}", "api_token"),
+        ("module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", "api_token"),
+    ],
+)
+def test_keywords_that_give_hosts_different_accounts_are_refused(three: Local, keyword: str, name: str) -> None:
+    token = three.service.tokens["read_write"]
+    three.group_vars.update(token_of_site=token, given={name: "{{ token_of_site }}"})
+    three.host_vars["web-3"]["token_of_site"] = "2" * 64
+    play = role_play(three, play=keyword)
+    assert refuse(three, play).startswith(f"{name} differs between the hosts of this play")
+    # The variable of the role takes precedence.
+    assert three.run(play, "-e", f"monitor_agent_api_token={token}").code == 0
+    assert three.run(play, "--limit", "web-1,web-2").code == 0
 
 
 def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:
