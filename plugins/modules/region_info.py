@@ -130,7 +130,7 @@ def _matches(region: dict[str, t.Any], params: Params) -> bool:
     return (
         (params["country"] is None or str(region.get("country")).lower() == params["country"].lower())
         and (params["status"] is None or region.get("status") == params["status"])
-        and all(capability in (region.get("capabilities") or []) for capability in params["capabilities"])
+        and all(each.strip() in (region.get("capabilities") or []) for each in params["capabilities"])
     )
 
 

@@ -65,6 +65,8 @@ def test_regions_are_found_by_each_option(regions: Regions) -> None:
     both = regions(capabilities=["Block Storage", "GPU Instances"])
     assert both == [region for region in regions(capabilities=["Block Storage"]) if region in both]
     assert 0 < len(both) < len(everywhere)
+    # As Ansible splits a text.
+    assert regions(capabilities=["Block Storage", " GPU Instances"]) == both
 
 
 def test_regions_by_what_is_available_there(regions: Regions) -> None:
