@@ -62,7 +62,7 @@ options:
     description:
       - Seconds within which a whole response must arrive, in each attempt, connection included; at most a day.
         Connecting to an address takes 10 seconds at most.
-      - A response may have at most 64 MiB, as sent and as decoded. A larger one is an error.
+      - A response may have at most 64 MiB, as sent and as decoded, and two million values. A larger one is an error.
       - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
     type: float
     default: 30.0
