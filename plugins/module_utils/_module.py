@@ -14,6 +14,11 @@ import typing as t
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
+    SECRET_FIELDS,
+    looks_masked,
+    name_of,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     InputError,
@@ -21,6 +26,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     missing_option,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import LOOPBACK, Http, Settings, split_url
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part, redact, redact_all
 
 Params = t.Mapping[str, t.Any]
 Result = t.Dict[str, t.Any]  # noqa: UP006
@@ -99,6 +105,30 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
     return base_url.rstrip("/")
 
 
+def _texts_without_keys(result: Result, api: Api) -> Result:
+    """The texts of a result that may quote the service, without the keys of the clients that it returned."""
+    texts = {name: result[name] for name in ("msg", "warnings") if name in result}
+    reasons = result.get("failures")
+    if reasons:
+        texts["failures"] = reasons
+    if not texts:
+        return {}
+    secrets = {
+        f"{field} of {name_of(client)}": client[field]
+        for client in list(api.known.values())
+        for field in SECRET_FIELDS
+        if not looks_masked(client.get(field))
+    }
+    found = held_in_part(str(texts), secrets)
+    return {
+        # The labels of failures stay: tasks look them up.
+        name: {label: redact(reason, found) for label, reason in text.items()}
+        if isinstance(text, dict)
+        else redact_all(text, found)
+        for name, text in texts.items()
+    }
+
+
 class Module(t.NamedTuple):
     """A module: the function ``run(params, api, check_mode)``, which returns the result, and its options and rules."""
 
@@ -134,7 +164,7 @@ class Module(t.NamedTuple):
             result.pop("diff", None)
         if not result.get("warnings"):
             result.pop("warnings", None)
-        return result if api is None else {**result, "api_usage": api.http.usage}
+        return result if api is None else {**result, **_texts_without_keys(result, api), "api_usage": api.http.usage}
 
     def main(self) -> None:
         """Run the module as a program. Ends the process."""

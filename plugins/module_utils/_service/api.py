@@ -69,6 +69,8 @@ class Api:
         self._brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._rename = RENAME_CLIENT
+        # The clients in responses by id, as the last one has them.
+        self.known: dict[int | str, Object] = {}
         # The progress of a task: changes to make, None until they are known, and made.
         self.total: int | None = None
         self.done = 0
@@ -86,7 +88,7 @@ class Api:
 
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""
-        return self._read_list(LIST_CLIENTS, response.client_of)
+        return self._read_list(LIST_CLIENTS, self._client)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
         """The clients by label, read until all of these labels are found, or are certain not to exist.
@@ -99,7 +101,7 @@ class Api:
             found.update({client["label"]: client for client in clients if client["label"] is not None})
             return found.keys() >= set(labels)
 
-        self._read_list(LIST_CLIENTS, response.client_of, reads=_MAX_READS, complete=complete)
+        self._read_list(LIST_CLIENTS, self._client, reads=_MAX_READS, complete=complete)
         return found
 
     def count_clients(self) -> int:
@@ -113,11 +115,16 @@ class Api:
 
         return self._call(LIST_CLIENTS._replace(purpose="count the clients"), count_of)
 
+    def _client(self, value: t.Any, *, labelled: bool = False) -> Object:
+        client = response.client_of(value, labelled=labelled)
+        self.known[client["id"]] = client
+        return client
+
     def create_client(self, label: str) -> Object:
         """Create a client. After an error of unknown outcome the client may exist."""
 
         def created(value: t.Any) -> Object:
-            return _with_label(response.client_of(value, labelled=True), label, "delete it")
+            return _with_label(self._client(value, labelled=True), label, "delete it")
 
         return self._call(CREATE_CLIENT, created, body={"label": label}, label=label)
 
@@ -125,7 +132,7 @@ class Api:
         """The client, or None if there is none of this id. ``labelled``: it must have a label."""
 
         def viewed(value: t.Any) -> Object:
-            return response.requested(response.client_of(value, labelled=labelled), id=client_id)
+            return response.requested(self._client(value, labelled=labelled), id=client_id)
 
         return self._get_or_none(GET_CLIENT, viewed, id=client_id)
 
@@ -136,7 +143,7 @@ class Api:
         """
 
         def viewed(value: t.Any) -> Object:
-            return response.requested(response.client_of(value, labelled=True), id=client_id)
+            return response.requested(self._client(value, labelled=True), id=client_id)
 
         def renamed(value: t.Any) -> Object:
             client = viewed(value) if value is not None else self._call(GET_CLIENT, viewed, id=client_id)

@@ -94,6 +94,30 @@ def test_the_whole_output_of_a_module_has_no_secret(emulator: Emulator) -> None:
     assert failed["api_usage"]["requests"] == 1
 
 
+@pytest.mark.parametrize(
+    ("module", "operation", "options"),
+    [
+        (monitor_client, "update_client", {"id": 1, "label": "www1"}),
+        (monitor_clients, "create_client", {"labels": ["web2"]}),
+        (monitor_clients, "create_client", {"labels": ["web2"], "allow_failures": True}),
+        (monitor_clients, "get_plan", {"labels": ["web2"]}),
+    ],
+)
+def test_a_response_that_echoes_a_key_is_redacted(
+    emulator: Emulator, module: Any, operation: str, options: dict[str, Any]
+) -> None:
+    """In messages, reasons by label, and warnings."""
+    emulator.seed(labels=["web1"])
+    (client,) = emulator.clients()
+    body = {"errors": [{"field": "x", "reason": "{api_key} and {install_code}".format(**client)}]}
+    emulator.fault(kind="status", status=403, body=body, operation=operation, times=-1)
+    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
+    output, printed = as_module(module, {**connection, **options})
+    output.pop("_ansible_new_secrets", None)
+    _assert_no_secret(emulator, output)
+    assert "<api_key of web1> and <install_code of web1>" in printed
+
+
 # Keys that the service masks: no mask is taken for a key
 
 _SECRETS = {"api_key", "install_code"}
