@@ -50,7 +50,8 @@ options:
   ca_path:
     description:
       - File or directory with certificates of the authorities to trust, in PEM format.
-      - If not set, the environment variable E(MONITOR_CA_PATH) is used.
+      - If not set, the environment variable E(MONITOR_CA_PATH) is used, or else E(REQUESTS_CA_BUNDLE),
+        E(CURL_CA_BUNDLE) or E(SSL_CERT_FILE).
     type: path
   allow_http:
     description:

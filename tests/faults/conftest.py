@@ -49,7 +49,7 @@ def account(opened: Open) -> Any:
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Remove the machine's own settings."""
     proxies = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-    for name in (*proxies, "requests_ca_bundle", "curl_ca_bundle", "netrc"):
+    for name in (*proxies, "requests_ca_bundle", "curl_ca_bundle", "ssl_cert_file", "netrc"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -51,7 +51,8 @@ pytestmark = pytest.mark.usefixtures("bare_environment")
 
 # Certificates
 
-_TRUSTED = ("ca_path", "both", "directory", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+_TRUSTED = ("ca_path", "both", "directory", *_BUNDLES)
 # A certificate and what is trusted: by each way the right authority, nothing (a connection is refused), or anything.
 _CERTIFICATES = [
     *itertools.product(["good"], _TRUSTED),
@@ -64,7 +65,9 @@ _CERTIFICATES = [
 def trust(way: str, kinds: Kinds, monkeypatch: pytest.MonkeyPatch, directory: Path) -> dict[str, Any]:
     """Set the environment, and return the options of a task."""
     authority, certificates = kinds
-    if way.isupper():
+    if way in _BUNDLES:
+        for name in _BUNDLES[_BUNDLES.index(way) + 1 :]:
+            monkeypatch.setenv(name, certificates["self-signed"][0])
         monkeypatch.setenv(way, authority)
     elif way == "both":
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", certificates["self-signed"][0])

@@ -244,6 +244,10 @@ def _session(settings: Settings) -> requests.Session:
     verify = (settings.ca_path or True) if settings.validate_certs else False
     found = session.merge_environment_settings(settings.base_url, {}, False, verify, None)
     session.proxies, session.verify = found["proxies"], found["verify"]
+    # The variable of OpenSSL, which requests does not read.
+    bundle = os.environ.get("SSL_CERT_FILE", "")
+    if session.verify is True and os.path.isfile(bundle):
+        session.verify = bundle
     # With it, the password of a netrc file would replace the token.
     session.trust_env = False
     proxy = requests.utils.select_proxy(settings.base_url, found["proxies"])
