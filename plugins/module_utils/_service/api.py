@@ -390,4 +390,5 @@ def _with_label(client: Object, label: str, remedy: str) -> Object:
 def _quoted(segment: object) -> str:
     if segment in ("", ".", ".."):
         raise InputError(f"id {segment!r} is not valid: give an id as the service lists it.")
-    return urllib.parse.quote(str(segment), safe="")
+    # A byte of a command line that is not UTF-8 is half a surrogate pair.
+    return urllib.parse.quote(str(segment), safe="", errors="surrogatepass")

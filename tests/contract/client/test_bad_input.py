@@ -153,6 +153,13 @@ def test_ids_that_would_change_the_path(emulator: Emulator, module: Module, opti
     assert emulator.requests() == []
 
 
+@pytest.mark.parametrize("value", ["a/b", "é", "\udcff"])
+def test_ids_of_any_characters_are_of_nothing(emulator: Emulator, value: str) -> None:
+    """Half a surrogate pair stands for a byte of a command line that is not UTF-8."""
+    assert go(emulator, region_info, id=value)["regions"] == []
+    assert go(emulator, monitor_subscription_info, id=value)["subscriptions"] == []
+
+
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
