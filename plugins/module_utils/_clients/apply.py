@@ -17,7 +17,12 @@ import unicodedata
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS, Client, looks_masked
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
+    SECRET_FIELDS,
+    Client,
+    looks_masked,
+    masked_ids,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
@@ -128,7 +133,7 @@ class _Worker:
                 done = ChangeResult(change, self.api.create_client(change.label))
             elif change.action == "rename":
                 renamed = self.api.rename_client(change.before["id"], change.label)
-                done = ChangeResult(change, _with_keys(renamed, change.before))
+                done = ChangeResult(change, _with_keys(renamed, change.before) if _is_masked(renamed) else renamed)
             else:
                 done = self._delete(change)
         except ApiError as error:
@@ -217,13 +222,19 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
 
 def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
     """The results with the keys of the list, where the response to a create masks them."""
-    masked = [entry.change.label for entry in results if entry.error is None and _is_masked(entry.client)]
+    ids = masked_ids([entry.client for entry in results if entry.error is None])
+    masked = {entry.change.label for entry in results if entry.client.get("id") in ids}
     listed: dict[str, Client] = {}
     if masked:
         # The clients exist: without the list they have masked keys.
         with contextlib.suppress(ApiError):
             listed = api.find_clients(masked)
-    return [entry._replace(client=_with_keys(entry.client, listed.get(entry.change.label, {}))) for entry in results]
+    return [
+        entry._replace(client=_with_keys(entry.client, listed[entry.change.label]))
+        if entry.change.label in masked and entry.change.label in listed
+        else entry
+        for entry in results
+    ]
 
 
 def _is_masked(client: Client) -> bool:
@@ -231,8 +242,8 @@ def _is_masked(client: Client) -> bool:
 
 
 def _with_keys(client: Client, other: Client) -> Client:
-    """The client, with the keys of the other response about it if its own are masked and those are not."""
-    if client.get("id") != other.get("id") or not _is_masked(client) or _is_masked(other):
+    """The client, with the keys of the other response about it if those are not masked."""
+    if client["id"] != other.get("id") or _is_masked(other):
         return client
     return {**client, **{field: other[field] for field in SECRET_FIELDS}}
 

@@ -169,18 +169,21 @@ def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "options"),
+    ("module", "options", "mask"),
     [
-        (monitor_client, {"label": "web2"}),
-        (monitor_client, {"id": 1, "label": "www1"}),
-        (monitor_clients, {"labels": ["web2", "web3"], "renames": {"web1": "www1"}}),
+        (monitor_client, {"label": "web2"}, "[REDACTED]"),
+        (monitor_client, {"id": 1, "label": "www1"}, "[REDACTED]"),
+        (monitor_clients, {"labels": ["web2", "web3"], "renames": {"web1": "www1"}}, "[REDACTED]"),
+        (monitor_clients, {"labels": ["web2", "web3"]}, _MASK_IN_KEY_FORM),
     ],
 )
-def test_keys_masked_in_responses_to_writes_only(emulator: Emulator, module: Module, options: dict[str, Any]) -> None:
+def test_keys_masked_in_responses_to_writes_only(
+    emulator: Emulator, module: Module, options: dict[str, Any], mask: str
+) -> None:
     """Field note "api_key, install_code". The keys are those of the list, as in the second run."""
     emulator.seed(labels=["web1"])
     for operation in ("create_client", "update_client"):
-        masks = dict.fromkeys(_SECRETS, "[REDACTED]")
+        masks = dict.fromkeys(_SECRETS, mask)
         emulator.fault(kind="edit", operation=operation, add=masks, times=-1)
     result = run_all_forms(emulator, module, **options)
     shown = list(result["clients"].values()) if "clients" in result else [result["client"]]
