@@ -303,11 +303,11 @@ _WRITE = """
 t=.$n.writing-$$-{random}
 d=; j=
 q() {
-    # A second signal must not find this half done: the working directory changes.
+    # A second signal must not find this half done.
     trap "" HUP INT TERM
     [ "$j" = y ] && rm -f "./$n"* "./.$n."* ${d:+"$d"}
-    [ -z "$j" ] || cd -P ..
-    rmdir "./$t"; exit $1
+    # Not from the directory above, which ksh93 enters by its name.
+    rmdir "./${j:+../}$t"; exit $1
 }
 trap "q 1" HUP INT TERM
 mkdir "./$t" || exit 1

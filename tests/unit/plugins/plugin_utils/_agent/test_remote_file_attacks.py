@@ -116,6 +116,18 @@ def test_a_directory_that_appears_at_the_path_receives_no_file(tmp_path: Path) -
     assert list(path.parent.rglob("*")) == [path]
 
 
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+def test_a_failed_write_leaves_nothing_in_a_directory_that_was_moved(tmp_path: Path, shell: list[str]) -> None:
+    """ksh93 takes `..` for a part of the path that the working directory had."""
+    skip_without(shell[0])
+    path, moved = tmp_path / "root" / "agent.conf", tmp_path / "moved"
+    path.parent.mkdir()
+    tools = stub_tools(tmp_path / "tools", dd=f'mv "{path.parent}" "{moved}"; mkdir "{path.parent}"; exit 1')
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
+    done = in_shell(command, b"new", shell, tools)
+    assert (done.returncode, os.listdir(moved), os.listdir(path.parent)) == (1, [], []), done
+
+
 def test_a_directory_with_a_default_acl(owned: Path, tmp_path: Path) -> None:
     """It applies to new files in it, whatever the umask; only that of root's directory applies to the file."""
     skip_without("setfacl")
