@@ -256,8 +256,12 @@ def same_owner(output: str, names: Mapping[str, str]) -> dict[str, str]:
 # set if this made it. A symbolic link among the parents is followed if only root and the user of the command could have
 # made or changed it: then the walk starts again at the root, and examines each directory ($s).
 _ENTER = """
-# Not the shell's own pwd: bash, ksh and zsh derive the path from names, which others may change at the same time.
-at() { [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$1" ]; }
+# Not the shell's own pwd: bash, ksh and zsh derive the path from names, which others may change at the same time. Linux
+# has it as the text of this link, which most shells read without a process; ksh93 leaves a subshell by names.
+at() {
+    [ -z "$KSH_VERSION" ] && (cd -P /proc/self/cwd && [ "$PWD" = "$1" ]) 2>/dev/null ||
+        [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$(printf %s "$1")" ]
+}
 for c in chmod date dd env ln ls mkdir mv rm rmdir; do
     command -v $c >/dev/null || { echo "this host has no $c; install coreutils or busybox" >&2; exit 1; }
 done
@@ -290,7 +294,7 @@ done
 """
 
 # Only in a directory that is verified: in another one it would stay.
-_MAKE = """{ at "$(printf %s "${e:-/}")" || exit {changed}; (umask 022; mkdir "./$c") && k=y; } ||
+_MAKE = """{ at "${e:-/}" || exit {changed}; (umask 022; mkdir "./$c") && k=y; } ||
     [ -d "./$c" ] || exit 1"""
 
 # There is nothing to remove in a directory that is missing.
@@ -310,11 +314,14 @@ q() {
     rmdir "./${j:+../}$t"; exit $1
 }
 trap "q 1" HUP INT TERM
-mkdir "./$t" || exit 1
-# The sticky bit distinguishes it from other directories of this user.
-cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && chmod 1700 . || q {changed}
+# Where others could replace the directory, no tool gets its name after this. The sticky bit distinguishes it from other
+# directories of this user.
+p=
+safe . && p="-m 1700"
+mkdir $p "./$t" || { rmdir "./$t" 2>/dev/null; exit 1; }
+cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && { [ -n "$p" ] || chmod 1700 .; } || q {changed}
 # The default ACL of another user's directory would apply to the file.
-safe .. || case $(setfacl -bk . 2>/dev/null; exec ls -ld .) in ??????????+*) q {changed};; esac
+[ -n "$p" ] || case $(setfacl -bk . 2>/dev/null; exec ls -ld .) in ??????????+*) q {changed};; esac
 for f in "./$n"* "./.$n."*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
 j=y
 f=./$n
@@ -338,11 +345,11 @@ mv -f "$f" .. || {
     d=../.$n.restart-{random}
     # A mount can't be replaced, and no other user can put a link there if only the owner can change the directory.
     grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null || q 1
-    safe .. || q {mounted}
+    [ -n "$p" ] || q {mounted}
     d=
     chmod go= "../$n" && dd if="$f" 2>/dev/null > "../$n" && give "../$n" && rm -f "$f"
 } || q 1
-[ -z "$x" ] || { safe .. && restorecon "../$n" 2>/dev/null; }
+[ -z "$x" ] || { [ -n "$p" ] && restorecon "../$n" 2>/dev/null; }
 trap - HUP INT TERM
 cd -P .. && rmdir "./$t"
 """
@@ -354,7 +361,7 @@ if [ -L "../$n" ]; then :
 elif [ -f "../$n" ]; then
     s=$f-
     # A mounted file has no other link; its name stays where only root and this user can change the directory.
-    ln "../$n" "$s" 2>/dev/null || { safe .. && s=../$n; } || q {no_backup}
+    ln "../$n" "$s" 2>/dev/null || { [ -n "$p" ] && s=../$n; } || q {no_backup}
     [ -L "$s" ] && q {changed}
     # As core names backups: several of them may be made in a second.
     b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
@@ -373,7 +380,7 @@ fi
 
 _REMOVE = """
 {enter}
-at "$(printf %s "${e:-/}")" || exit {changed}
+at "${e:-/}" || exit {changed}
 rm -f {names} || exit 1
 {clean}
 {markers}
