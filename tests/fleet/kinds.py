@@ -221,7 +221,7 @@ KINDS = {
         f"`ansible_shell_executable: {shell}`": Kind(
             _USERS, tuple({"ansible_shell_executable": shell, **way} for way in ({}, _become()))
         )
-        for shell in ("/bin/bash", "/bin/ksh", "/bin/mksh", "/bin/yash", "/bin/zsh")
+        for shell in ("/bin/bash", "/bin/ksh", "/bin/mksh", "/bin/yash", "/bin/zsh", "/bin/tcsh", "/bin/fish")
     },
     **{
         f"login shell {shell}": Kind(_USERS, ({"ansible_user": f"root-in-{shell}"}, _become(f"in-{shell}")))

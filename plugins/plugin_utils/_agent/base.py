@@ -144,11 +144,16 @@ class HostAction(_core.PrivateAction):
         become = self._connection.become
         if become and become.name == "sudo" and _SUDO_SHELL.search(become.get_option("become_flags") or ""):
             command = without_dollars(command)
-        elif become and become.name == "community.general.sudosu":
-            # It gives a command to the login shell of the user, which may be csh.
+        elif self._has_other_shell or (become and become.name == "community.general.sudosu"):
+            # That plugin gives a command to the login shell of the user, which may be csh.
             command = f"/bin/sh -c {shlex.quote(command)}"
         done = self._low_level_execute_command(command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
+
+    @property
+    def _has_other_shell(self) -> bool:
+        """Whether ``ansible_shell_executable`` is a shell of another language than that of sh."""
+        return str(getattr(self._connection._shell, "executable", None)).endswith(("csh", "fish"))
 
     def _secrets(
         self, variables: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any] | None = None
