@@ -189,14 +189,6 @@ def test_a_part_of_a_list_is_never_taken_for_the_whole(
     assert writes(emulator) == []
 
 
-def test_a_service_that_returns_the_first_page_again_and_again(emulator: Emulator) -> None:
-    """It ignores page; what is seen twice counts once."""
-    clients = emulator.seed(100)
-    body = {"data": clients, "page": 1, "pages": 3, "results": 250}
-    emulator.fault(kind="status", status=200, body=body, operation="list_clients", times=-1)
-    assert "announced 250 entries and returned 100" in failed(emulator, monitor_client_info)
-
-
 @pytest.mark.parametrize("pages", [["1 2 2"], ["1 2", "2 3"]], ids=str)
 def test_a_stable_list_with_one_client_twice_is_whole(emulator: Emulator, pages: list[str]) -> None:
     """As many entries came as were announced: the service itself counts that client twice."""
