@@ -6,7 +6,6 @@
 
 import dataclasses
 import json
-import re
 import shlex
 from typing import Any
 
@@ -51,16 +50,6 @@ def test_each_finding_has_a_step_and_its_command() -> None:
         "orphans": f'{start}.prune --check -e \'{{"prune_pattern": "older"}}\'',
     }
     assert list(commands.items()) == list(expected.items())
-
-
-def test_adopt_is_proposed_for_a_renamed_host_whatever_the_orphan_pattern() -> None:
-    of = report([inspected("new", "other", owner_label="old")], account(["old", "theirs"]), [], "nothing")
-    assert [(step.kind, step.names) for step in made(of)[1]] == [("renamed", ("new",))]
-
-
-def test_a_host_without_a_client_that_carries_anothers_key_is_not_renamed() -> None:
-    of = report([inspected("new", "other", owner_label="web")], account(["web"]), ["web"])
-    assert [step.kind for step in made(of)[1]] == ["foreign_key"]
 
 
 def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
@@ -130,16 +119,6 @@ def test_what_no_command_line_takes_is_not_proposed() -> None:
     assert [(step.kind, step.command) for step in todo] == [("not_configured", ()), ("orphans", ())]
     assert "ansible" not in text and "audit again with monitor_agent_audit_json" in " ".join(text.split())
     assert made(of, report_stem="audit")[1][0].command[-1] == "@audit.not_configured.hosts"
-
-
-def test_labels_are_escaped_in_the_prune_pattern() -> None:
-    of = report([], account(["a.b", "a b", "(x", "{{ x }}", "é\U0001f600\udc80"]))
-    pattern = json.loads(made(of)[1][0].command[-1])["prune_pattern"]
-    assert all(re.fullmatch(pattern, label) for label in of.orphans)
-    assert not re.fullmatch(pattern, "aXb")
-    assert pattern.isascii() and "{" not in pattern
-    of = report([], account(["a.b", "\xff", "\u0100"]))
-    assert made(of)[1][0].command[-1] == json.dumps({"prune_pattern": "a\\x2eb|\\xff|\\U00000100"})
 
 
 @pytest.mark.parametrize(("orphans", "limit"), [(10, None), (11, 11)])
