@@ -154,13 +154,12 @@ def series(line: str) -> tuple[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", metavar="CORE[/PYTHON]")
-    parser.add_argument("--smoke", action="store_true", help="the smoke set for the oldest and the newest too")
     parser.add_argument("--parts", nargs="+", help=f"these parts instead of {', '.join(FULL)}")
     options = parser.parse_args()
     failed = 0
     for core, python in PAIRS:
         if not options.only or {core, f"{core}/{python}"} & set(options.only):
-            full = (core, python) in (PAIRS[0], PAIRS[-1]) and not options.smoke
+            full = (core, python) in (PAIRS[0], PAIRS[-1])
             # Sanity tests depend on core, and hardly on the controller's Python.
             smoke = (*SMOKE, "sanity") if python == CONTROLLERS[core][0] else SMOKE
             outcomes = run(core, python, options.parts or (FULL if full else smoke))
