@@ -28,14 +28,6 @@ from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, pa
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
-def _not_listening() -> Any:
-    """A service at a closed port."""
-    account = Account()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        account.base_url = f"http://127.0.0.1:{server.getsockname()[1]}/v4"
-    return account
-
-
 def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
     # The only place in the queue is taken, so that further connections get no response.
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
@@ -46,14 +38,13 @@ def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
 
 def test_a_wrong_port_is_given_up_within_seconds(opened: Callable[..., Listener]) -> None:
     """A closed port, or a service that does not speak HTTP. A later outage is retried."""
-    closed = _not_listening()
-    closing = opened(Listener, lambda dummy: None)
-    for address, error in (
-        (closed.base_url, "ConnectionRefusedError"),
-        (f"http://127.0.0.1:{closing.port}/v4", "RemoteDisconnected"),
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = server.getsockname()[1]
+    closing = opened(Listener, lambda dummy: None).port
+    account: Any = Account()
+    for port, error in ((closed, "ConnectionRefusedError"), (closing, "RemoteDisconnected")):
         began = time.monotonic()
-        message = failed(closed, monitor_client, label="web1", base_url=address)
+        message = failed(account, monitor_client, label="web1", base_url=f"http://127.0.0.1:{port}/v4")
         assert time.monotonic() - began < 20
         expected = f"Could not list the clients: no response, because the connection failed: {error}"
         assert message.startswith(expected), message
