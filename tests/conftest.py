@@ -46,11 +46,14 @@ def emulator(emulator_process: Emulator) -> Emulator:
 
 @pytest.fixture(scope="session")
 def workshop() -> Iterator[tuple[Path, Path]]:
-    """A directory that others can't read, for hosts, and the directory of their keys."""
+    """A directory that others can't list, for hosts, and the directory of their keys."""
     if reason := fleet.missing():
         pytest.skip(reason)
-    with fleet.workshop() as directory_and_keys:
-        yield directory_and_keys
+    # A short path, because it holds sockets.
+    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
+        directory = Path(temporary)
+        directory.chmod(0o711)
+        yield directory, fleet.make_keys(directory)
 
 
 @pytest.fixture(scope="session")

@@ -2,23 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The runs that are compared, and the requests that each of them must send."""
+"""The runs that are compared, what they cost, and the requests that each of them must send."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import statistics
+import subprocess
 import sys
+import tempfile
+import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.monitor.cloud.tests.benchmark import measure
 from ansible_collections.monitor.cloud.tests.benchmark.fleets import Fleet
-from ansible_collections.monitor.cloud.tests.benchmark.measure import Contender, Cost
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
@@ -41,6 +43,59 @@ PLAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "register": ("localhost", {"monitor.cloud.monitor_clients": {"labels": "{{ labels }}"}}),
 }
 FORKS = 10
+# Characters of the output of a command that failed.
+_SHOWN = 4000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command took: seconds on the clock, seconds of processors, and MiB.
+
+    ``cpu`` covers all processes that the command started and waited for; ``memory`` is the largest resident set that
+    one of them had, which for ansible-playbook is the controller or a fork of it.
+    """
+
+    wall: float
+    cpu: float
+    memory: float
+
+    def as_result(self) -> dict[str, Any]:
+        """As plain data, rounded to what is worth knowing."""
+        return {name: round(value, 3) for name, value in asdict(self).items()}
+
+
+Contender = Callable[[], Cost]
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
+    """Run a command to its end. Raises RuntimeError with its output if it fails."""
+    with tempfile.TemporaryFile() as output:
+        started = time.monotonic()
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+        )
+        _pid, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            output.seek(0)
+            text = output.read().decode(errors="replace")[-_SHOWN:]
+            raise RuntimeError(f"{' '.join(command)} ended with exit code {process.returncode}:\n{text}")
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def side_by_side(contenders: Mapping[str, Contender], rounds: int) -> dict[str, list[Cost]]:
+    """Let all run in turn, round after round, so that other load of the machine affects all alike."""
+    costs: dict[str, list[Cost]] = {name: [] for name in contenders}
+    for _round in range(rounds):
+        for name, contender in contenders.items():
+            costs[name].append(contender())
+    return costs
+
+
+def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of the ratios of each round."""
+    return statistics.median(our / their for our, their in zip(ours, theirs, strict=True))
 
 
 @dataclass(frozen=True)
@@ -76,7 +131,7 @@ class Bench:
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name]
         command += ["-i", str(fleet.inventory)] if fleet else []
-        return measure.run(command, {**self.environment(), **(fleet.settings if fleet else {})})
+        return run(command, {**self.environment(), **(fleet.settings if fleet else {})})
 
     def write_play(self, name: str, **keywords: Any) -> str:
         """Write a playbook, and return its path."""
@@ -86,7 +141,7 @@ class Bench:
 
     def script(self, labels: Path) -> Cost:
         command = [sys.executable, str(HERE / "lower_bound.py"), str(labels)]
-        return measure.run(command, {**os.environ, **self.emulator.environment()})
+        return run(command, {**os.environ, **self.emulator.environment()})
 
     def forget(self, fleet: Fleet | None = None) -> None:
         """Start anew: an account without clients, and hosts without a configuration."""
@@ -122,24 +177,6 @@ class Bench:
         cost = self.play(playbook, fleet)
         self.check_requests(existing=0 if first else fleet.size, created=fleet.size if first else 0)
         return cost
-
-    def connected(self, fleet: Fleet, contender: Contender) -> Contender:
-        """As the contender, with a connection to each host open already."""
-
-        def connect() -> Cost:
-            self.play("raw", fleet)
-            return contender()
-
-        return connect
-
-    def unconnected(self, fleet: Fleet, contender: Contender) -> Contender:
-        """As the contender, if each host has to be connected to first."""
-
-        def disconnect() -> Cost:
-            fleet.disconnect()
-            return contender()
-
-        return disconnect
 
     def bare(self, fleet: Fleet, playbook: str) -> Contender:
         return lambda: self.play(playbook, fleet)

@@ -70,18 +70,20 @@ def over_ssh(directory: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]
         f"ansible_user=root\nansible_ssh_private_key_file={keys}/client\nansible_python_interpreter=/usr/bin/python3\n"
         "monitor_agent_service="
     )
-    with ssh_hosts.running(names, directory, keys, first_address=_FIRST_ADDRESS) as started:
+    started = ssh_hosts.start(names, directory, keys, first_address=_FIRST_ADDRESS)
 
-        def forget() -> None:
-            for host in started:
-                host.run("rm -rf /etc/monitor")
+    def forget() -> None:
+        for host in started:
+            host.run("rm -rf /etc/monitor")
 
-        addresses = {host.name: f"ansible_host={host.address} ansible_port={host.port}" for host in started}
-        inventory = _write_inventory(directory, addresses, common)
-        try:
-            yield Fleet(size, inventory, None, settings, forget, lambda: _close_connections(sockets))
-        finally:
-            _close_connections(sockets)
+    addresses = {host.name: f"ansible_host={host.address} ansible_port={host.port}" for host in started}
+    inventory = _write_inventory(directory, addresses, common)
+    try:
+        yield Fleet(size, inventory, None, settings, forget, lambda: _close_connections(sockets))
+    finally:
+        _close_connections(sockets)
+        for host in started:
+            host.stop()
 
 
 def _close_connections(sockets: Path) -> None:

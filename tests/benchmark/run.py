@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import sys
 import tempfile
 from dataclasses import asdict
@@ -43,23 +44,17 @@ def line(figure: Figure) -> str:
 
 def machine() -> dict[str, Any]:
     """What the numbers depend on."""
-    model = [each.partition(":")[2].strip() for each in _cpuinfo() if each.startswith("model name")]
+    about = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", about.read_text(encoding="utf-8") if about.exists() else "")
     return {
         "processors": os.cpu_count(),
-        "processor": model[0] if model else platform.processor(),
+        "processor": model[1] if model else platform.processor(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "ansible-core": version("ansible-core"),
         "forks": FORKS,
         "load_at_start": os.getloadavg()[0],
     }
-
-
-def _cpuinfo() -> list[str]:
-    try:
-        return Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
 
 
 def measure(names: list[str], rounds: int, scale: float, kept: Path) -> dict[str, Outcome]:

@@ -13,8 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
-from ansible_collections.monitor.cloud.tests.benchmark.bench import TODAY, Bench
-from ansible_collections.monitor.cloud.tests.benchmark.measure import Contender, Cost, median_ratio, side_by_side
+from ansible_collections.monitor.cloud.tests.benchmark.bench import (
+    TODAY,
+    Bench,
+    Contender,
+    Cost,
+    median_ratio,
+    side_by_side,
+)
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = Mapping[str, Sequence[Cost]]
@@ -81,28 +87,28 @@ def _above_start(costs: Costs, *names: str) -> Pick:
     return above
 
 
+CPU, AT_LEAST, MEMORY = {"of_cpu": True}, {"at_least": True}, {"what": "memory", "unit": "MiB"}
+
+
 def _figure(
-    scenario: str,
-    size: int,
-    pick: Pick,
-    ours: str,
-    theirs: str,
-    limit: float | None,
-    *,
-    what: str = "wall",
-    name: str = "",
-    **more: Any,
-) -> Figure:
+    scenario: str, size: int, pick: Pick, ours: str, theirs: str, limit: float | None, *, what: str = "wall",
+    name: str = "", **more: Any,
+) -> Figure:  # fmt: skip
     """The wall time, or what else is picked, of one contender against that of another."""
     values = pick(ours, what), pick(theirs, what)
     cpu = median_ratio(pick(ours, "cpu"), pick(theirs, "cpu")) if what == "wall" else None
     of = statistics.median(values[0]), statistics.median(values[1])
-    return Figure(scenario, size, name or ours, theirs, median_ratio(*values), of, cpu=cpu, limit=limit, **more)
+    name = name or (f"{ours}, peak memory" if what == "memory" else ours)
+    return Figure(scenario, size, name, theirs, median_ratio(*values), of, cpu=cpu, limit=limit, **more)
 
 
-def _memory(scenario: str, size: int, pick: Pick, ours: str, theirs: str, limit: float) -> Figure:
-    name = f"{ours}, peak memory"
-    return _figure(scenario, size, pick, ours, theirs, limit, what="memory", name=name, unit="MiB")
+def _compared(scenario: str, size: int, costs: Costs, *rows: tuple[Any, ...], pick: Pick | None = None) -> Outcome:
+    """A figure for each row: ours, theirs, the limit, and more options of the figure."""
+    figures = [
+        _figure(scenario, size, pick or _picked(costs), ours, theirs, limit, **(more[0] if more else {}))
+        for ours, theirs, limit, *more in rows
+    ]
+    return _outcome(costs, figures)
 
 
 def _outcome(costs: Costs, figures: list[Figure]) -> Outcome:
@@ -119,16 +125,16 @@ def local(bench: Bench) -> Outcome:
         "today's first": bench.first_rollout(fleet, TODAY),
         "today's steady": bench.steady_run(fleet, TODAY),
     }
-    costs = side_by_side(contenders, bench.rounds)
-    pick = _picked(costs)
-    figures = [
-        _figure("local", fleet.size, pick, "steady run", "ping", 0.14, of_cpu=True),
-        _figure("local", fleet.size, pick, "first rollout", "ping", 0.30),
-        _figure("local", fleet.size, pick, "first rollout", "steady run", 1.10, of_cpu=True),
-        _figure("local", fleet.size, pick, "today's steady", "steady run", 15, at_least=True),
-        _figure("local", fleet.size, pick, "today's first", "first rollout", 10, at_least=True),
-    ]
-    return _outcome(costs, figures)
+    return _compared(
+        "local",
+        fleet.size,
+        side_by_side(contenders, bench.rounds),
+        ("steady run", "ping", 0.14, CPU),
+        ("first rollout", "ping", 0.30),
+        ("first rollout", "steady run", 1.10, CPU),
+        ("today's steady", "steady run", 15, AT_LEAST),
+        ("today's first", "first rollout", 10, AT_LEAST),
+    )
 
 
 def small(bench: Bench) -> Outcome:
@@ -177,6 +183,16 @@ def uses(bench: Bench) -> Outcome:
     return _outcome(costs, [*limited, *(figures[f"{use} of nothing"] for use in _USES)])
 
 
+def _after(prepare: Callable[[], object], contender: Contender) -> Contender:
+    """As the contender, once something else was done, which does not count."""
+
+    def run() -> Cost:
+        prepare()
+        return contender()
+
+    return run
+
+
 def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bool) -> Outcome:
     """With connections that are open already, as ssh keeps them for a minute by default; and with none."""
     if problem := ssh_hosts.missing():
@@ -187,15 +203,16 @@ def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bo
             "first rollout": bench.first_rollout(fleet),
             "steady run": bench.steady_run(fleet),
         }
-        contenders = {run: bench.connected(fleet, contender) for run, contender in runs.items()}
-        contenders |= {f"{run}, connecting": bench.unconnected(fleet, contender) for run, contender in runs.items()}
+        connect = bench.bare(fleet, "raw")
+        contenders = {run: _after(connect, contender) for run, contender in runs.items()}
+        contenders |= {f"{run}, connecting": _after(fleet.disconnect, runs[run]) for run in runs}
         costs = side_by_side(contenders, bench.rounds)
-    figures = [
-        _figure(name, fleet.size, _picked(costs), f"{ours}{state}", f"ping{state}", limit)
+    rows = [
+        (f"{ours}{state}", f"ping{state}", limit)
         for state, of_state in (("", limits), (", connecting", (None, None)))
         for ours, limit in zip(("steady run", "first rollout"), of_state, strict=True)
     ]
-    return _outcome(costs, figures)
+    return _compared(name, fleet.size, costs, *rows)
 
 
 def ssh(bench: Bench) -> Outcome:
@@ -208,7 +225,7 @@ def pipelining(bench: Bench) -> Outcome:
 
 
 def growth(bench: Bench) -> Outcome:
-    """From 100 to 2,000 local hosts: the time for each host, and the memory, against a bare raw play."""
+    """From 100 to 2,000 local hosts: the time for each host, against a bare raw play."""
     sizes = [bench.size(number) for number in (100, 500, 2000)]
     all_costs: dict[str, list[Cost]] = {}
     for size in sizes:
@@ -234,10 +251,6 @@ def growth(bench: Bench) -> Outcome:
         _figure("growth", size, per_host(size), ours, "raw", limit, name=f"{ours}, time per host", unit="x")
         for ours in ("steady run", "first rollout")
         for size, limit in ((sizes[1], None), (sizes[2], 1.1))
-    ]
-    figures += [
-        _memory("growth", sizes[2], lambda name, what: pick(f"{name} {sizes[2]}", what), ours, "raw", 1.15)
-        for ours in ("steady run", "first rollout")
     ]
     return _outcome(all_costs, figures)
 
@@ -280,14 +293,16 @@ def registration(bench: Bench) -> Outcome:
     }
     costs = side_by_side(contenders, bench.rounds)
     bench.emulator.configure(latency_ms=0)
-    pick = _above_start(costs, "creating", "reading")
-    figures = [
-        _figure("registration", len(labels), pick, "creating", "script, creating", 1.10),
-        _figure("registration", len(labels), pick, "reading", "script, reading", None),
+    return _compared(
+        "registration",
+        len(labels),
+        costs,
+        ("creating", "script, creating", 1.10),
+        ("reading", "script, reading", None),
         # What the emulator takes for requests as fast as possible: far less, so it does not hold up the others.
-        _figure("registration", len(labels), pick, "script, no latency", "script, creating", None),
-    ]
-    return _outcome(costs, figures)
+        ("script, no latency", "script, creating", None),
+        pick=_above_start(costs, "creating", "reading"),
+    )
 
 
 def module(bench: Bench) -> Outcome:
@@ -309,19 +324,11 @@ def module(bench: Bench) -> Outcome:
     def each(name: str, what: str) -> list[float]:
         return [seconds / times for seconds in above(name, what)]
 
-    return _outcome(costs, [_figure("module", 1, each, "monitor_client", "uri", 1.1)])
+    return _compared("module", 1, costs, ("monitor_client", "uri", 1.1), pick=each)
 
 
 def _reports(bench: Bench) -> dict[str, str]:
     return {f"monitor_agent_audit_{kind}": str(bench.directory / f"audit.{kind}") for kind in ("html", "json", "junit")}
-
-
-def _audit_with_reports(bench: Bench, fleet: fleets.Fleet) -> Contender:
-    def run_audit() -> Cost:
-        bench.emulator.clear_log()
-        return bench.play("monitor.cloud.audit", fleet, _reports(bench))
-
-    return run_audit
 
 
 def large(bench: Bench) -> Outcome:
@@ -331,33 +338,18 @@ def large(bench: Bench) -> Outcome:
     contenders = {
         "raw": bench.bare(fleet, "raw"),
         "steady run": bench.steady_run(fleet),
-        "audit": _audit_with_reports(bench, fleet),
+        "audit": lambda: bench.play("monitor.cloud.audit", fleet, _reports(bench)),
     }
     # Minutes each, so that single runs differ little.
-    costs = side_by_side(contenders, 1)
-    figures = [
-        _figure("large", fleet.size, _picked(costs), "steady run", "raw", 1.25),
-        _memory("large", fleet.size, _picked(costs), "steady run", "raw", 1.15),
-        _figure("large", fleet.size, _picked(costs), "audit", "steady run", 1.1),
-    ]
-    return _outcome(costs, figures)
-
-
-def audit(bench: Bench) -> Outcome:
-    """An audit of local hosts with all its reports, against a bare ping play and, for the memory, a steady run."""
-    fleet = fleets.local(bench.room("audit"), bench.size(500))
-    bench.first_rollout(fleet)()
-    contenders = {
-        "ping": bench.bare(fleet, "ping"),
-        "steady run": bench.steady_run(fleet),
-        "audit": _audit_with_reports(bench, fleet),
-    }
-    costs = side_by_side(contenders, bench.rounds)
-    figures = [
-        _figure("audit", fleet.size, _picked(costs), "audit", "ping", 0.20),
-        _memory("audit", fleet.size, _picked(costs), "audit", "steady run", 1.1),
-    ]
-    return _outcome(costs, figures)
+    return _compared(
+        "large",
+        fleet.size,
+        side_by_side(contenders, 1),
+        ("steady run", "raw", 1.25),
+        ("steady run", "raw", 1.15, MEMORY),
+        ("audit", "steady run", 1.1),
+        ("audit", "steady run", 1.1, MEMORY),
+    )
 
 
 def page(bench: Bench) -> Outcome:
@@ -398,22 +390,13 @@ def join(bench: Bench) -> Outcome:
         return bench.play("monitor.cloud.report", fleet, {"audits": list(slices.values()), **_reports(bench)})
 
     costs = side_by_side({"audits of four slices": audits, "joined report": run_report}, bench.rounds)
-    return _outcome(
-        costs, [_figure("join", fleet.size, _picked(costs), "joined report", "audits of four slices", 0.05)]
-    )
+    return _compared("join", fleet.size, costs, ("joined report", "audits of four slices", 0.05))
 
 
 SCENARIOS: dict[str, Callable[[Bench], Outcome]] = {
-    "local": local,
-    "small": small,
-    "uses": uses,
-    "ssh": ssh,
-    "pipelining": pipelining,
-    "growth": growth,
-    "large": large,
-    "registration": registration,
-    "module": module,
-    "audit": audit,
-    "page": page,
-    "join": join,
+    scenario.__name__: scenario
+    for scenario in (
+        *(local, small, uses, ssh, pipelining, growth, large),
+        *(registration, module, page, join),
+    )
 }

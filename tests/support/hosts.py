@@ -10,17 +10,15 @@ an overlay over this machine's, kept in memory, so that tests can write /etc/mon
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 SSHD = "/usr/sbin/sshd"
@@ -169,26 +167,6 @@ def start(names: Sequence[str], directory: Path, keys: Path, *, first_address: i
     for host in hosts:
         wait(host)
     return hosts
-
-
-@contextlib.contextmanager
-def workshop() -> Iterator[tuple[Path, Path]]:
-    """A directory that others can't list, for hosts and keys; its path is short, because it holds sockets."""
-    with tempfile.TemporaryDirectory(prefix="fleet-") as temporary:
-        directory = Path(temporary)
-        directory.chmod(0o711)
-        yield directory, make_keys(directory)
-
-
-@contextlib.contextmanager
-def running(names: Sequence[str], directory: Path, keys: Path, *, first_address: int) -> Iterator[list[Host]]:
-    """Hosts as :func:`start` starts them, until the end of a ``with`` statement."""
-    hosts = start(names, directory, keys, first_address=first_address)
-    try:
-        yield hosts
-    finally:
-        for host in hosts:
-            host.stop()
 
 
 def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -> Host:
