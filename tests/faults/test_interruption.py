@@ -36,36 +36,14 @@ from ansible_collections.monitor.cloud.tests.faults.interruption import (
     wait_until,
 )
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
-from ansible_collections.monitor.cloud.tests.support.steps import labels
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play
 from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
 NAMES = [f"web-{number:02}" for number in range(1, 15)]
 OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
-# As the role does it, but for the backup.
-PLAY = f"""
-- hosts: all
-  gather_facts: false
-  become: true
-  tasks:
-    - monitor.cloud.monitor_clients:
-        labels: "{{{{ ansible_play_hosts_all }}}}"
-        include_keys: true
-      run_once: true
-      delegate_to: localhost
-      become: false
-      vars: {{ansible_connection: local, ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
-      register: registered
-    - name: {CONFIGURE}
-      monitor.cloud.agent_config:
-        path: {fleet.CONFIG}
-        content: |
-          install_code={{{{ client.install_code }}}}
-          api_key={{{{ client.api_key }}}}
-        registration: registered
-        owner: root
-        backup: true
-"""
+# As the role writes it.
+CONTENT = "install_code={{ client.install_code }}\napi_key={{ client.api_key }}\n"
 WRITING = each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "dd", "rm", "mv", "mv", "rmdir")
 # The first two are core's, for the file that carries the content.
 WITHOUT_INPUT = each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
@@ -138,7 +116,7 @@ def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, v
         if stop.tool != "mkdir":
             controller.hosts[name].write(OLD)
     before = texts_of(controller)
-    playbook = controller.play(PLAY)
+    playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, counts, victim, stops, playbook)
     assert_whole(controller, before)
     # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
@@ -160,7 +138,7 @@ def test_killed_at_a_step_of_writing_without_input(controller: Controller, count
         elif stop.tool != "mkdir":
             host.write(OLD)
     before = texts_of(controller)
-    playbook = controller.play(PLAY)
+    playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, counts, victim, stops, playbook)
     assert_whole(controller, before)
     converge(controller, counts, playbook)

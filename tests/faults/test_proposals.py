@@ -77,11 +77,6 @@ def fleet_of(emulator: Emulator, counts: Tally, tmp_path: Path) -> Fleet:
     return found
 
 
-def add(of: Fleet, *hosts: str) -> None:
-    for host in hosts:
-        of.add(host)
-
-
 def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     of = fleet_of
     lost = ["lost-1", "lost-2"]
@@ -89,7 +84,7 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
         *("clone-1", "cloned-1", "new-1", "strange-1", "strange-2", "fresh-1", "fresh-2", "empty-1", "closed-1"),
         *("edited-1", "edited-2", "open-1", "ok-1", "gone-1"),
     }
-    add(of, *sorted(names))
+    of.add(*sorted(names))
     of.host_vars["gone-1"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
     of.service.seed(labels=[*(names - {"new-1", "fresh-1", "fresh-2"}), "old-1", *lost])
     of.service.set_plan("monitor-10")
@@ -142,21 +137,8 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     )
 
 
-def test_hosts_that_share_a_key_that_cannot_be_read(fleet_of: Fleet) -> None:
-    add(fleet_of, "web-1", "web-2", "db-1")
-    fleet_of.service.seed(labels=fleet_of.host_vars)
-    for name in fleet_of.host_vars:
-        fleet_of.write(name, fleet_of.expected("db-1" if name == "db-1" else "web-1"))
-    read_only = fleet_of.service.tokens["read_only"]
-    found = fleet_of.audit(MONITOR_API_TOKEN=read_only)
-    assert set(found) == {"Same key on several hosts", "Not verifiable"}
-    run = fleet_of.does(found["Same key on several hosts"])
-    # With the other token, as proposed, of these hosts alone.
-    assert set(re.findall(r"^(\w+-\d) +\w+_key", run.output, re.MULTILINE)) == {"web-1", "web-2"}
-
-
 def test_what_counts_for_the_play_of_the_audit_only_is_named(fleet_of: Fleet) -> None:
-    add(fleet_of, "web-1")
+    fleet_of.add("web-1")
     site = fleet_of.directory / "site"
     (site / "group_vars").mkdir(parents=True)
     (site / "group_vars" / "all.yml").write_text("monitor_agent_config_template: api_key.j2\n", encoding="utf-8")
@@ -187,7 +169,7 @@ def test_what_counts_for_the_play_of_the_audit_only_is_named(fleet_of: Fleet) ->
 
 
 def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
-    add(fleet_of, "web-1", "web-2", "old-1", "old-2", "old-3")
+    fleet_of.add("web-1", "web-2", "old-1", "old-2", "old-3")
     fleet_of.service.seed(labels=["web-1", "old-1", "old-2"])
     for name in ("web-1", "old-1"):
         fleet_of.write(name, f"{fleet_of.expected(name)}# edited\n")
@@ -203,7 +185,7 @@ def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
 
 
 def test_names_that_moved_on_keep_their_clients(fleet_of: Fleet) -> None:
-    add(fleet_of, "web-2", "web-3", "web-4")
+    fleet_of.add("web-2", "web-3", "web-4")
     fleet_of.service.seed(labels=["web-1", "web-2", "web-3"])
     written = texts(fleet_of.service.clients())
     for number in (2, 3, 4):
@@ -230,7 +212,7 @@ def test_names_that_moved_on_keep_their_clients(fleet_of: Fleet) -> None:
 def test_a_part_of_the_inventory_proposes_neither_adopt_nor_prune(
     fleet_of: Fleet, sources: str, more: dict[str, object], reason: str
 ) -> None:
-    add(fleet_of, "web-2")
+    fleet_of.add("web-2")
     # The renamed machine may be a clone of web-1, which is not in this inventory.
     fleet_of.service.seed(labels=["web-1", "old-1"])
     fleet_of.write("web-2", texts(fleet_of.service.clients())["web-1"])
@@ -247,7 +229,7 @@ def test_a_part_of_the_inventory_proposes_neither_adopt_nor_prune(
 
 
 def test_an_audit_of_a_few_hosts_replaces_no_report_of_all(fleet_of: Fleet) -> None:
-    add(fleet_of, "web-1", "web-2")
+    fleet_of.add("web-1", "web-2")
     fleet_of.service.seed(labels=["web-1", "theirs-1"])
     fleet_of.path("web-1").mkdir(parents=True)
     fleet_of.group_vars["monitor_agent_audit_metrics"] = "audit.prom"
@@ -277,7 +259,7 @@ _ORPHANS = {
 @pytest.mark.parametrize("case", _ORPHANS)
 def test_exactly_the_orphans_of_the_audit_are_deleted(fleet_of: Fleet, case: str) -> None:
     orphans, left_out = _ORPHANS[case]
-    add(fleet_of, "web-1", "web", "aXb", "ours-x")
+    fleet_of.add("web-1", "web", "aXb", "ours-x")
     fleet_of.monitor()
     fleet_of.service.seed(labels=[*left_out, *orphans])
     pattern = ["-e", "monitor_agent_audit_orphan_pattern=ours-.*"] if left_out else []
@@ -294,7 +276,7 @@ _SPECIAL = (
 
 def test_host_names_with_special_characters_are_exact_patterns(fleet_of: Fleet) -> None:
     # The last four have no file as well, and are not audited. Two of them are the group's.
-    add(fleet_of, *_SPECIAL, "web", "web-2", "webx.example", "webA")
+    fleet_of.add(*_SPECIAL, "web", "web-2", "webx.example", "webA")
     inventory, limit = fleet_of.directory / "groups.yml", fleet_of.directory / "limit"
     inventory.write_text("group: {hosts: {web-2: {}, webA: {}}}\n", encoding="utf-8")
     limit.write_text("\n".join([*_SPECIAL, "!web-2", "!webA"]), encoding="utf-8")
@@ -307,7 +289,7 @@ def test_host_names_with_special_characters_are_exact_patterns(fleet_of: Fleet) 
 @pytest.mark.parametrize("reports", [True, False], ids=["a file beside the reports", "in full"])
 def test_long_lists_mean_the_hosts_of_the_finding(fleet_of: Fleet, reports: bool) -> None:
     lost = [f"web-{number}.a-very-long-name.of-a-data-centre.example.com" for number in range(6)]
-    add(fleet_of, *lost, "ok-1", "other-1", "other-2")
+    fleet_of.add(*lost, "ok-1", "other-1", "other-2")
     options = ["-e", "monitor_agent_audit_html=reports/audit.html"] if reports else []
     found = fleet_of.audit("--limit", "web-*,ok-1", *options)
     command = found["Not registered"]
@@ -319,7 +301,7 @@ def test_long_lists_mean_the_hosts_of_the_finding(fleet_of: Fleet, reports: bool
 
 def test_the_options_of_the_run_are_those_of_the_proposal(fleet_of: Fleet) -> None:
     directory, token = fleet_of.directory, fleet_of.service.tokens["read_write"]
-    add(fleet_of, "web-1", "web-2")
+    fleet_of.add("web-1", "web-2")
     fleet_of.service.seed(labels=["web-1", "web-2", "old-1"])
     fleet_of.service.set_plan("monitor-3")
     fleet_of.service.seed(labels=["old-2"])

@@ -14,13 +14,13 @@ import dataclasses
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
-from ansible_collections.monitor.cloud.tests.faults.matrix import MAY_BE_DONE, Account, assert_only
+from ansible_collections.monitor.cloud.tests.faults.matrix import MAY_BE_DONE, Account, Case, Cell, assert_only
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Local, Run
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
@@ -36,6 +36,7 @@ _RECAP = re.compile(r"^(\S+)\s+: ok=\d+ +changed=(\d+) +unreachable=(\d+) +faile
 class Playbook:
     """A command line, the hosts that it is for, the calls that it makes, and the task that changes clients."""
 
+    name: str
     arguments: tuple[str, ...]
     hosts: tuple[str, ...]
     calls: tuple[str, ...]
@@ -43,8 +44,9 @@ class Playbook:
     removes: bool = False
 
 
-_ROLLOUT = Playbook((ROLLOUT,), HOSTS, ("list_clients", "get_plan", "create_client"), REGISTER)
+_ROLLOUT = Playbook("rollout", (ROLLOUT,), HOSTS, ("list_clients", "get_plan", "create_client"), REGISTER)
 _RETIRE = Playbook(
+    "retire",
     ("monitor.cloud.retire", "-e", "target=web-1"),
     ("web-1",),
     ("list_clients", "list_clients", "get_client", "delete_client"),
@@ -54,18 +56,6 @@ _RETIRE = Playbook(
 OPERATIONS = {**dict.fromkeys(_ROLLOUT.calls, _ROLLOUT), **dict.fromkeys(_RETIRE.calls[2:], _RETIRE)}
 
 
-class Cell(NamedTuple):
-    """A fault that an operation meets. ``number`` varies its form."""
-
-    operation: str
-    fault: str
-    times: int
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.operation}, {self.fault}, {matrix.TIMES[self.times]}"
-
-
 def cells() -> list[Cell]:
     """In the short form each fault once, with another operation each time."""
     found = []
@@ -73,7 +63,7 @@ def cells() -> list[Cell]:
         for shift, operation in enumerate(OPERATIONS):
             for times in _TIMES:
                 if SOAK or (number % len(OPERATIONS) == shift and (number // len(OPERATIONS) % 2 == 0) is (times == 1)):
-                    found.append(Cell(operation, fault, times, number))
+                    found.append(Cell(operation, Case(OPERATIONS[operation].name, None, {}), fault, times, number))
     return found
 
 
@@ -101,8 +91,7 @@ def meet(hosts: Local, cell: Cell, playbook: Playbook) -> tuple[Run, int]:
             settings |= {"MONITOR_BASE_URL": outage.base_url, "MONITOR_ALLOW_HTTP": "true"}
             return hosts.run(*playbook.arguments, **settings), int(outage.came)
     own = {"seconds": 1.0} if cell.fault == "slow" else {}
-    fault = {**matrix.scheduled(cell.operation, cell.fault, cell.number), **own}
-    service.fault(**fault, operation=cell.operation, times=cell.times)
+    service.fault(**{**cell.scheduled(), **own})
     run = hosts.run(*playbook.arguments, **settings)
     met = sum(entry["fault"] is not None for entry in service.settle())
     service.clear_faults()
@@ -160,7 +149,7 @@ def assert_converges(hosts: Local, playbook: Playbook, counts: Tally) -> None:
     counts.converged += 1
 
 
-@pytest.mark.parametrize("cell", cells(), ids=str)
+@pytest.mark.parametrize("cell", cells(), ids=lambda cell: cell.name)
 def test_a_playbook_with_a_fault(hosts: Local, counts: Tally, cell: Cell) -> None:
     playbook = OPERATIONS[cell.operation]
     files, before = hosts.files(), Account.of(hosts.service)

@@ -6,12 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Run
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, host, role_play, snapshots
 
@@ -95,21 +92,16 @@ def test_a_fifo_is_named(one: Controller) -> None:
         assert f"{CONFIG} is neither a regular file nor" in runs[name].failures()["web-1"], runs[name].output
 
 
-@contextmanager
-def swapping(machine: Host) -> Iterator[None]:
-    """The owner of the directory replaces the file at the path by a FIFO, and back, again and again."""
+def test_a_path_that_alternates_between_file_and_fifo(one: Controller) -> None:
+    """The owner of the directory replaces one by the other, again and again."""
+    machine = host(one)
     machine.run(f"{DIRECTORY}; chown {USER} .; echo '{SWAPS}' > /opt/agent-swaps.py")
     machine.run(f"setpriv --reuid={USER} --clear-groups python3 /opt/agent-swaps.py > /opt/agent-out 2>&1 & "
                 "echo $! > /opt/agent-pid; until grep -q ready /opt/agent-out; do sleep 0.1; done")  # fmt: skip
     try:
-        yield
+        runs = all_kinds_of_runs(one)
     finally:
         machine.run("kill $(cat /opt/agent-pid)")
-
-
-def test_a_path_that_alternates_between_file_and_fifo(one: Controller) -> None:
-    with swapping(host(one)):
-        runs = all_kinds_of_runs(one)
     for name, run in runs.items():
         assert "Traceback" not in run.output, (name, run.output)
         assert run.code in (0, 2), (name, run.output)

@@ -12,7 +12,14 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local
-from ansible_collections.monitor.cloud.tests.support.steps import converge, host, role_play, snapshots, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import (
+    converge,
+    host,
+    own_play,
+    role_play,
+    snapshots,
+    text_of,
+)
 
 RIGHT = "regular file 600 root root"
 
@@ -119,18 +126,6 @@ def test_another_name_of_the_same_owner_is_no_difference(one: Controller) -> Non
     assert steps.run.of(CONFIGURE)["web-1"].result["differs"] == ["group"]
 
 
-def test_an_unknown_owner_is_refused(one: Controller) -> None:
-    one.group_vars["monitor_agent_config_owner"] = "no-such-user"
-    # Core wraps a warning.
-    check = " ".join(one.run(ROLLOUT, "--check").output.split())
-    assert f"{CONFIG} on web-1 can't get its owner and group: " in check
-    assert "no-such-user" in check
-    run = one.run()
-    assert "no-such-user" in run.failures()["web-1"]
-    assert host(one).read() is None
-    assert host(one).run("ls -A /etc/monitor") == "", "nothing half-done is left"
-
-
 def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None:
     """Of an owner and of a group, for a new file and for one that another user has."""
     own = {"owner": ("user", "daemon", USER), "group": ("group", "1", "4242")}
@@ -166,34 +161,19 @@ def test_a_user_who_cannot_enter_the_working_directory_gets_no_warning(one: Cont
     assert_converges(one, {"web-1": "no_file"}, {"web-1": "regular file 600 daemon daemon"})
 
 
-BACKUP = """
-    - monitor.cloud.monitor_clients: {labels: [web-1], include_keys: true}
-      delegate_to: localhost
-      vars: {ansible_connection: local, ansible_python_interpreter: "{{ ansible_playbook_python }}"}
-      register: registered
-    - name: Configure the agent
-      monitor.cloud.agent_config:
-        path: /etc/monitor/agent.conf
-        content: "key: {{ client.api_key }} of {{ label }}"
-        registration: registered
-        backup: true
-"""
-
-
-# The options of the last task are one variable.
-BACKUP_OF_A_VARIABLE = BACKUP.replace("agent_config:", 'agent_config: "{{ options }}"\n      vars:\n       options:')
 _FILE = f"echo old > {CONFIG}; chmod 644 {CONFIG}"
 _MOUNT = f"echo old > /tmp/inside; touch {CONFIG}; mount --bind /tmp/inside {CONFIG}"
 
 
 @pytest.mark.parametrize(
-    ("prepare", "play"),
-    [(_FILE, BACKUP), (_FILE, BACKUP_OF_A_VARIABLE), (_MOUNT, BACKUP)],
-    ids=["file", "one variable", "mount"],
+    ("prepare", "in_variable"),
+    [(_FILE, False), (_FILE, True), (_MOUNT, False)],
+    ids=["file", "options in a variable", "mount"],
 )
-def test_backup_and_content(one: Controller, prepare: str, play: str) -> None:
+def test_backup_and_content(one: Controller, prepare: str, in_variable: bool) -> None:
     host(one).run(f"mkdir -p /etc/monitor; {prepare}")
-    converge(one, one.tasks(play), changes={"web-1"})
+    play = own_play(one, content="key: {{ client.api_key }} of {{ label }}", backup=True, in_variable=in_variable)
+    converge(one, play, changes={"web-1"})
     assert host(one).read() == f"key: {key(one)} of web-1"
     kept = host(one).run("ls /etc/monitor/agent.conf.*~").strip()
     assert host(one).read(kept) == "old\n"

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import Local
-from ansible_collections.monitor.cloud.tests.support.steps import labels, refuse, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play, refuse, role_play
 
 INTERPRETER = """#!{python}
 import json, subprocess, sys
@@ -24,28 +24,6 @@ print(json.dumps(result))
 GATHER = "- {hosts: all, gather_facts: true, gather_subset: ['!all', '!min']}\n"
 # The path is relative to the directory of the controller.
 CACHE = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": "facts"}
-ROLE = """
-- hosts: all
-  gather_facts: false
-  tasks:
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-      vars: {monitor_agent_state: STATE}
-      when: inventory_hostname not in left_out | default([])
-"""
-OWN_TASKS = """
-- hosts: all
-  gather_facts: false
-  tasks:
-    - monitor.cloud.monitor_clients:
-        labels: "{{ LABELS }}"
-        include_keys: true
-      register: registered
-      run_once: true
-    - monitor.cloud.agent_config:
-        path: "{{ monitor_agent_config_path }}"
-        content: "{{ client.api_key }}"
-        registration: registered
-"""
 
 
 def hostile(controller: Local, **facts: str) -> Local:
@@ -76,9 +54,9 @@ def test_a_host_does_not_choose_its_client_nor_files_nor_the_account(
         monitor_agent_config_template="/etc/hostname",
         monitor_agent_label="of-another",
     )
-    controller.group_vars["left_out"] = left_out
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
-    play = controller.play(ROLE.replace("STATE", state))
+    when = f"when: inventory_hostname not in {left_out}"
+    play = role_play(controller, role=f"vars: {{monitor_agent_state: {state}}}\n  {when}")
     names = (f"monitor_agent_{name}" for name in ("api_token", "base_url", "config_template", "label"))
     message = refuse(controller, play, environment=CACHE)
     assert message.startswith(naming(*names))
@@ -89,26 +67,27 @@ def test_a_host_does_not_choose_its_client_nor_files_nor_the_account(
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_facts_that_the_run_itself_gathers_are_refused(pair: Local, state: str) -> None:
     controller = hostile(pair, monitor_agent_label="of-another")
-    message = refuse(controller, controller.play(GATHER + ROLE.replace("STATE", state)))
+    gather = {"play": "gather_subset: ['!all', '!min']", "role": f"vars: {{monitor_agent_state: {state}}}"}
+    message = refuse(controller, role_play(controller, facts=True, **gather))
     assert message.startswith(naming("monitor_agent_label"))
 
 
-def test_cached_facts_choose_no_file_on_the_controller(pair: Local) -> None:
-    page = pair.directory / "page.html"
-    controller = hostile(pair, monitor_agent_audit_html=str(page))
-    assert controller.run(controller.play(GATHER), **CACHE).code == 0
-    for playbook in ("rollout", "audit", "adopt"):
-        message = refuse(controller, f"monitor.cloud.{playbook}", "--limit", "web-2", environment=CACHE)
-        assert message.startswith(naming("monitor_agent_audit_html"))
-    assert not page.exists()
+OF_PLAYBOOKS = {
+    "monitor_agent_audit_html": [f"{name} --limit web-2" for name in ("rollout", "audit", "adopt")],
+    "prune_limit": ["prune -e prune_pattern=.*"],
+}
 
 
-def test_cached_facts_do_not_raise_the_limit_of_prune(pair: Local) -> None:
-    controller = hostile(pair, prune_limit="1000")
+@pytest.mark.parametrize("name", OF_PLAYBOOKS)
+def test_cached_facts_choose_no_file_on_the_controller_and_raise_no_limit(pair: Local, name: str) -> None:
+    page = pair.directory / "1000"
+    controller = hostile(pair, **{name: page.name if name == "prune_limit" else str(page)})
     controller.service.seed(20)
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
-    message = refuse(controller, "monitor.cloud.prune", "-e", "prune_pattern=.*", environment=CACHE)
-    assert message.startswith(naming("prune_limit"))
+    for playbook in OF_PLAYBOOKS[name]:
+        message = refuse(controller, *f"monitor.cloud.{playbook}".split(), environment=CACHE)
+        assert message.startswith(naming(name))
+    assert not page.exists()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +95,9 @@ def test_cached_facts_do_not_raise_the_limit_of_prune(pair: Local) -> None:
 )
 def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(pair: Local, labels: str) -> None:
     controller = hostile(pair, monitor_agent_label="of-another")
-    run = controller.run(controller.play(GATHER + OWN_TASKS.replace("LABELS", labels)))
+    gather = "gather_subset: ['!all', '!min']"
+    play = own_play(controller, play=gather, facts=True, labels=labels, path="{{ monitor_agent_config_path }}")
+    run = controller.run(play)
     assert "The facts of host web-2 set 'monitor_agent_label'" in str(run.failures()), run.output
     assert controller.read("web-2") is None
 

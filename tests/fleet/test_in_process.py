@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import REGISTER, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import REGISTER, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 
 # Another path of the same interpreter: the module is executed.
@@ -82,13 +81,12 @@ LONG = """
 
 
 @pytest.fixture
-def controller(tmp_path: Path, emulator: Emulator) -> Controller:
-    made = Local(tmp_path, emulator, "web-1")
-    made.host_vars["web-1"]["ansible_python_interpreter"] = sys.executable
-    return made
+def controller(single: Local) -> Local:
+    single.group_vars["ansible_python_interpreter"] = sys.executable
+    return single
 
 
-def results(controller: Controller, interpreter: str, *options: str) -> tuple[Run, dict[str, Any]]:
+def results(controller: Local, interpreter: str, *options: str) -> tuple[Run, dict[str, Any]]:
     """The results of all tasks by name, as callbacks get them, without what differs from run to run."""
     tasks = []
     for name, task in {**TASKS, **REFUSED}.items():
@@ -110,7 +108,7 @@ def results(controller: Controller, interpreter: str, *options: str) -> tuple[Ru
 
 
 @pytest.mark.parametrize("interpreter", [sys.executable, ELSEWHERE], ids=["here", "elsewhere"])
-def test_a_token_in_an_unknown_option_is_not_shown(controller: Controller, interpreter: str) -> None:
+def test_a_token_in_an_unknown_option_is_not_shown(controller: Local, interpreter: str) -> None:
     play = controller.tasks("- monitor.cloud.monitor_client: {label: web-1, token: '{{ token }}'}")
     controller.host_vars["web-1"].update(ansible_python_interpreter=interpreter, token=TOKEN)
     run = controller.run(play, "-vvv")
@@ -118,7 +116,7 @@ def test_a_token_in_an_unknown_option_is_not_shown(controller: Controller, inter
     assert TOKEN not in run.output + str(run.events)
 
 
-def test_the_results_are_those_of_an_executed_module(controller: Controller) -> None:
+def test_the_results_are_those_of_an_executed_module(controller: Local) -> None:
     controller.service.seed(labels=["web-1", "web-2", "{{ 7 * 7 }}"])
     here, results_here = results(controller, sys.executable)
     elsewhere, results_elsewhere = results(controller, ELSEWHERE)
@@ -137,9 +135,7 @@ def test_the_results_are_those_of_an_executed_module(controller: Controller) -> 
 @pytest.mark.parametrize(
     "options", [(), ("-e", "ansible_python_interpreter=/nowhere/python")], ids=["inventory", "extra"]
 )
-def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(
-    controller: Controller, options: tuple[str, ...]
-) -> None:
+def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(controller: Local, options: tuple[str, ...]) -> None:
     controller.group_vars["ansible_python_interpreter"] = "/nowhere/python"
     controller.host_vars |= {"web-1": {}, "localhost": {"ansible_connection": "local"}}
     play = controller.tasks(
@@ -150,11 +146,8 @@ def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, state: str) -> None:
-    controller.host_vars["web-2"] = {
-        **controller.host_vars["web-1"],
-        "monitor_agent_config_path": str(controller.directory / "host-9" / "agent.conf"),
-    }
+def test_no_key_is_in_variables_caches_and_callbacks(controller: Local, state: str) -> None:
+    controller.add("web-2")
     controller.group_vars.update(monitor_agent_install_command="true")
     cache = controller.directory / "cache"
     play = controller.tasks(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
@@ -167,7 +160,7 @@ def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, sta
     secrets = secrets_of(controller.service)
     assert found_in(run.output, secrets) == []
     assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
-    configured = {Path(values["monitor_agent_config_path"]) for values in controller.host_vars.values()}
+    configured = [controller.path(host) for host in controller.host_vars]
     files = [path for path in controller.directory.rglob("*") if path.is_file() and path not in configured]
     assert {"log", "kept.json"} <= {path.name for path in files}
     assert {path: found_in(path.read_text("utf-8", "replace"), secrets) for path in files} == dict.fromkeys(files, [])
@@ -177,18 +170,17 @@ def test_no_key_is_in_variables_caches_and_callbacks(controller: Controller, sta
         assert result["diff"]["after"] == {"web-1": "new", "web-2": "new"}
         assert result["clients"]["web-1"]["key_fingerprint"] in run.output
         for client in controller.service.clients():
-            path = Path(controller.host_vars[client["label"]]["monitor_agent_config_path"])
-            assert client["api_key"] in path.read_text(encoding="utf-8")
+            assert client["api_key"] in (controller.read(client["label"]) or "")
 
 
-def test_sealed_keys_of_another_run_are_refused(controller: Controller) -> None:
+def test_sealed_keys_of_another_run_are_refused(controller: Local) -> None:
     assert controller.run(controller.tasks(REGISTERED)).code == 0
     run = controller.run(controller.tasks(FROM_ELSEWHERE), "-e", f"@{controller.directory / 'kept.json'}")
     assert "The keys of client 'web-1' cannot be decrypted: another run" in run.failures()["web-1"]
     assert not list(controller.directory.rglob("*.other"))
 
 
-def test_the_timeout_of_a_task_ends_its_requests(controller: Controller) -> None:
+def test_the_timeout_of_a_task_ends_its_requests(controller: Local) -> None:
     service = controller.service
     service.configure(rate_limit=True, rate_call=10, rate_call_window=25)
     begun = time.monotonic()
@@ -198,7 +190,7 @@ def test_the_timeout_of_a_task_ends_its_requests(controller: Controller) -> None
     assert len(service.clients()) == 10
 
 
-def test_terminated_it_reports_its_progress(controller: Controller) -> None:
+def test_terminated_it_reports_its_progress(controller: Local) -> None:
     service = controller.service
     service.configure(latency_ms=500)
     process, record = controller.start(controller.tasks(LONG.replace("timeout: 3", "timeout: 60")))

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.kinds import (
     CONFIG,
     INSTALLED,
@@ -115,38 +113,14 @@ def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -
     return results
 
 
-@pytest.fixture(scope="session")
-def results(
-    tmp_path_factory: pytest.TempPathFactory,
-    emulator_process: Emulator,
-    workshop: tuple[Path, Path],
-    machines: Callable[..., list[fleet.Host]],
-) -> Results:
-    """The results of all steps; of several test processes the first runs them for all."""
-    if absent := [name for name in NEEDED if shutil.which(name) is None]:
-        pytest.skip(f"{' and '.join(absent)} not installed")
-    own = tmp_path_factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    kept = shared / "kinds.json"
-    with (shared / "kinds.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not kept.exists():
-            emulator_process.reset()
-            directory = workshop[0] / "kinds"
-            directory.mkdir()
-            controller = Controller(directory, workshop[1], emulator_process, [])
-            kept.write_text(json.dumps(run_all(controller, machines)), encoding="utf-8")
-    return t.cast("Results", json.loads(kept.read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_step_has_the_expected_result(results: Results, kind: str) -> None:
+def assert_expected(results: Results, kind: str) -> None:
+    """The results of all steps on the hosts of a kind."""
     for name, own in ways_of(kind).items():
         variables = {**VARIABLES, **own}
         mode = variables.get("monitor_agent_config_mode", "0600")
         for step, (status, written, is_there) in STEPS.items():
             found, message, calls, all_files = results[name][step]
-            about = f"{step}, {own}: {message}"
+            about = f"{kind}, {step}, {own}: {message}"
             installed = all_files.get(INSTALLED, [""])[0] == "as expected"
             there = {file: facts for file, facts in all_files.items() if file != INSTALLED}
             if KINDS[kind].error:
@@ -183,9 +157,15 @@ def errors(results: Results) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def test_the_page_has_the_tables_of_this_run(results: Results) -> None:
-    made = f"{table(results)}\n{errors(results)}"
+def test_each_kind_of_host_has_the_expected_results_and_the_page_shows_them(
+    controllers: Callable[..., Controller], machines: Callable[..., list[fleet.Host]]
+) -> None:
+    if absent := [name for name in NEEDED if shutil.which(name) is None]:
+        pytest.skip(f"{' and '.join(absent)} not installed")
+    results = run_all(controllers(), machines)
+    for kind in KINDS:
+        assert_expected(results, kind)
     (CHECKOUT / "build").mkdir(exist_ok=True)
-    (CHECKOUT / "build" / "hosts.md").write_text(made, encoding="utf-8")
+    (CHECKOUT / "build" / "hosts.md").write_text(f"{table(results)}\n{errors(results)}", encoding="utf-8")
     page = (CHECKOUT / "docs" / "hosts.md").read_text(encoding="utf-8")
     assert table(results) in page and errors(results) in page, "copy the tables of build/hosts.md into docs/hosts.md"

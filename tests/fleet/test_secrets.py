@@ -30,7 +30,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of, watching
-from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.steps import own_play, role_play
 
 LOUD = ("-vvvvv", "--diff")
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
@@ -129,23 +129,8 @@ def test_failing_runs_stay_readable(controller: Controller) -> None:
     assert_silent(controller, failed, rejected, masked)
 
 
-WRITING = """
-    - monitor.cloud.monitor_clients: {{labels: [web-1], include_keys: true}}
-      delegate_to: localhost
-      become: false
-      vars: {{ansible_connection: local, ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
-      register: registered
-      {no_log}
-    - monitor.cloud.agent_config:
-        path: /etc/monitor/agent.conf
-        content: "key={{{{ client.api_key }}}} of {{{{ label }}}}\\n"
-        registration: registered
-      {no_log}
-"""
-
-
-@pytest.mark.parametrize("no_log", ["", "no_log: true"])
-def test_writing_in_place_and_without_input(one: Controller, no_log: str) -> None:
+@pytest.mark.parametrize("no_log", [False, True])
+def test_writing_in_place_and_without_input(one: Controller, no_log: bool) -> None:
     """Of a file that is a mount, over a connection that passes no standard input on."""
     host = one.hosts["web-1"]
     path = "/etc/monitor/agent.conf"
@@ -153,7 +138,9 @@ def test_writing_in_place_and_without_input(one: Controller, no_log: str) -> Non
     one.group_vars["ansible_become_method"] = "su"
     settings = loud(one)
     with watching(one.service, [host], [loud_home() / "ansible"], []) as watch:
-        run = one.run(one.tasks(WRITING.format(no_log=no_log), play="become: true"), *LOUD, **settings)
+        content = "key={{ client.api_key }} of {{ label }}\n"
+        play = own_play(one, play=f"become: true\n  no_log: {no_log}", content=content)
+        run = one.run(play, *LOUD, **settings)
     assert run.code == 0, run.output[-3000:]
     assert "of web-1" in (host.read() or "")
     assert host.facts().startswith("regular file 600")
@@ -392,16 +379,6 @@ def execute_modules(controller: Local) -> None:
     controller.group_vars["ansible_python_interpreter"] = str(python)
 
 
-def test_an_executed_module_shows_no_token_of_the_environment(single: Local) -> None:
-    execute_modules(single)
-    token = single.service.tokens["read_write"]
-    environment = f"environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}"
-    tasks = "- monitor.cloud.monitor_client_info:\n- {monitor.cloud.monitor_client_info: , async: 20, poll: 1}"
-    run = single.run(single.tasks(tasks, play=environment), *LOUD, MONITOR_API_TOKEN="")
-    assert (run.code, run.calls()) == (0, ["list_clients"] * 2), run.output
-    assert "SHOWN=yes" in run.output and token not in run.output
-
-
 PLAY_WITH_ENVIRONMENT = """
 - hosts: all
   gather_facts: false
@@ -413,10 +390,11 @@ PLAY_WITH_ENVIRONMENT = """
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}
 - hosts: web-1
   gather_facts: false
-  environment: {MONITOR_API_TOKEN: "{{ token_of_mine }}"}
+  environment: {MONITOR_API_TOKEN: "{{ token_of_mine }}", SHOWN: "yes"}
   tasks:
     - monitor.cloud.monitor_client_info: {label: "{{ item }}"}
       loop: [web-1, web-2]
+    - {monitor.cloud.monitor_client_info: , async: 20, poll: 1}
     - monitor.cloud.monitor_client_info:
       register: tried
       until: tried.attempts | default(0) == 2
@@ -428,14 +406,15 @@ PLAY_WITH_ENVIRONMENT = """
 @pytest.mark.parametrize("executed", [False, True], ids=["in this process", "executed"])
 def test_the_environment_keeps_its_token_from_callbacks_and_has_it_for_each_retry(pair: Local, executed: bool) -> None:
     token, seen = pair.service.tokens["read_write"], pair.directory / "seen"
-    pair.group_vars["token_of_mine"] = token
+    pair.group_vars.update(token_of_mine=token, ansible_python_interpreter=sys.executable)
     if executed:
         execute_modules(pair)
     play = pair.play(PLAY_WITH_ENVIRONMENT)
     run = pair.run(play, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
     assert run.code == 0, run.output
-    # Two items and two attempts, after the role's.
-    assert run.calls()[-4:] == ["list_clients"] * 4
+    # Two items, the asynchronous task and two attempts, after the role's.
+    assert run.calls()[-5:] == ["list_clients"] * 5
+    assert "SHOWN=yes" in run.output
     assert token not in seen.read_text(encoding="utf-8")
     assert_silent(pair, run)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +23,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.support.servers import Account, page
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Request
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, short_or_long
 
 Path = tuple[str | int, ...]
@@ -78,10 +79,10 @@ CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
     "tiers, switch": (monitor_plan, {"min_clients": 2}, ("GET", "subscriptions")),
     "tier": (monitor_subscription_info, {"id": "monitor-3"}, ("GET", "monitor-3")),
     "regions": (region_info, {"capabilities": ["Backups"], "country": "us", "status": "ok"}, ("GET", "regions")),
-    "region": (region_info, {"id": "us-west", "compute_type": "g1-gpu-1"}, ("GET", "us-west")),
+    "region": (region_info, {"id": "us-west", "compute_type": "g1-premium-amd-1"}, ("GET", "us-west")),
     "availability": (
         region_info,
-        {"include_availability": True, "compute_type": "g1-gpu-1"},
+        {"include_availability": True, "compute_type": "g1-premium-amd-1"},
         ("GET", "availability"),
     ),
 }
@@ -95,15 +96,10 @@ ONE_OF_EACH = {
 def valid_response(call: str) -> Any:
     """The response of a service to a call of :data:`CALLS`."""
     method, word = CALLS[call][2]
-    lists = {"subscriptions": Account.TIER, "regions": Account.REGION, "availability": Account.AVAILABILITY}
-    if word in lists:
-        return page([dict(lists[word])])
-    if method == "GET" and word == "clients":
-        return page([dict(Account.CLIENT)])
-    if method == "POST":
-        return {**Account.CLIENT, "label": "web9"}
-    single = {"monitor-3": Account.TIER, "plan": Account.TIER, "us-west": Account.REGION}
-    return {} if method == "DELETE" else dict(single.get(word, Account.CLIENT))
+    if word == "plan":
+        return dict(Account.TIER)
+    target = "/clients/1" if word == "client" else f"/{word}"
+    return json.loads(Account().respond(Request(method, target, b"", b'{"label": "web9"}'))[2])
 
 
 def value_paths(value: Any, path: Path = ()) -> Iterator[Path]:

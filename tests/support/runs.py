@@ -254,13 +254,13 @@ class Local(Controller):
 
     def __init__(self, directory: Path, service: Emulator, *names: str) -> None:
         super().__init__(directory, _home() / "keys", service, [])
-        for name in names:
-            self.add(name)
+        self.add(*names)
 
-    def add(self, name: str) -> None:
-        """Add a host to the inventory."""
-        path = str(self.directory / f"host-{len(self.host_vars)}" / "agent.conf")
-        self.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
+    def add(self, *names: str) -> None:
+        """Add hosts to the inventory."""
+        for name in names:
+            path = str(self.directory / f"host-{len(self.host_vars)}" / "agent.conf")
+            self.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
 
     def label(self, host: str) -> str:
         """The label that the inventory gives a host."""

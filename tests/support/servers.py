@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ansible_collections.monitor.cloud.tests.emulator import catalogue
+
 Reply = tuple[int, Mapping[str, str], bytes]
 # The fixture `opened`: opens a listener that ends with the test.
 Open = Callable[..., Any]
@@ -290,21 +292,8 @@ class Account:
         "created": "2026-01-02T03:04:05",
         "updated": "2026-01-02T03:04:05",
     }
-    TIER: Mapping[str, Any] = {
-        "id": "monitor-3",
-        "label": "Monitor 3",
-        "clients_included": 3,
-        "price": {"hourly": 0.015, "monthly": 10.0},
-    }
-    REGION: Mapping[str, Any] = {
-        "id": "us-west",
-        "label": "Portland, OR, USA",
-        "country": "us",
-        "capabilities": ["Instances", "Backups"],
-        "resolvers": {"ipv4": "192.0.2.1", "ipv6": "2001:db8::1"},
-        "status": "ok",
-    }
-    AVAILABILITY: Mapping[str, Any] = {"available": True, "plan": "g1-gpu-1", "region": "us-west"}
+    TIER, REGION = catalogue.tiers("monitor")[0], catalogue.regions()[1]
+    AVAILABILITY = catalogue.availability(2)[1]
 
     def __init__(self) -> None:
         self.tokens = {"read_write": self.TOKEN}

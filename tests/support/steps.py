@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Collection
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
@@ -136,3 +137,21 @@ def role_play(
     """A playbook with the role: keywords of the play, of the role, a task before it, facts gathered or not."""
     tasks = f"- {before}\n- ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}\n  {role}\n"
     return controller.tasks(tasks, play=play, facts=facts)
+
+
+def own_play(
+    controller: Controller, *, play: str = "", labels: str = "ansible_play_hosts_all", in_variable: bool = False,
+    facts: bool = False, **options: object,
+) -> str:  # fmt: skip
+    """A playbook without the role: it registers all hosts, then writes their files with these options."""
+    given = {"path": CONFIG, "content": "api_key={{ client.api_key }}\n", "registration": "registered", **options}
+    register = {
+        "monitor.cloud.monitor_clients": {"labels": f"{{{{ {labels} }}}}", "include_keys": True},
+        "vars": {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"},
+        "run_once": True,
+        "delegate_to": "localhost",
+        "become": False,
+        "register": "registered",
+    }
+    write = {"name": CONFIGURE, "monitor.cloud.agent_config": "{{ options }}" if in_variable else given}
+    return controller.tasks(json.dumps([register, {**write, "vars": {"options": given}}]), play=play, facts=facts)
