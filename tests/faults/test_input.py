@@ -10,7 +10,6 @@ import itertools
 import json
 import math
 import os
-import re
 import shutil
 import socket
 import time
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
@@ -45,7 +44,7 @@ from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
 from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, examples, texts
 from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.servers import Account
-from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally, short_or_long
+from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 from ansible_collections.monitor.cloud.tests.support.tasks import as_module, go
 
 # Ten times what the bound is, for machines that have other things to do.
@@ -241,23 +240,6 @@ def test_no_text_on_a_host_keeps_the_controller_busy(template: str) -> None:
             began = time.monotonic()
             assert whose_key(f"{text}\n", template, None, {}, "web1").state in ("no_key", "unknown")
             assert time.monotonic() - began < _PATIENCE, (size, text[:20])
-
-
-@examples(200, 20000)
-@given(
-    before=st.text("ab =:'\"{}\t", max_size=12),
-    after=st.text("ab =:'\"{}\t", max_size=12),
-    code=st.booleans(),
-    key=st.text("0123456789ABCDEF-", min_size=16, max_size=40),
-)
-def test_a_key_is_found_at_its_position_in_the_template(before: str, after: str, code: bool, key: str) -> None:
-    """An unknown key, by what surrounds it: with an install code on the same line as well, that holds none of that."""
-    assume(re.search(r"\S", before + after))
-    start = f"{before}{_CODE} {before}" if code else before
-    text = f"{start}{_KEY}{after}".replace(_KEY, key).replace(_CODE, "%%%%")
-    owner = whose_key(f"{text}\n", f"{start}{_KEY}{after}\n", None, {}, "web1")
-    assert owner.state == "unknown"
-    assert SOAK or owner.fingerprint
 
 
 # Paths and contents on hosts, with the commands that are run there

@@ -219,18 +219,6 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
     assert secure.connections == plain.connections == 0
 
 
-@pytest.mark.parametrize("location", ["http://[", "", "//", "http://\x80\xff:99999/", "\x1b[2J", "x" * 20000, None])
-def test_redirects_to_no_address(opened: Open, counts: Tally, location: str | None) -> None:
-    account, listener = service(opened)
-    account.overrides = {("GET", "clients"): as_json({}, 302, **({} if location is None else {"Location": location}))}
-    result, message = counts.task(account, monitor_client_info)
-    assert result is None
-    assert "returned 302, a redirect to" in message
-    assert message.isprintable()
-    assert len(message) < 1000
-    assert len(listener.requests) == 1
-
-
 # Credentials of netrc files
 
 

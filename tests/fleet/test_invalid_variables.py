@@ -77,14 +77,6 @@ def test_all_are_named_at_once(monitored: Local, playbook: str, values: dict[str
     assert message.endswith("Nothing was done.")
 
 
-def test_users_and_modes_may_be_integers(three: Local) -> None:
-    values = {"config_owner": os.geteuid(), "config_group": os.getegid(), "config_mode": 0o640}
-    run = three.run(
-        "monitor.cloud.rollout", "-e", json.dumps({f"monitor_agent_{name}": value for name, value in values.items()})
-    )
-    assert (run.code, len(labels(three.service))) == (0, 3), run.output
-
-
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: str) -> None:
     monitored.host_vars["web-1"]["monitor_agent_validate_certs"] = "perhaps"
@@ -291,6 +283,8 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
     three.group_vars |= {
         "monitor_agent_state": "{{ 'pre' ~ 'sent' }}",
         "monitor_agent_config_mode": 0o640,
+        "monitor_agent_config_owner": os.geteuid(),
+        "monitor_agent_config_group": os.getegid(),
         "monitor_agent_packages": None,
         "monitor_agent_retry_timeout": "20.5",
         "monitor_agent_concurrency": "{{ 2 * 2 }}",

@@ -34,6 +34,7 @@ _OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
 _NOTED = "vars: {monitor_agent_label: \"{{ monitor_agent_note | default('') }}\", monitor_agent_state: STATE}"
 _BY_HOST = "{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
+_ONCE = "The role can't have run_once,"
 _LINEAR = "A task that runs once .* the strategy '{}' does not ensure that.* Use the strategy 'linear'"
 REFUSED: dict[str, tuple[dict[str, dict[str, str]], dict[str, Any], str]] = {
     "a label twice in a batch": (_SAME, {}, _BOTH),
@@ -92,6 +93,8 @@ REFUSED: dict[str, tuple[dict[str, dict[str, str]], dict[str, Any], str]] = {
         for state in ("absent", "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}")
     },
     "states by a template": ({}, {"play": f'vars: {{monitor_agent_state: "{_BY_HOST}"}}'}, STATES_DIFFER),
+    "run_once": ({}, {"role": "run_once: true"}, _ONCE),
+    "run_once, removed": ({}, {"role": f"run_once: true\n  {_ABSENT}"}, _ONCE),
     "the strategy free": ({}, {"play": "strategy: free", "failing": 3}, _LINEAR.format("free")),
     "the strategy host_pinned": (
         {},

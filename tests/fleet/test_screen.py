@@ -42,16 +42,6 @@ def test_the_restart_is_shown_if_a_service_is_set_and_something_changed(pair: Lo
     assert set(run.of(HANDLER)) == set(run.of(RECORD)) == {"web-2"}
 
 
-def test_the_installation_of_one_host_is_in_its_result(pair: Local) -> None:
-    pair.host_vars["web-2"]["monitor_agent_install_command"] = "true"
-    run = pair.run()
-    assert shown(run) == [REGISTER, CONFIGURE]
-    assert {host: event.result.get("installer") for host, event in run.of(CONFIGURE).items()} == {
-        "web-1": None,
-        "web-2": {"changed": True},
-    }
-
-
 def test_a_state_that_only_the_inventory_sets(pair: Local) -> None:
     pair.monitor()
     pair.group_vars["monitor_agent_state"] = "absent"

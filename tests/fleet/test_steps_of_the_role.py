@@ -107,23 +107,9 @@ def test_a_host_that_has_failed_is_treated_in_always(three: Local, failing: str)
         assert labels(three.service) == sorted(host for host, text in three.files().items() if text) == expected
 
 
-@pytest.mark.parametrize("entry", ["present", "absent", "audit", "adopt"])
-def test_a_role_that_runs_once_is_refused_before_anything_is_done(monitored: Local, entry: str) -> None:
-    before = labels(monitored.service), monitored.files()
-    state, tasks_from = (entry, "main") if entry in ("present", "absent") else ("present", entry)
-    tasks = f"""
-    - ansible.builtin.import_role:
-        name: monitor.cloud.monitor_agent
-        tasks_from: {tasks_from}
-        rolespec_validate: false
-      run_once: true
-      vars: {{monitor_agent_state: {state}}}
-"""
-    play = monitored.tasks(tasks)
-    run = monitored.run(play)
-    assert [reason.partition(",")[0] for reason in run.failures().values()] == ["The role can't have run_once"]
-    assert (labels(monitored.service), monitored.files()) == before
-    run = monitored.run(play, "--limit", "web-1")
+def test_a_role_may_run_once_for_a_single_host(monitored: Local) -> None:
+    """For several it is refused: test_refusals.py."""
+    run = monitored.run(role_play(monitored, role="run_once: true"), "--limit", "web-1")
     assert run.code == 0, run.output
 
 
