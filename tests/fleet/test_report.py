@@ -177,40 +177,29 @@ def test_an_audit_passes_its_report_on(fleet: Local) -> None:
     (result,) = run.of("Report").values()
     passed_on = result.result["ansible_stats"]
     assert passed_on == {"data": {"audit_7": read(fleet, "single")}, "per_host": False, "aggregate": False}
-    run = fleet.run(
-        "monitor.cloud.audit", "-e", "monitor_agent_audit_artifact=x", "-e", "monitor_agent_audit_fail_on_drift=true"
-    )
-    assert run.code == 2
-    assert "artifact cannot be used with fail_on_drift" in "".join(run.failures().values())
-    run = fleet.run("monitor.cloud.audit", "-e", "monitor_agent_audit_artifact=audit-7")
-    assert run.code == 2
-    assert "artifact 'audit-7' is not the name of a variable" in "".join(run.failures().values())
 
 
-def test_reports_of_one_path_are_refused(fleet: Local) -> None:
-    given = {"monitor_agent_audit_json": "twice", "monitor_agent_audit_html": str(fleet.directory / "twice")}
-    run = fleet.run("monitor.cloud.audit", "-e", json.dumps(given))
-    message = f"Several reports have the path {fleet.directory}/twice. Choose a path for each."
-    assert (run.code, set(run.failures().values())) == (2, {message}), run.output
-    assert not (fleet.directory / "twice").exists()
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("report", {"audits": ["slice-0/part.json", "nowhere.json"]}, "/nowhere.json could not be read: No such file or"),
+    ("report", {}, "There are no audits to join"),
+    ("report", {"audits_variables": "nothing_.*"}, "No variable has a name that matches audits_variables"),
+    ("report", {"audits": ["single.json"], "audits_max_age": "nan"}, "max_age nan is not a number of hours"),
+    ("audit", {"artifact": "x", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
+    ("audit", {"artifact": "audit-7"}, "artifact 'audit-7' is not the name of a variable"),
+    ("audit", {"html": "{{ inventory_dir }}/never.json"}, "/never.json. Choose a path for each."),
+]
 
 
-def test_what_cannot_be_joined_is_named(fleet: Local) -> None:
-    """The other cases are unit tests."""
-    cases = [
-        (["slice-0/part.json", "nowhere.json"], [], "/nowhere.json could not be read: No such file or directory"),
-        (None, [], "There are no audits to join"),
-        (None, ["-e", "audits_variables=nothing_.*"], "No variable has a name that matches audits_variables"),
-        (["single.json"], ["-e", "audits_max_age=nan"], "max_age nan is not a number of hours"),
-    ]
-    for audits, options, message in cases:
-        run = fleet.run(
-            "monitor.cloud.report",
-            *(["-e", json.dumps({"audits": audits})] if audits else []),
-            *["-e", "monitor_agent_audit_json=never.json", *options],
-        )
-        assert run.code == 2 and message in "".join(run.failures().values()), run.output
-        assert "Traceback" not in run.output
+@pytest.mark.parametrize(("playbook", "given", "message"), REFUSED)
+def test_what_cannot_be_joined_or_written_is_named(
+    fleet: Local, playbook: str, given: dict[str, Any], message: str
+) -> None:
+    """Other audits that cannot be joined are unit tests."""
+    prefix = "monitor_agent_audit_" if playbook == "audit" else ""
+    variables = {"monitor_agent_audit_json": "never.json", **{prefix + name: value for name, value in given.items()}}
+    run = fleet.run(f"monitor.cloud.{playbook}", "-e", json.dumps(variables))
+    assert run.code == 2 and message in "".join(run.failures().values()), run.output
+    assert "Traceback" not in run.output
     assert not (fleet.directory / "never.json").exists()
 
 

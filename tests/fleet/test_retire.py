@@ -34,22 +34,21 @@ def test_variables_of_the_inventory_choose_nothing(two: Local) -> None:
     assert two.read("web-1") and not two.read("web-2")
 
 
-@pytest.mark.parametrize("choice", ["target=", "labels="])
-def test_an_empty_choice_is_none(two: Local, choice: str) -> None:
-    assert "Choose what to retire" in two.run(RETIRE, "-e", choice).failures()["web-1"]
-    assert two.read("web-1") and two.read("web-2")
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         (("target=all", "retire_limit=1"), "more than retire_limit (1)"),
         (("target=all", '{"labels": ["web-9"]}', "retire_limit=2"), "retire 3 clients"),
         (("labels=old-database-1,web-9", "retire_limit=1"), "This would retire 2 clients"),
+        (("target=",), "Choose what to retire"),
+        (("labels=",), "Choose what to retire"),
+        (("target=web-1", "labels=web-9,x"), "The label 'x' has 1 character"),
+        (("target=web-1", "labels=old-database-1,web-2"), "The label 'web-2' is that of host web-2"),
+        (("labels=web-2",), "Retire the host itself (-e target=web-2), or remove it from the inventory if it is gone."),
+        (("target=web-1", "monitor_agent_state=present"), "monitor_agent_state is not absent"),
     ],
-    ids=["hosts", "both together", "labels in one text"],
 )
-def test_more_than_the_limit_is_refused(two: Local, options: tuple[str, ...], expected: str) -> None:
+def test_what_is_refused_before_any_call(two: Local, options: tuple[str, ...], expected: str) -> None:
     assert expected in refuse(two, RETIRE, *(part for option in options for part in ("-e", option)))
 
 
@@ -57,24 +56,6 @@ def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None
     two.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
     assert two.run(RETIRE, "-e", "target=all").code == 4
     assert labels(two) == ["old-database-1", "web-1", "web-9"]
-
-
-@pytest.mark.parametrize(
-    ("choice", "expected"),
-    [
-        ("target=web-1 labels=web-9,x", "The label 'x' has 1 character"),
-        ("target=web-1 labels=old-database-1,web-2", "The label 'web-2' is that of host web-2"),
-        ("labels=web-2", "Retire the host itself (-e target=web-2), or remove it from the inventory if it is gone."),
-    ],
-    ids=["invalid", "of a host, and a target", "of a host"],
-)
-def test_a_label_of_no_client_that_can_be_gone_is_refused_before_anything_is_removed(
-    two: Local, choice: str, expected: str
-) -> None:
-    before = labels(two), two.files()
-    run = two.run(RETIRE, "-e", choice)
-    assert expected in run.failures()["web-1"], run.output
-    assert (labels(two), two.files()) == before
 
 
 def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
@@ -117,11 +98,7 @@ def test_a_run_that_starts_after_the_check_retires_nothing(two: Local, task: str
     assert (labels(two), two.files()) == before
 
 
-def test_a_state_of_the_command_line_is_refused(two: Local) -> None:
-    two.write("web-1", None)
-    run = two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=present")
-    assert "monitor_agent_state is not absent" in run.failures()["web-1"], run.output
-    assert (run.requests, two.read("web-1")) == ([], None)
+def test_the_state_of_the_command_line_may_be_the_one_that_retires(two: Local) -> None:
     assert two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=absent").code == 0
     assert "web-1" not in labels(two)
 
