@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file, role
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import Completed, HostAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
@@ -95,8 +95,8 @@ class ActionModule(HostAction):
         created = self._create(desired) if client.new and not options["inspect_service"] else None
         found = self._inspect(desired.path, desired.service if options["inspect_service"] else "", created)
         if names := decision.other_owners(found, desired):
-            done = self.shell(remote_file.same_owner_command(desired.path, names))
-            same = remote_file.same_owner(done.stdout, names)
+            done = self.shell(owners.same_owner_command(desired.path, names))
+            same = owners.same_owner(done.stdout, names)
             found = found._replace(user=same.get("user", found.user), group=same.get("group", found.group))
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
@@ -126,7 +126,7 @@ class ActionModule(HostAction):
         """Warn in check mode if the host does not have the owner or group, or if this user can't give them files."""
         if not (desired.owner or desired.group):
             return
-        done = self.shell(remote_file.owner_command(desired.owner, desired.group))
+        done = self.shell(owners.owner_command(desired.owner, desired.group))
         if done.returncode == 1:
             host = variables["inventory_hostname"]
             self._warn(

@@ -31,7 +31,6 @@ LARGEST_FILE = 65536
 
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
-_SAME = "monitor.cloud same"
 
 # Messages of a login shell may surround them, and need not end their last line.
 _FACTS_LINE = re.compile(
@@ -210,46 +209,6 @@ def enter_command(path: str) -> str:
     return one_line(f"""{start(path)}
         {_filled("{enter}", {"missing": _NO_DIRECTORY})}
         {echo(_DONE)}""")
-
-
-def owner_command(owner: str | None, group: str | None) -> str:
-    """Fail with a message and the code 1 unless this user can give files to this user and group; changes nothing."""
-    own = {"user": "-u", "group": "-G"}
-    given = {kind: name for kind, name in (("user", owner), ("group", group)) if name}
-    tests = " -o ".join(f'-{kind} "${kind}"' for kind in given)
-    names = "\n".join(variable(kind, name) for kind, name in given.items())
-    refusals = "\n".join(
-        f"""case " $(id {own[kind]}) $(id {own[kind]}n 2>/dev/null) " in *" ${kind} "*) :;;
-        *) echo "only root can give files to the {kind} ${kind}" >&2; exit 1;; esac"""
-        for kind in given
-    )
-    # GNU's find fails in a directory that this user can't enter, such as the home of the one who logged in.
-    return one_line(f"""{names}
-        cd /
-        find . -prune {tests} >/dev/null || exit 1
-        [ "$(id -u)" -gt 0 ] || exit 0
-        {refusals}""")
-
-
-def same_owner_command(path: str, names: Mapping[str, str]) -> str:
-    """Print which of ``names``, by kind (user, group), are the file's by number, for :func:`same_owner`.
-
-    Two users can have one number, and a directory service can have several names for a user. Changes nothing.
-    """
-    tests = "\n".join(
-        f"""{variable("v", name)}
-        [ -z "$(find "./$n" -prune -{kind} "$v" 2>/dev/null)" ] || {echo(f"{_SAME}|{kind}")}"""
-        for kind, name in names.items()
-    )
-    return one_line(f"""{start(path)}
-        cd -P "$a/" || exit 1
-        {tests}
-        :""")
-
-
-def same_owner(output: str, names: Mapping[str, str]) -> dict[str, str]:
-    """Those of ``names`` that :func:`same_owner_command` printed."""
-    return {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
 
 
 # Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is

@@ -17,6 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.owners import (
+    owner_command,
+    same_owner,
+    same_owner_command,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     LARGEST_FILE,
     HostFile,
@@ -25,13 +30,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     facts_command,
     got_no_input,
     markers_in,
-    owner_command,
     parse_facts,
     problem,
     read_command,
     remove_command,
-    same_owner,
-    same_owner_command,
     text_in,
     was_written,
     write_command,
