@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is sent and what is not: tokens, headers, few connections; what refusals mean; the way to the request."""
+"""What is sent and what is not: tokens, headers, few connections; what refusals mean."""
 
 import re
 from collections import Counter
