@@ -273,4 +273,8 @@ def serve(control: int, replies: int) -> None:
 
 
 if __name__ == "__main__":
+    os.umask(0)
+    if "elder" in sys.argv:
+        enter_own_mounts()
+        print("ready", flush=True)
     serve(sys.stdin.fileno(), sys.stdout.fileno())

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -83,25 +82,17 @@ PLAY = f"""
 @contextlib.contextmanager
 def attacked(host: fleet.Host, plans: list[attacker.Plan], roots: list[Path]) -> Iterator[list[str]]:
     """Attackers at work on the host, one for each plan; what they could read, in the end."""
-    program = Path(attacker.__file__).read_text(encoding="utf-8")
-    user = ["setpriv", f"--reuid={trials.USER}", f"--regid={trials.USER}", "--clear-groups"]
-    command = [*host.enter, *user, "/usr/bin/python3", "-c", program]
-    pipe = subprocess.PIPE
-    processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _plan in plans]
+    opponents = [trials.Opponent(*host.enter) for _plan in plans]
     loot: list[str] = []
     try:
-        for process, plan, root in zip(processes, plans, roots, strict=True):
-            assert process.stdin
-            process.stdin.write(json.dumps({"plan": vars(plan), "root": str(root)}) + "\n")
-            process.stdin.flush()
-        for process in processes:
-            assert process.stdout and process.stdout.readline() == "ready\n"
+        for opponent, plan, root in zip(opponents, plans, roots, strict=True):
+            opponent.begin(plan, root)
         yield loot
-        loot += [str(json.loads(process.communicate("{}\n", timeout=60)[0])[1]) for process in processes]
+        loot += [opponent.end()[1] for opponent in opponents]
     finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+        for opponent in opponents:
+            opponent.process.kill()
+            opponent.process.wait()
 
 
 @pytest.mark.parametrize("way", trials.WAYS)

@@ -232,38 +232,35 @@ def _check(code: int) -> None:
 
 
 class Opponent:
-    """The attacker's process. ``elder``: it keeps the mounts as they were before any trial."""
+    """The attacker's process, which the command ``enter`` starts. ``elder``: it keeps the mounts that there are now."""
 
-    def __init__(self, *, elder: bool) -> None:
-        orders, self._orders = os.pipe()
-        replies, write = os.pipe()
-        self._replies = open(replies, encoding="utf-8")  # noqa: SIM115  (closed with the process)
-        if os.fork() == 0:
-            os.setgroups([])
-            os.setresgid(USER, USER, USER)
-            os.setresuid(USER, USER, USER)
-            os.umask(0)
-            if elder:
-                attacker.enter_own_mounts()
-            os.close(self._orders)
-            attacker.serve(orders, write)
-            os._exit(0)
-        os.close(orders)
-        os.close(write)
+    def __init__(self, *enter: str, elder: bool = False) -> None:
+        program = Path(attacker.__file__).read_text(encoding="utf-8")
+        user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+        command = [*enter, *user, "/usr/bin/python3", "-c", program, *(["elder"] if elder else [])]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # Before the first of the trials mounts anything.
+        assert not elder or self._reply() == "ready\n"
 
     def begin(self, plan: attacker.Plan, root: Path) -> None:
         """Let it attack, and return when it is ready."""
         self._send({"plan": vars(plan), "root": str(root)})
-        assert self._replies.readline() == "ready\n"
+        assert self._reply() == "ready\n"
 
     def end(self) -> tuple[bool, str]:
         """Let it stop; whether it attacked, and what it could read."""
         self._send({})
-        begun, loot = json.loads(self._replies.readline())
+        begun, loot = json.loads(self._reply())
         return bool(begun), str(loot)
 
     def _send(self, order: dict[str, t.Any]) -> None:
-        os.write(self._orders, f"{json.dumps(order)}\n".encode())
+        assert self.process.stdin
+        self.process.stdin.write(f"{json.dumps(order)}\n")
+        self.process.stdin.flush()
+
+    def _reply(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline()
 
 
 def command_for(ground: Ground, step: str, way: str, writer: str, number: int) -> str:
@@ -320,7 +317,7 @@ def attempt(
 
 def trials(way: str, writer: str, step: str, count: int, enough: int, room: Path) -> Result:
     """``count`` trials, fewer if the attacker won ``enough`` of them, more if it came too late in most of them."""
-    opponents = [Opponent(elder=False), Opponent(elder=True)] if way == "mounted" else [Opponent(elder=False)]
+    opponents = [Opponent(), Opponent(elder=True)] if way == "mounted" else [Opponent()]
     lost: Counter[str] = Counter()
     done = successes = written = begun = 0
     for number, (target, decoy) in zip(range(10 * count), itertools.cycle(STEPS[step]), strict=False):
