@@ -238,17 +238,9 @@ def configured_by_hand(reader: Reader) -> None:
         reader.hosts[host].write(f"# by hand\n{file_of(reader, label)}")
 
 
-def with_read_only_token(reader: Reader) -> None:
-    reader.set("MONITOR_READ_ONLY_TOKEN", reader.service.tokens["read_only"])
-
-
 def with_installer(reader: Reader) -> None:
     for host in reader.hosts.values():
         host.write('#!/bin/sh\n[ -n "$MONITOR_INSTALL_CODE" ] && touch /opt/agent\n', INSTALLER, mode="755")
-
-
-def other_word(reader: Reader) -> None:
-    reader.service.configure(brand="watchtower")
 
 
 def with_token_of_its_own(reader: Reader) -> None:
@@ -256,12 +248,12 @@ def with_token_of_its_own(reader: Reader) -> None:
     reader.set("MY_TOKEN", reader.service.tokens["read_write"])
 
 
-BEFORE: dict[str, Callable[[Reader], None]] = {
+BEFORE: dict[str, Callable[[Reader], object]] = {
     "README": with_token_of_its_own,
     "guide_adopt": configured_by_hand,
     "guide_audit": broken,
-    "guide_authentication": with_read_only_token,
-    "guide_brand": other_word,
+    "guide_authentication": lambda reader: reader.set("MONITOR_READ_ONLY_TOKEN", reader.service.tokens["read_only"]),
+    "guide_brand": lambda reader: reader.service.configure(brand="watchtower"),
     "guide_rollout": with_installer,
     "guide_start": Reader.without_environment,
 }
