@@ -96,8 +96,7 @@ class ActionModule(HostAction):
         found = self._inspect(desired.path, desired.service if options["inspect_service"] else "", created)
         if names := decision.other_owners(found, desired):
             done = self.shell(owners.same_owner_command(desired.path, names))
-            same = owners.same_owner(done.stdout, names)
-            found = found._replace(user=same.get("user", found.user), group=same.get("group", found.group))
+            found = found._replace(**owners.same_owner(done.stdout, names))
         text = None if desired.has_content(found) else self._read(desired.path, found)
         pattern = self._pattern(text, options, client, variables)
         decided = decision.decide(found, text, pattern, desired, client)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import echo, one_line, start, variable
@@ -15,21 +16,16 @@ _SAME = "monitor.cloud same"
 
 def owner_command(owner: str | None, group: str | None) -> str:
     """Fail with a message and the code 1 unless this user can give files to this user and group; changes nothing."""
-    own = {"user": "-u", "group": "-G"}
-    given = {kind: name for kind, name in (("user", owner), ("group", group)) if name}
-    tests = " -o ".join(f'-{kind} "${kind}"' for kind in given)
-    names = "\n".join(variable(kind, name) for kind, name in given.items())
-    refusals = "\n".join(
-        f"""case " $(id {own[kind]}) $(id {own[kind]}n 2>/dev/null) " in *" ${kind} "*) :;;
-        *) echo "only root can give files to the {kind} ${kind}" >&2; exit 1;; esac"""
-        for kind in given
+    checks = "\n".join(
+        f"""{variable("v", name)}
+        find . -prune -{kind} "$v" >/dev/null || exit 1
+        [ "$(id -u)" -eq 0 ] || case " $(id {own}) $(id {own}n 2>/dev/null) " in *" $v "*) :;;
+        *) echo "only root can give files to the {kind} $v" >&2; exit 1;; esac"""
+        for kind, own, name in (("user", "-u", owner), ("group", "-G", group))
+        if name
     )
     # GNU's find fails in a directory that this user can't enter, such as the home of the one who logged in.
-    return one_line(f"""{names}
-        cd /
-        find . -prune {tests} >/dev/null || exit 1
-        [ "$(id -u)" -gt 0 ] || exit 0
-        {refusals}""")
+    return one_line(f"cd /\n{checks}")
 
 
 def same_owner_command(path: str, names: Mapping[str, str]) -> str:
@@ -48,6 +44,6 @@ def same_owner_command(path: str, names: Mapping[str, str]) -> str:
         :""")
 
 
-def same_owner(output: str, names: Mapping[str, str]) -> dict[str, str]:
-    """Those of ``names`` that :func:`same_owner_command` printed."""
+def same_owner(output: str, names: Mapping[str, str]) -> dict[str, t.Any]:
+    """Those of ``names`` that :func:`same_owner_command` printed: fields of a HostFile."""
     return {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
