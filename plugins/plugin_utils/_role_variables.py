@@ -324,10 +324,9 @@ def _for_host(action: ActionBase, variables: Variables, host: str, name: str) ->
 
 
 def _rendered(action: ActionBase, variables: Variables, host: str, value: t.Any) -> t.Any:
-    try:
+    with contextlib.suppress(Exception):
         return _core.plain(_core.rendered_for(action, variables, host, value))
-    except Exception:
-        return None
+    return None
 
 
 def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> str:
@@ -379,25 +378,19 @@ def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
         return value if isinstance(value, (dict, list)) else None
     if value is None:
         return "" if name == _PATH else None
-    try:
+    with contextlib.suppress(Exception):
         return _core.plain(action._templar.template(value))
-    except Exception:
-        return None
+    return None
 
 
 def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
     """A value that the inventory has for another host; None for a template, except the path, or a vaulted value."""
-    if name == _PATH:
-        try:
+    with contextlib.suppress(Exception):
+        if name == _PATH:
             path = rendered(variables["hostvars"], host, name, value) or ""
-        except Exception:
-            return None
-        return None if _core.failed_to_render(path) else path
-    return (
-        _core.plain(value)
-        if isinstance(value, (str, int, float, list, dict)) and not _core.has_template(value)
-        else None
-    )
+            return None if _core.failed_to_render(path) else path
+    known = isinstance(value, (str, int, float, list, dict)) and not _core.has_template(value)
+    return _core.plain(value) if known else None
 
 
 def _reason(name: str, value: t.Any) -> str:

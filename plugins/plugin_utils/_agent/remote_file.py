@@ -91,8 +91,11 @@ _READ = f"""exec dd if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
     (for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; kill -9 $w) >/dev/null 2>&1 & k=$! ;
     wait $w; r=$?; kill $k"""
 
-# Sets $k to the kind, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers.
-_KIND = """
+# Sets $k to the kind, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers. Then
+# one process for the facts of the file and of the directory, one for the digest. The file is opened without a deadline
+# only if only its owner and root can put another one there between the test and the opening.
+_FACTS_SCRIPT = """
+l=""; u=""; w=n
 if cd -P "$a/" 2>/dev/null; then
     k=missing
     if [ -L "./$n" ]; then k=link
@@ -112,54 +115,39 @@ else
     until [ -z "$a" ] || [ -e "$a" ]; do a=${a%/*}; done
     [ -d "$a/" ] && [ -w "$a/" ] && w=y
 fi
-"""
-# One process for the facts of the file and of the directory, one for the digest. The file is opened without a deadline
-# only if only its owner and root can put another one there between the test and the opening.
-_DETAILS = """
-s=$(exec stat -c "stat|%s|%u|%U|%g|%G|%a" "./$n" . 2>/dev/null) ||
-    s=$(exec stat -f "stat|%z|%u|%Su|%g|%Sg|%Mp%03Lp" "./$n" . 2>/dev/null)
-printf "%s\\n" "$s"
-z=${s#"stat|"}; z=${z%%"|"*}; d=${s##*"stat|"}; d=${d#*"|"}
-h() { sha256sum || shasum -a 256 || sha256 -q; }
-if [ "${z:-{limit}1}" -le {limit} ]; then
-    exec 2>/dev/null
-    ulimit -t 10
-    if case $d in "0|"*[0145][0145]) :;; *[0145][0145]) [ -O . ];; *) false;; esac; then h < "./$n"
-    else { {read}; } | h; fi
-fi
-"""
-
-
-# Put together here, and not for each host in a process of its own.
-_FACTS_SCRIPT = one_line(
-    filled(
-        """
-    l=""; u=""; w=n
-    {kind}
-    echo "{facts}|$k|$w$l$u"
-    {service}
-    if [ $k = file ]; then
-    {details}
+echo "{facts}|$k|$w$l$u"
+{service}
+if [ $k = file ]; then
+    s=$(exec stat -c "stat|%s|%u|%U|%g|%G|%a" "./$n" . 2>/dev/null) ||
+        s=$(exec stat -f "stat|%z|%u|%Su|%g|%Sg|%Mp%03Lp" "./$n" . 2>/dev/null)
+    printf "%s\\n" "$s"
+    z=${s#"stat|"}; z=${z%%"|"*}; d=${s##*"stat|"}; d=${d#*"|"}
+    h() { sha256sum || shasum -a 256 || sha256 -q; }
+    if [ "${z:-{limit}1}" -le {limit} ]; then
+        exec 2>/dev/null
+        ulimit -t 10
+        if case $d in "0|"*[0145][0145]) :;; *[0145][0145]) [ -O . ];; *) false;; esac; then h < "./$n"
+        else { {read}; } | h; fi
     fi
-    :""",
-        {
-            "kind": _KIND,
-            "details": _DETAILS,
-            "facts": _FACTS,
-            "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
-            "markers": leftovers.LIST_MARKERS,
-            "limit": LARGEST_FILE,
-            "read": _READ,
-        },
-    )
-)
+fi
+:
+"""
+# Put together here, and not for each host in a process of its own.
+_FACTS_LINES = {
+    "facts": _FACTS,
+    "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
+    "markers": leftovers.LIST_MARKERS,
+    "limit": LARGEST_FILE,
+    "read": _READ,
+}
+_FACTS_COMMAND = one_line(filled(_FACTS_SCRIPT, _FACTS_LINES))
 
 
 def facts_command(path: str, service: str = "") -> str:
     """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
     inspect = '[ -d /run/systemd/system ] && echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)"'
     state = f"{variable('v', service)}; {inspect}" if service else ":"
-    return f"{one_line(start(path))}; {_FACTS_SCRIPT.replace('{service}', state)}"
+    return f"{one_line(start(path))}; {_FACTS_COMMAND.replace('{service}', state)}"
 
 
 def parse_facts(output: str) -> HostFile | None:
@@ -337,14 +325,6 @@ elif [ -f "../$n" ]; then
 fi
 """
 
-_REMOVE = """
-{enter}
-at "${e:-/}" || exit {changed}
-rm -f {names} || exit 1
-{clean}
-{markers}
-"""
-
 
 def write_command(
     path: str,
@@ -421,8 +401,14 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
         "names": '"./$n"' if markers is None else " ".join(f'"./.$n.restart-{marker}"' for marker in markers),
         "markers": leftovers.for_markers('rm -f "./$f" || exit 1') if markers is None else "",
     }
+    script = """
+        {enter}
+        at "${e:-/}" || exit {changed}
+        rm -f {names} || exit 1
+        {clean}
+        {markers}"""
     return one_line(f"""{start(path)}
-        {_filled(_REMOVE, values)}
+        {_filled(script, values)}
         {echo(_DONE)}""")
 
 
