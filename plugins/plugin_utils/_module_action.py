@@ -24,11 +24,7 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    SECRET_FIELDS,
-    fingerprint,
-    looks_masked,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -87,7 +83,7 @@ class ModuleAction(_core.PrivateAction):
         if step in ("remove", "inspect"):
             # The hosts put it into their results of this use of the role.
             # Too short to be taken for a part of a key: in the whole, zeros were.
-            result["use"] = fingerprint(str(self._task._uuid))[:7]
+            result["use"] = fields.fingerprint(str(self._task._uuid))[:7]
         if step == "inspect":
             # An audit may have a token that only reads: what check mode predicts is not to be done.
             result.pop("warnings", None)
@@ -97,8 +93,8 @@ class ModuleAction(_core.PrivateAction):
         """A result with keys as it may leave the task: a failure never carries them, others are sealed or not shown."""
         if register_secrets is not None:
             # Core masks them in all that it displays from now on, such as a configuration that another task prints.
-            values = [client.get(field) for client in clients_in(result) for field in SECRET_FIELDS]
-            register_secrets(value for value in values if not looks_masked(value))
+            values = [client.get(field) for client in clients_in(result) for field in fields.SECRET_FIELDS]
+            register_secrets(value for value in values if not fields.looks_masked(value))
         if result.get("failed"):
             # If core could not read a module's output, it returns that unchanged.
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}

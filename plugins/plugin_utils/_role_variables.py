@@ -23,12 +23,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    client_label,
-    compiled,
-    labels_of_hosts,
-    listed,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
@@ -156,8 +151,9 @@ def check_facts(host: str, raw: Variables) -> None:
     found = sorted(name for name in raw.get("ansible_facts") or () if name.startswith((_PREFIX, "prune_")))
     if found:
         raise InputError(
-            f"The facts of host {host} set {listed(found)}. The host itself reports its facts, so nothing was done. "
-            "Find out why. Set variables of the role in the inventory or the play, or by set_fact without cacheable."
+            f"The facts of host {host} set {fields.listed(found)}. The host itself reports its facts, so nothing was "
+            "done. Find out why. Set variables of the role in the inventory or the play, or by set_fact without "
+            "cacheable."
         )
 
 
@@ -169,7 +165,7 @@ def labels(
     ``windows``: whether Windows hosts have one too.
     """
     hostvars = variables["hostvars"]
-    found = labels_of_hosts(hosts, own, lambda host: _given_label(hostvars, host, own[host]))
+    found = fields.labels_of_hosts(hosts, own, lambda host: _given_label(hostvars, host, own[host]))
     return {host: label for host, label in found.items() if windows or not _is_windows(hostvars, host, own[host])}
 
 
@@ -201,7 +197,7 @@ def check_gone(variables: Variables, gone: Iterable[t.Any], own: Mapping[str, Va
         label = None
         # One that is made of facts is unknown without them.
         with contextlib.suppress(InputError):
-            label = client_label(host, _given_label(variables["hostvars"], host, raw))
+            label = fields.client_label(host, _given_label(variables["hostvars"], host, raw))
         if label in given:
             raise InputError(
                 f"The label {label!r} is that of host {host}, whose configuration would be left. Nothing was done. "
@@ -273,7 +269,7 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
                 found.setdefault((name, reason), []).append(host)
     # Hosts are named unless all of the batch have the value.
     lines = [
-        f"{name}{f' of {listed(hosts)}' if len(hosts) < len(own) else ''} is invalid: {reason}"
+        f"{name}{f' of {fields.listed(hosts)}' if len(hosts) < len(own) else ''} is invalid: {reason}"
         for (name, reason), hosts in found.items()
     ]
     if lines:
@@ -361,7 +357,7 @@ _RULES: dict[str, t.Callable[[t.Any], object]] = {
     # A number may be an integer here.
     "monitor_agent_config_owner": lambda value: file_owner("owner", str(value)),
     "monitor_agent_config_group": lambda value: file_owner("group", str(value)),
-    "monitor_agent_audit_orphan_pattern": lambda value: compiled(str(value), "orphan_pattern"),
+    "monitor_agent_audit_orphan_pattern": lambda value: fields.compiled(str(value), "orphan_pattern"),
 }
 
 
