@@ -17,12 +17,7 @@ import urllib.parse
 from collections.abc import Collection, Iterable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service import response
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
-    ApiError,
-    InputError,
-    OtherObject,
-    missing_option,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Object, Operation, Page
 
@@ -249,7 +244,7 @@ class Api:
         """The response to an operation, as ``check`` returns it. ``names`` fill in the texts of the operation."""
         request = self._filled_in(operation, names)
         if request.access and not self.http.settings.token:
-            raise missing_option("api_token", request.purpose)
+            raise InputError.of_missing("api_token", request.purpose)
         responded = False
         try:
             value = self.http.request(request, query=query, body=body)

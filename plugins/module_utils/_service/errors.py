@@ -32,6 +32,14 @@ class MonitorError(Exception):
 class InputError(MonitorError):
     """A problem that the user has to resolve: in the options, in the account or on the host."""
 
+    @classmethod
+    def of_missing(cls, option: str, purpose: str = "") -> InputError:
+        """The error for a connection option that is not set, with the ways to set it."""
+        return cls(
+            f"{option} is required{purpose and f' to {purpose}'}: set the option {option}, the role's variable "
+            f"monitor_agent_{option}, or the environment variable MONITOR_{option.upper()}."
+        )
+
 
 class TaskFailure(MonitorError):
     """A task that did some of its work, with the details of that."""
@@ -85,11 +93,3 @@ class ApiError(MonitorError):
 
 class OtherObject(ApiError):
     """A response about another object than the request: the caller changes nothing more."""
-
-
-def missing_option(option: str, purpose: str = "") -> InputError:
-    """The error for a connection option that is not set, with the ways to set it."""
-    return InputError(
-        f"{option} is required{purpose and f' to {purpose}'}: set the option {option}, the role's variable "
-        f"monitor_agent_{option}, or the environment variable MONITOR_{option.upper()}."
-    )
