@@ -10,11 +10,7 @@ import contextlib
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    SECRET_FIELDS,
-    fingerprint,
-    looks_masked,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, unseal
@@ -45,7 +41,7 @@ class Registered(t.NamedTuple):
     @property
     def masked(self) -> bool:
         """Whether the client exists but its secrets can't be read."""
-        return not self.pending and any(looks_masked(self.client.get(field)) for field in SECRET_FIELDS)
+        return not self.pending and any(fields.looks_masked(self.client.get(field)) for field in fields.SECRET_FIELDS)
 
     @property
     def _left_out(self) -> bool:
@@ -59,13 +55,13 @@ class Registered(t.NamedTuple):
 
     @property
     def key_fingerprint(self) -> str | None:
-        return None if self.pending or self.masked else fingerprint(self.client["api_key"])
+        return None if self.pending or self.masked else fields.fingerprint(self.client["api_key"])
 
     @property
     def secrets(self) -> dict[str, str]:
         """The client's secrets by the name of their field, as far as they are readable."""
-        values = {field: self.client.get(field) for field in SECRET_FIELDS}
-        return {field: str(value) for field, value in values.items() if not looks_masked(value)}
+        values = {field: self.client.get(field) for field in fields.SECRET_FIELDS}
+        return {field: str(value) for field, value in values.items() if not fields.looks_masked(value)}
 
     def check_readable(self) -> None:
         """Raise InputError, with what is missing, if the secrets can't be read."""
@@ -112,7 +108,7 @@ def _of_client(client: Mapping[str, t.Any]) -> Registered:
         raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
     client = unseal(client)
     key = client.get("api_key")
-    return Registered(label, client, {} if looks_masked(key) else {fingerprint(str(key)): label})
+    return Registered(label, client, {} if fields.looks_masked(key) else {fields.fingerprint(str(key)): label})
 
 
 def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], label: str) -> Registered:
