@@ -14,11 +14,7 @@ import typing as t
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    SECRET_FIELDS,
-    looks_masked,
-    name_of,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import LOOPBACK, Http, Settings, split_url
@@ -110,10 +106,10 @@ def _texts_without_keys(result: Result, api: Api) -> Result:
     if not texts:
         return {}
     secrets = {
-        f"{field} of {name_of(client)}": client[field]
+        f"{field} of {fields.name_of(client)}": client[field]
         for client in list(api.known.values())
-        for field in SECRET_FIELDS
-        if not looks_masked(client.get(field))
+        for field in fields.SECRET_FIELDS
+        if not fields.looks_masked(client.get(field))
     }
     found = held_in_part(str(texts), secrets)
     return {
