@@ -83,7 +83,7 @@ options:
     description:
       - Name under which the report is passed on to later jobs, as M(ansible.builtin.set_stats) does. It holds no key.
       - Cannot be used with O(fail_on_drift), because a failed task passes on nothing.
-      - Neither adopt nor prune is proposed then: the report can be that of a slice, which has a part of the inventory.
+      - Neither adopt nor prune is proposed then, because the report can be that of a slice of the inventory.
     type: str
   fail_on_drift:
     description:
