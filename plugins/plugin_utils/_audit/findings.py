@@ -280,27 +280,24 @@ class _Fleet:
     def _adoption(self, one: Host, shared: Sequence[str]) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
         key, owner = one.facts["key_owner"], one.facts["owner_label"]
-        if key == "other":
-            adoption = self._adoptions.get(one.host, "conflict")
-            sentence = f"Client {owner!r} gets the label {one.label!r}"
-            if adoption == "later":
-                return adoption, f"{sentence} in a later run: the client that has it gets another label first."
-            return adoption, f"{sentence}." if adoption == "adopt" else self._adoption_conflict(one, owner, shared)
         if key is None:
             return "unknown", f"The owner of its key is unknown: {one.facts['reason'] or 'not inspected.'}"
         if key == "unverifiable" or (key == "unknown" and self.account.masked_labels):
             return "unknown", "The owner of its key is unknown: keys are masked."
-        return "nothing", ""
-
-    def _adoption_conflict(self, one: Host, owner: str, shared: Sequence[str]) -> str:
-        """Why a host cannot keep the client whose key it carries."""
+        if key != "other":
+            return "nothing", ""
+        if adoption := self._adoptions.get(one.host):
+            later = " in a later run: the client that has it gets another label first" if adoption == "later" else ""
+            return adoption, f"Client {owner!r} gets the label {one.label!r}{later}."
         if shared:
-            return f"Carries the key of client {owner!r}, and so does {named(shared)}."
-        if owner in self.host_of:
-            return f"Carries the key of client {owner!r}, which is that of host {self.host_of[owner]}."
-        if one.label in self.account.labels:
-            return f"Carries the key of client {owner!r}, but another client has the label {one.label!r}."
-        return f"The label {one.label!r} is not valid."
+            why = f"and so does {named(shared)}."
+        elif owner in self.host_of:
+            why = f"which is that of host {self.host_of[owner]}."
+        elif one.label in self.account.labels:
+            why = f"but another client has the label {one.label!r}."
+        else:
+            return "conflict", f"The label {one.label!r} is not valid."
+        return "conflict", f"Carries the key of client {owner!r}, {why}"
 
     def _file_states(self, one: Host) -> dict[State, str]:
         """State → sentence, for what a host's file shows."""
@@ -358,6 +355,7 @@ def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
     plan, used = account.plan or {}, len(account.labels)
     included = plan.get("clients_included")
     known = account.plan is not None
+    tier = smallest_tier(account.tiers, max(used + missing, (included or 0) + 1)) if known else None
     return {
         "clients_used": used,
         "clients_missing": missing,
@@ -366,14 +364,10 @@ def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
         "free": not plan if known else None,
         "clients_included": included,
         "price": _price(plan),
-        "next_tier": _next_tier(account.tiers, max(used + missing, (included or 0) + 1)) if known else None,
+        "next_tier": tier
+        and {**{name: tier.get(name) for name in ("id", "label", "clients_included")}, "price": _price(tier)},
         "problem": account.plan_problem,
     }
-
-
-def _next_tier(tiers: Sequence[dict[str, t.Any]], clients: int) -> dict[str, t.Any] | None:
-    tier = smallest_tier(tiers, clients)
-    return tier and {**{name: tier.get(name) for name in ("id", "label", "clients_included")}, "price": _price(tier)}
 
 
 def _price(tier: Mapping[str, t.Any]) -> dict[str, t.Any] | None:

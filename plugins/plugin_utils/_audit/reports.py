@@ -82,20 +82,15 @@ def as_junit(report: Report) -> str:
     texts += [("note", note) for note in report.notes]
     for name, text in texts:
         ElementTree.SubElement(properties, "property", name=name, value=_xml(text))
-    for finding in report.hosts:
-        _case(suite, finding)
+    for one in report.hosts:
+        about = {"classname": "monitor.cloud.audit", "name": _xml(one.host), "time": "0"}
+        case = ElementTree.SubElement(suite, "testcase", about)
+        if one.state != "ok":
+            kind = "error" if one.state == "unreachable" else "failure"
+            problem = ElementTree.SubElement(case, kind, type=one.state, message=_xml(table.sentence(one)))
+            problem.text = f"States: {', '.join(map(titled, one.states))}. Label: {_xml(one.label)}."
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
-
-
-def _case(suite: ElementTree.Element, finding: Host) -> None:
-    about = {"classname": "monitor.cloud.audit", "name": _xml(finding.host), "time": "0"}
-    case = ElementTree.SubElement(suite, "testcase", about)
-    if finding.state == "ok":
-        return
-    kind = "error" if finding.state == "unreachable" else "failure"
-    problem = ElementTree.SubElement(case, kind, type=finding.state, message=_xml(table.sentence(finding)))
-    problem.text = f"States: {', '.join(map(titled, finding.states))}. Label: {_xml(finding.label)}."
 
 
 def _xml(text: str) -> str:
