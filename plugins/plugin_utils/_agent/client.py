@@ -112,6 +112,8 @@ def _of_client(client: Mapping[str, t.Any]) -> Registered:
 
 
 def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], label: str) -> Registered:
+    # A list that is written as text may have a space after each comma.
+    names = [name.strip() for name in names]
     results = [variables[name] for name in names if hasattr(variables.get(name), "get")]
     if not results:
         raise InputError(

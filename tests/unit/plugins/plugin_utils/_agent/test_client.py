@@ -76,6 +76,7 @@ def test_the_client_of_the_hosts_label_among_those_registered() -> None:
     # The task that registers a host by itself was skipped, so the result of the one for all hosts counts.
     assert _chosen(registration=["one", "all"], one={"skipped": True}, all=_REGISTERED) == expected
     assert _chosen(registration=["one", "all"], all=_REGISTERED) == expected
+    assert _chosen(registration=["one", " all"], all=_REGISTERED) == expected
     plain = {"clients": {"web1": _CLIENT}}
     assert _chosen(registration=["one"], one=plain) == Registered("web1", _CLIENT, {}, new=False)
     assert (
