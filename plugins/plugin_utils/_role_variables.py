@@ -195,8 +195,8 @@ def check_gone(variables: Variables, gone: Iterable[t.Any], own: Mapping[str, Va
     given = set(map(str, gone))
     for host, raw in own.items():
         label = None
-        # One that is made of facts is unknown without them.
-        with contextlib.suppress(InputError):
+        # One that is made of facts is unknown without them, and so is a vaulted one without its password.
+        with contextlib.suppress(AnsibleError, InputError):
             label = fields.client_label(host, _given_label(variables["hostvars"], host, raw))
         if label in given:
             raise InputError(

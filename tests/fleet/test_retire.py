@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
+from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play
@@ -78,8 +81,12 @@ def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
     assert "There was no client of the label: web-1, web-9" in again.output and "Removed" not in again.output
 
 
-def test_labels_that_are_made_of_facts_do_not_prevent_a_retirement(two: Local) -> None:
+def test_labels_of_facts_that_are_not_gathered_and_vaulted_ones_do_not_prevent_a_retirement(two: Local) -> None:
     two.host_vars["web-1"]["monitor_agent_label"] = "{{ ansible_facts.hostname }}"
+    vault = VaultLib([("default", VaultSecret(b"secret"))]).encrypt(b"web-two").decode()
+    (two.directory / "host_vars").mkdir()
+    label = f"monitor_agent_label: !vault |\n{textwrap.indent(vault, '  ')}"
+    (two.directory / "host_vars" / "web-2.yml").write_text(label, encoding="utf-8")
     run = two.run(RETIRE, "-e", "labels=web-9")
     assert (run.code, run.writes()) == (0, ["delete_client web-9"]), run.output
 
