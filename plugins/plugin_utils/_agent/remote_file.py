@@ -265,7 +265,7 @@ trap "q 1" HUP INT TERM
 # directories of this user.
 p=
 safe . && p="-m 1700"
-mkdir $p "./$t" || { rmdir "./$t" 2>/dev/null; exit 1; }
+mkdir $p "./$t" || { [ -z "$p" ] || rmdir "./$t" 2>/dev/null; exit 1; }
 cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && { [ -n "$p" ] || chmod 1700 .; } || q {changed}
 # The default ACL of another user's directory would apply to the file.
 [ -n "$p" ] || case $(setfacl -bk . 2>/dev/null; exec ls -ld .) in ??????????+*) q {changed};; esac

@@ -270,6 +270,16 @@ def test_a_marker_that_cannot_be_made_leaves_nothing(tmp_path: Path, shell: list
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
+def test_a_private_directory_whose_mode_cannot_be_set_is_removed(tmp_path: Path) -> None:
+    """As on a file system without permissions."""
+    path, message = tmp_path / "root" / "agent.conf", "mkdir: cannot change permissions"
+    path.parent.mkdir()
+    tools = stub_tools(tmp_path / "tools", mkdir=f'/bin/mkdir "$@"; case $1 in -m) echo "{message}" >&2; exit 1;; esac')
+    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
+    done = in_shell(command, b"new", path=tools)
+    assert (done.returncode, done.stderr.decode(), os.listdir(path.parent)) == (1, f"{message}\n", [])
+
+
 def test_a_backup_for_which_there_is_no_space_is_reported_as_that(tmp_path: Path) -> None:
     path, message = tmp_path / "root" / "agent.conf", "dd: No space left on device"
     path.parent.mkdir()
