@@ -63,7 +63,7 @@ SHELLS = {
     "dash": ["dash"],
     "bash": ["bash"],
     "bash, posix": ["bash", "--posix"],
-    "bash, exported options": ["env", "SHELLOPTS=errexit:noclobber:noglob:nounset", "bash"],
+    "bash, exported options": ["env", "SHELLOPTS=errexit:noclobber:noglob:nounset", "BASHOPTS=failglob", "bash"],
     "busybox": ["busybox", "sh"],
     "mksh": ["mksh"],
     "ksh93": ["ksh93"],

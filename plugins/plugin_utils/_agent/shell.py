@@ -66,10 +66,11 @@ def start(path: str) -> str:
     """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it. InputError for a path of no file."""
     # Two slashes at the start stay in the working directory's path in bash and mksh, but not in that of pwd.
     directory, name = posixpath.split("/" + absolute(path).lstrip("/"))
-    # Native zsh splits no words, and takes a pattern without a match for an error.
+    # Native zsh splits no words, and takes a pattern without a match for an error, as bash does if BASHOPTS says so.
     return f"""
         {DEFAULTS}
         [ -z "$ZSH_VERSION" ] || emulate sh
+        [ -z "$BASH_VERSION" ] || shopt -u failglob
         LC_ALL=C; export LC_ALL
         {variable("a", directory.rstrip("/"))}
         {variable("n", name)}"""
