@@ -181,15 +181,16 @@ def test_one_client_that_breaks_the_service_or_a_gateway_does_not_stop_the_other
     """The response does not name the label. A stop here would stop each later run at the same label."""
     desired = [f"web{number:02}" for number in range(20)]
     renames = {label.replace("web", "old"): label for label in desired}
-    there, options = {
+    cases: dict[str, tuple[list[str], dict[str, Any]]] = {
         "create_client": ([], {"labels": desired}),
         "update_client": (list(renames), {"labels": [], "renames": renames}),
         "delete_client": (desired, {"labels": desired, "state": "absent"}),
-    }[operation]
+    }
+    there, options = cases[operation]
     emulator.seed(labels=there)
     emulator.fault(**fault, operation=operation, match={"label": "web02"}, times=-1)
-    given: dict[str, Any] = {**options, "concurrency": concurrency, "allow_failures": True, "retry_timeout": 0.2}
-    result = go(emulator, monitor_clients, **given)
+    options |= {"concurrency": concurrency, "allow_failures": True, "retry_timeout": 0.2}
+    result = go(emulator, monitor_clients, **options)
     assert list(result["failures"]) == ["web02"]
     assert sorted(result["created"] + result["renamed"] + result["deleted"]) == [*desired[:2], *desired[3:]]
 
