@@ -4,6 +4,8 @@
 
 """What has to be done, decided from what is there: laws of a fleet, and the plan's tiers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

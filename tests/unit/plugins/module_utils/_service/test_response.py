@@ -4,6 +4,8 @@
 
 """What a response means: a value, or an error and whether the request may be sent again."""
 
+from __future__ import annotations
+
 import json
 import time
 from dataclasses import replace
