@@ -133,14 +133,14 @@ fi
 :
 """
 # Put together here, and not for each host in a process of its own.
-_FACTS_LINES = {
+_FACTS_PARTS = {
     "facts": _FACTS,
     "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
     "markers": leftovers.LIST_MARKERS,
     "limit": LARGEST_FILE,
     "read": _READ,
 }
-_FACTS_COMMAND = one_line(filled(_FACTS_SCRIPT, _FACTS_LINES))
+_FACTS_COMMAND = one_line(filled(_FACTS_SCRIPT, _FACTS_PARTS))
 
 
 def facts_command(path: str, service: str = "") -> str:
