@@ -4,8 +4,6 @@
 
 """Fixtures for all tests: an emulator, hosts and controllers, shared by all tests of a process."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

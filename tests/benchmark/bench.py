@@ -4,8 +4,6 @@
 
 """The runs that are compared, what they cost, and the requests that each of them must send."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

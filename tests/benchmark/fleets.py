@@ -4,8 +4,6 @@
 
 """The hosts of the benchmark: directories of this machine over the local connection, or real ones over SSH."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

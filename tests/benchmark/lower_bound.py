@@ -4,8 +4,6 @@
 
 """What registering labels costs at least: the same calls by the same number of workers, and nothing around them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

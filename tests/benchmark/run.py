@@ -4,8 +4,6 @@
 
 """Measures the collection beside what it is to be compared with, prints a table and keeps the numbers as JSON."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

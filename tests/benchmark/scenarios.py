@@ -4,8 +4,6 @@
 
 """What is compared with what, and how the comparison has to end."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,6 @@ It learns of each step by inotify, and of the steps within a directory that it c
 processes, then puts a decoy at the name that root uses next. Runs on its own: no imports but Python's library.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import dataclasses

@@ -4,8 +4,6 @@
 
 """Fixtures of the faults: certificates, servers, and the counts of each file of tests, printed as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 
 """Runs and hosts that are killed at a moment of choice, and what must hold of the hosts then and later."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re

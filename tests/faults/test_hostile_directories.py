@@ -8,8 +8,6 @@ The attacker swaps names at each step of each way of writing. That a writer whic
 too: without that, no success would mean nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable, Iterator

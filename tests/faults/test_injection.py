@@ -7,8 +7,6 @@
 documents stay text, here and on hosts.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 
 """Unexpected options, addresses, names, expressions, paths and contents: the right result, or a clear error."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

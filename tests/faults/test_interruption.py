@@ -8,8 +8,6 @@ Then no file is half-written, only its owner can read a key, and no client is th
 run converges, and leaves nothing behind.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

@@ -8,8 +8,6 @@ Debian machines run the agents, and each step is tried twice: what the killed ru
 or it is killed too.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

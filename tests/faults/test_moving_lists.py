@@ -8,8 +8,6 @@ Nothing is created twice, and nothing is pruned that is not surplus at that mome
 changes of the other one, at a call of choice, so that nothing depends on time.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -7,8 +7,6 @@
 The cells are made in matrix.py, from the contract. Rollouts with the same faults are in test_rollouts_and_faults.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

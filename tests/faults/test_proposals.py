@@ -4,8 +4,6 @@
 
 """The commands that an audit proposes, run as it prints them: they change what the finding names, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

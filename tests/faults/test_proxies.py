@@ -4,8 +4,6 @@
 
 """No proxy of the environment gets the token, and no service the password of a proxy."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import re

@@ -4,8 +4,6 @@
 
 """Responses that no service should send: each gets the right result or a clear error, and never a traceback."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from typing import Any

@@ -8,8 +8,6 @@ A host that is reported as configured carries the right key, one that failed car
 converges. Tasks of the modules, with faults in any sequence: test_sequences.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections import Counter

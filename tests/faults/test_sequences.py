@@ -4,8 +4,6 @@
 
 """Tasks, faults and changes by others in any order, and what holds after each of them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@
 
 """Templates and options that fail or warn with a client's secrets in them: no part of one is shown anywhere."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -7,8 +7,6 @@
 Listeners keep every byte that comes to them: what was sent is what counts, not what was meant.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
 import subprocess

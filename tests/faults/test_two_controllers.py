@@ -4,8 +4,6 @@
 
 """Two controllers work on one fleet at once: neither fails, and no desired client is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

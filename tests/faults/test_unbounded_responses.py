@@ -7,8 +7,6 @@
 The client runs in a process of its own, which reports its peak memory.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import json
 import os

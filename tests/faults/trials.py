@@ -7,8 +7,6 @@
 Each trial has a directory of its own in memory: what is attacked, and victims that root alone may read and change.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import dataclasses

@@ -4,8 +4,6 @@
 
 """A fleet of directories, each broken in a way of its own, and what an audit finds."""
 
-from __future__ import annotations
-
 from ansible_collections.monitor.cloud.tests.support.runs import Local, texts
 
 STRANGE = "11111111-2222-3333-4444444444444444"

@@ -4,8 +4,6 @@
 
 """Fixtures: controllers for hosts that are reached over SSH, and for directories."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

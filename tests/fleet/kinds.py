@@ -4,8 +4,6 @@
 
 """Kinds of hosts, for the table in docs/hosts.md: what prepares each, and how the inventory connects to it."""
 
-from __future__ import annotations
-
 import dataclasses
 import subprocess
 import typing as t

@@ -4,8 +4,6 @@
 
 """The agent itself: packages, installer and service, in check mode and in a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

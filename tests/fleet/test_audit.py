@@ -4,8 +4,6 @@
 
 """A fleet with a host in every state: the results of audit, adopt and prune."""
 
-from __future__ import annotations
-
 import collections
 import json
 import os

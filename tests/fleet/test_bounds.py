@@ -4,8 +4,6 @@
 
 """Every command on the host ends, and reads a bounded amount, whatever kind of file is at the path."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER

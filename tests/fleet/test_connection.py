@@ -4,8 +4,6 @@
 
 """The sources of address and token of the service, and their precedence."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import REGISTER, Local

@@ -9,8 +9,6 @@ be in the command's output. Each page starts with an inventory, the variables of
 clients.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -4,8 +4,6 @@
 
 """The examples of all modules and filters, run as they stand but for a directory."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@
 
 """Extra variables: connection variables of hosts do not affect the controller; misspelled ones are named."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.calls import call

@@ -4,8 +4,6 @@
 
 """What may be at the path of the configuration, and how the file is owned and written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -4,8 +4,6 @@
 
 """A host whose root adds variables of the role to its facts, which take precedence over the inventory."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

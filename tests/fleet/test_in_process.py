@@ -4,8 +4,6 @@
 
 """Modules in the controller's process: the results of executed modules, and sealed keys in variables of a rollout."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import signal

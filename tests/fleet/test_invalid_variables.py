@@ -4,8 +4,6 @@
 
 """Invalid variables of the role are named before anything is written. The hosts are directories."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

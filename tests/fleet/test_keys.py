@@ -4,8 +4,6 @@
 
 """Whose key a host carries, and keys that the service masks."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint

@@ -4,8 +4,6 @@
 
 """All kinds of hosts in the same plays: check mode, run, second run, audit, drift, removal. docs/hosts.md shows it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@
 
 """Labels of hosts: derived, set, shared by two hosts, set outside the inventory, refused by the service."""
 
-from __future__ import annotations
-
 import platform
 import re
 import sys

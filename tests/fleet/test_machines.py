@@ -4,8 +4,6 @@
 
 """Debian machines with systemd: what counts is the client under which the agent of each of them reports."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

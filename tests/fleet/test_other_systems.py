@@ -4,8 +4,6 @@
 
 """Hosts that differ from most: SELinux, directories for appending only, login shells that print."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

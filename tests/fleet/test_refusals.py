@@ -4,8 +4,6 @@
 
 """What the role refuses, before it creates clients. The hosts are directories."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

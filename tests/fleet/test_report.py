@@ -4,8 +4,6 @@
 
 """Audits of four slices of a fleet with every state in it, joined: the report of one run over all of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

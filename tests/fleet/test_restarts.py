@@ -4,8 +4,6 @@
 
 """No restart of an agent is lost if something is killed or fails after its configuration was changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host

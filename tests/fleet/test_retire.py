@@ -4,8 +4,6 @@
 
 """What the playbook retire takes for its choice, and what it does not."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

@@ -4,8 +4,6 @@
 
 """The normal case: check, run, second run and undo, as root and by sudo, with pipelining and without."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label

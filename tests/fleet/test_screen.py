@@ -4,8 +4,6 @@
 
 """What a run of the role shows: the tasks that do something, and none that is skipped. The hosts are directories."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

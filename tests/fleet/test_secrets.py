@@ -4,8 +4,6 @@
 
 """No token, key or code is shown, at any verbosity, over any connection; and errors stay readable."""
 
-from __future__ import annotations
-
 import atexit
 import base64
 import dataclasses

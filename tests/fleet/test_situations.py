@@ -4,8 +4,6 @@
 
 """Plays and networks: batches, limits, hosts that fail or are unreachable, conditions, strategies, two controllers."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local

@@ -7,8 +7,6 @@
 120 hosts; 2,000 with SOAK=1. Each job has an inventory with its own hosts only.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping

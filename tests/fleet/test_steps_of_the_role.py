@@ -4,8 +4,6 @@
 
 """What the role's task on each host does beside its file, and what goes wrong there. The hosts are directories."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@
 
 """Inspected hosts and accounts as an audit gets them, for the tests of its parts."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@
 
 """Calls of the emulated service as a client would make them, without any help that a client library gives."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from dataclasses import dataclass

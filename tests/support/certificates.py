@@ -4,8 +4,6 @@
 
 """A private certificate authority, and certificates that are valid or invalid in one respect."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@
 
 """The code blocks of pages in Markdown and reStructuredText, and what is in YAML."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import textwrap

@@ -8,8 +8,6 @@ A process for each set of settings that ansible-core reads when it is imported. 
 and reads no playbook, inventory or variable: each run does that itself.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

@@ -4,8 +4,6 @@
 
 """The shell commands that inspect and write a host's file, run by shells of this machine."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -8,8 +8,6 @@
 What would run leaves a file behind, the canary, here or on the host: there is none in the end.
 """
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

@@ -8,8 +8,6 @@ A host is a process tree in namespaces of its own (mounts, processes), started a
 an overlay over this machine's, kept in memory, so that tests can write /etc/monitor/agent.conf for real. Needs root.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

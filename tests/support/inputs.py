@@ -4,8 +4,6 @@
 
 """Unexpected values for responses and options, and modules that run with them in this process."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -7,8 +7,6 @@
 A machine is a container of systemd-nspawn in namespaces of its own, on an overlay over an image that is built once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -4,8 +4,6 @@
 
 """Runs of ansible-playbook against the hosts of a test, and their results."""
 
-from __future__ import annotations
-
 import atexit
 import dataclasses
 import functools

@@ -4,8 +4,6 @@
 
 """Finds secrets that must not be there: in output, in the arguments of processes, in files that others can read."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import os

@@ -4,8 +4,6 @@
 
 """Check mode, run and second run of one playbook, with the checks that hold in every situation."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Collection

@@ -4,8 +4,6 @@
 
 """Results that no fault may have, checked after each run and counted for the table in docs/faults.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -4,8 +4,6 @@
 
 """Tasks as a playbook has them, run against the emulator without Ansible's own machinery around them."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

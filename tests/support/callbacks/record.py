@@ -4,8 +4,6 @@
 
 """Callback that writes each result of a run as a line of JSON, so that tests read results rather than the screen."""
 
-from __future__ import annotations
-
 import json
 import os
 import types
