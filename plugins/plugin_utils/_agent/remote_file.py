@@ -203,10 +203,10 @@ def enter_command(path: str) -> str:
 # set if this made it. A symbolic link among the parents is followed if only root and the user of the command could have
 # made or changed it: then the walk starts again at the root, and examines each directory ($s).
 _ENTER = """
-# Not the shell's own pwd: bash, ksh and zsh derive the path from names, which others may change at the same time. Linux
-# has it as the text of this link, which most shells read without a process; ksh93 leaves a subshell by names.
+# bash, ksh and zsh derive the path from names, which others may change at the same time, also for this link of Linux.
+# Other shells ask the kernel for it, without a process.
 at() {
-    [ -z "$KSH_VERSION" ] && (cd -P /proc/self/cwd && [ "$PWD" = "$1" ]) 2>/dev/null ||
+    [ -z "$BASH_VERSION$KSH_VERSION$ZSH_VERSION" ] && (cd -P /proc/self/cwd && [ "$PWD" = "$1" ]) 2>/dev/null ||
         [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$(printf %s "$1")" ]
 }
 for c in chmod date dd env ln ls mkdir mv rm rmdir; do
