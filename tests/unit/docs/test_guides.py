@@ -23,7 +23,7 @@ PLUGINS = CHECKOUT / "plugins"
 ROLE = CHECKOUT / "roles" / "monitor_agent"
 # Stands for what differs, in the guide and in the texts of the sources.
 ANY = "…"
-MAGIC = re.compile("ansible_|groups$|hostvars$|inventory_hostname$|omit$|monitor_agent_")
+MAGIC = re.compile("ansible_|groups$|hostvars$|inventory_hostname$|omit$|undef$|monitor_agent_")
 
 
 def messages() -> list[str]:
