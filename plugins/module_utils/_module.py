@@ -103,7 +103,7 @@ def _texts_without_keys(result: Result, api: Api) -> Result:
     if not texts:
         return {}
     secrets = {
-        f"{field} of {fields.name_of(client)}": client[field]
+        f"{field} of client {client['id']}": client[field]
         for client in list(api.known.values())
         for field in fields.SECRET_FIELDS
         if not fields.looks_masked(client.get(field))

@@ -633,12 +633,22 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
                     # As in lookup('vars', 'name').
                     if texts & {"vars", "ansible.builtin.vars"}:
                         constant = all(isinstance(each, jinja2.nodes.Const) for each in call.args)
-                        names |= texts.intersection(variables) - {"vars"} if constant else {"inventory_hostname"}
+                        names |= texts.intersection(variables) - {"vars"} if constant else _computed(call, variables)
                 names -= found
                 found |= names
                 # The variable vars has all of them.
                 values += [variables[name] for name in names - {"vars"} if name in variables]
     return found
+
+
+def _computed(call: jinja2.nodes.Call, variables: Mapping[str, t.Any]) -> set[str]:
+    """The variables that a computed name can mean, by the text that it starts with: 'token_' ~ customer."""
+    first = [each.nodes[0] for each in call.args[1:] if isinstance(each, jinja2.nodes.Concat)]
+    starts = tuple(each.value for each in first if isinstance(each, jinja2.nodes.Const) and each.value)
+    if len(starts) < len(call.args) - 1 or not starts:
+        # It may be another one on each host.
+        return {"inventory_hostname"}
+    return {name for name in variables if name.startswith(starts)}
 
 
 def rendered_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, value: t.Any) -> t.Any:

@@ -214,7 +214,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
         pause = max(backoff, *(_error(done[change.label]).wait or 0 for change in todo))
         if time.monotonic() + pause > deadline:
             for change in todo:
-                gave_up(_error(done[change.label]), retry_timeout)
+                gave_up(_error(done[change.label]), retry_timeout, deadline - time.monotonic())
             break
         worker.api.http.pause(pause, retries=sum(done[change.label].tried for change in todo))
     return _with_listed_keys(worker.api, [done[change.label] for change in changes])

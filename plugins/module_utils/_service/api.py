@@ -64,8 +64,8 @@ class Api:
         self._brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._rename = RENAME_CLIENT
-        # The clients in responses by id, as the last one has them.
-        self.known: dict[int | str, Object] = {}
+        # The clients in responses; one whose keys a later response masks stays.
+        self.known: dict[str, Object] = {}
         # The progress of a task: changes to make, None until they are known, and made.
         self.total: int | None = None
         self.done = 0
@@ -112,7 +112,7 @@ class Api:
 
     def _client(self, value: t.Any, *, labelled: bool = False) -> Object:
         client = response.client_of(value, labelled=labelled)
-        self.known[client["id"]] = client
+        self.known[repr([client.get(name) for name in ("id", "api_key", "install_code")])] = client
         return client
 
     def create_client(self, label: str) -> Object:

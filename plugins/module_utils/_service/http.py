@@ -216,9 +216,9 @@ def backoffs() -> Iterator[float]:
         longest = min(_LONGEST_BACKOFF, longest * 2)
 
 
-def gave_up(error: ApiError, retry_timeout: float) -> None:
-    """Add to the error that it was retried, and for how long, or that the service asks for a longer pause."""
-    if error.wait:
+def gave_up(error: ApiError, retry_timeout: float, left: float = 0) -> None:
+    """Add to the error that it was retried, and for how long, or that the service asks to wait longer than is left."""
+    if error.wait and error.wait > left:
         error.hint = (
             f"The service asks to wait {error.wait:.0f} s, more than is left of retry_timeout "
             f"({retry_timeout:g} s). Raise retry_timeout, or try again later."

@@ -174,8 +174,7 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
 
 
 def _playbook(name: str, run: Invocation) -> list[str]:
-    # adopt takes the pattern of orphans.
-    variables = _variables(run, audits=name in ("audit", "adopt"))
+    variables = _variables(run, audits=name == "audit")
     return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *variables]
 
 

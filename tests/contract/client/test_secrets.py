@@ -115,7 +115,7 @@ def test_a_response_that_echoes_a_key_is_redacted(
     output, printed = as_module(module, {**connection, **options})
     output.pop("_ansible_new_secrets", None)
     _assert_no_secret(emulator, output)
-    assert "<api_key of web1> and <install_code of web1>" in printed
+    assert "<api_key of client 1> and <install_code of client 1>" in printed
 
 
 # Keys that the service masks: no mask is taken for a key
