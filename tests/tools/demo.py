@@ -99,7 +99,7 @@ def main() -> int:
         states = audit(inventory, environment, directory)
     print(f"First run: {first} of {len(HOSTS)} files changed. Second run: {second} changed.")
     found = {host: states.get(host) for host in BROKEN}
-    print(f"Audit: {found}. The page: {PAGE}")
+    print(f"Audit: {', '.join(f'{host} {state}' for host, state in found.items())}. The page: {PAGE}")
     if (first, second, found) != (len(HOSTS), 0, BROKEN) or not PAGE.exists():
         print(f"Not as expected: {len(HOSTS)} and 0 changed, and an audit that finds {BROKEN}.", file=sys.stderr)
         return 1
