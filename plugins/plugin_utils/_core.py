@@ -542,19 +542,25 @@ def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: 
 
 
 def run_action(
-    action: ActionBase, name: str, arguments: dict[str, t.Any], variables: dict[str, t.Any], **keywords: t.Any
+    action: ActionBase,
+    name: str,
+    arguments: dict[str, t.Any],
+    variables: dict[str, t.Any],
+    *,
+    task_vars: Mapping[str, t.Any] | None = None,
+    module_defaults: t.Sequence[t.Any] = (),
 ) -> dict[str, t.Any]:
-    """Run another action plugin on the task's host, with ``vars`` and ``module_defaults`` beside those of the task.
+    """Run another action on the task's host, with ``task_vars`` and ``module_defaults`` beside those of the task.
 
     Core applies defaults before it makes the action, and no public function does.
     """
     task = action._task.copy()
     task.action = name
-    task.vars = {**task.vars, **keywords.get("vars", {})}
+    task.vars = {**task.vars, **(task_vars or {})}
     if not name.startswith("monitor.cloud."):
         # As in take_token; the module is not ours and needs none.
         forget_token(task)
-    task.module_defaults = [*task.module_defaults, *keywords.get("module_defaults", ())]
+    task.module_defaults = [*task.module_defaults, *module_defaults]
     task.args = _with_defaults(name, task, arguments, action._templar)
     plugin = action._shared_loader_obj.action_loader.get(
         name,

@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     SECRET_FIELDS,
     Client,
-    looks_masked,
+    is_masked,
     masked_ids,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
@@ -133,7 +133,7 @@ class _Worker:
                 done = ChangeResult(change, self.api.create_client(change.label))
             elif change.action == "rename":
                 renamed = self.api.rename_client(change.before["id"], change.label)
-                done = ChangeResult(change, _with_keys(renamed, change.before) if _is_masked(renamed) else renamed)
+                done = ChangeResult(change, _with_keys(renamed, change.before) if is_masked(renamed) else renamed)
             else:
                 done = self._delete(change)
         except ApiError as error:
@@ -237,13 +237,9 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
     ]
 
 
-def _is_masked(client: Client) -> bool:
-    return any(looks_masked(client.get(field)) for field in SECRET_FIELDS)
-
-
 def _with_keys(client: Client, other: Client) -> Client:
     """The client, with the keys of the other response about it if those are not masked."""
-    if client["id"] != other.get("id") or _is_masked(other):
+    if client["id"] != other.get("id") or is_masked(other):
         return client
     return {**client, **{field: other[field] for field in SECRET_FIELDS}}
 

@@ -137,6 +137,11 @@ def looks_masked(value: object) -> bool:
     return not isinstance(value, str) or len(value) < _SHORTEST_KEY or bool(_MASK_CHARACTERS.search(value))
 
 
+def is_masked(client: t.Mapping[str, t.Any]) -> bool:
+    """Whether a client's key or code can't be one, whatever the other clients have."""
+    return any(looks_masked(client.get(field)) for field in SECRET_FIELDS)
+
+
 def fingerprint(key: str) -> str:
     """The first 12 hexadecimal digits of the SHA-256 of a key: distinguishes keys without showing them."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -41,7 +41,7 @@ class Registered(t.NamedTuple):
     @property
     def masked(self) -> bool:
         """Whether the client exists but its secrets can't be read."""
-        return not self.pending and any(fields.looks_masked(self.client.get(field)) for field in fields.SECRET_FIELDS)
+        return not self.pending and fields.is_masked(self.client)
 
     @property
     def _left_out(self) -> bool:

@@ -167,7 +167,7 @@ def _call_service(action: HostAction, variables: Variables, state: str) -> Resul
         "monitor.cloud.monitor_clients",
         arguments,
         dict(variables),
-        vars={"ansible_connection": "local"},
+        task_vars={"ansible_connection": "local"},
         module_defaults=_CONNECTION,
     )
     if result.get("failed"):
