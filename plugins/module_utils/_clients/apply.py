@@ -16,7 +16,13 @@ import typing as t
 import unicodedata
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
+    Change,
+    absent,
+    by_label,
+    check_capacity,
+    keep,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     SECRET_FIELDS,
     Client,
@@ -31,7 +37,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     OtherObject,
     Outcome,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import backoffs, gave_up
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import backoffs
 
 # At least this number of failures in a row have one cause, even if there are fewer workers.
 _LEAST_IN_A_ROW = 3
@@ -214,7 +220,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
         pause = max(backoff, *(_error(done[change.label]).wait or 0 for change in todo))
         if time.monotonic() + pause > deadline:
             for change in todo:
-                gave_up(_error(done[change.label]), retry_timeout, deadline - time.monotonic())
+                worker.api.http.gave_up(_error(done[change.label]), deadline - time.monotonic())
             break
         worker.api.http.pause(pause, retries=sum(done[change.label].tried for change in todo))
     return _with_listed_keys(worker.api, [done[change.label] for change in changes])
@@ -228,18 +234,18 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
     if masked:
         # The clients exist: without the list they have masked keys.
         with contextlib.suppress(ApiError):
-            listed = api.find_clients(masked)
-    return [
-        entry._replace(client=_with_keys(entry.client, listed[entry.change.label]))
-        if entry.change.label in masked and entry.change.label in listed
-        else entry
-        for entry in results
-    ]
+            listed = _listed(api)
+    return [entry._replace(client=_with_keys(entry.client, listed.get(entry.change.label, {}))) for entry in results]
+
+
+def _listed(api: Api) -> dict[str, Client]:
+    """The clients by label, as the service lists them now."""
+    return {label: clients[0] for label, clients in by_label(api.list_clients()).items()}
 
 
 def _with_keys(client: Client, other: Client) -> Client:
     """The client, with the keys of the other response about it if those are not masked."""
-    if client["id"] != other.get("id") or is_masked(other):
+    if client.get("id") != other.get("id") or is_masked(other):
         return client
     return {**client, **{field: other[field] for field in SECRET_FIELDS}}
 
@@ -268,12 +274,13 @@ def _is_taken(error: ApiError) -> bool:
 def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
     """Creates that failed, with the result in the list: created, created by another controller, or not created."""
     try:
-        existing = api.find_clients([entry.change.label for entry in ambiguous])
+        existing = _listed(api)
     except ApiError as failure:
-        hint = "Run again to find out: nothing is created twice."
-        purposes = [f"find out whether client {entry.change.label!r} was created" for entry in ambiguous]
-        errors = [dataclasses.replace(failure, purpose=purpose, hint=hint) for purpose in purposes]
-        return [entry._replace(error=error) for entry, error in zip(ambiguous, errors)]
+        hint, purpose = "Run again to find out: nothing is created twice.", "find out whether client {!r} was created"
+        return [
+            entry._replace(error=dataclasses.replace(failure, purpose=purpose.format(entry.change.label), hint=hint))
+            for entry in ambiguous
+        ]
     resolved = []
     for entry in ambiguous:
         client = existing.get(entry.change.label)

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import importlib.util
 import io
 import os
 import random
 import socket
 import ssl
 import sys
-import sysconfig
 import threading
 import time
 import typing as t
@@ -90,8 +88,9 @@ class Http:
         if missing := load_requests():
             raise InputError(
                 f"The Python library requests is missing for {sys.executable} ({missing}). Install it there: "
-                f"{_how_to_install()}. Or run the task where Ansible runs, if that is elsewhere: "
-                "delegate_to: localhost."
+                f"{sys.executable} -m pip install requests; for Ansible of pipx: pipx inject ansible requests; of a "
+                "distribution: its package python3-requests. Or run the task where Ansible runs, if that is "
+                "elsewhere: delegate_to: localhost."
             )
         self.settings = settings
         self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
@@ -127,8 +126,10 @@ class Http:
             error.outcome = outcome = "unknown" if outcome == "unknown" else error.outcome
             # A date in the past, as clocks differ, must not lead to retries without a pause.
             pause = error.wait or backoff
-            if not error.retryable or time.monotonic() + pause > began + self._budget:
-                raise self._gave_up(error)
+            if not error.retryable:
+                raise error
+            if time.monotonic() + pause > began + self._budget:
+                raise self.gave_up(error)
             self.pause(pause, for_all=bool(error.wait))
         raise AssertionError("the back-off never ends")
 
@@ -174,14 +175,19 @@ class Http:
         retry_timeout = self.settings.retry_timeout
         return retry_timeout if self._reached else min(_FIRST_CONTACT, retry_timeout)
 
-    def _gave_up(self, error: ApiError) -> ApiError:
-        """The error of the last attempt, with the reason why the request is not retried."""
-        retry_timeout = self.settings.retry_timeout
-        if error.retryable and not error.wait and self._budget < retry_timeout:
-            reason = f"Gave up after {self._budget:g} s, because the service has not responded yet."
-            error.hint = f"{error.hint} {reason}".strip()
-        elif error.retryable:
-            gave_up(error, retry_timeout)
+    def gave_up(self, error: ApiError, left: float = 0) -> ApiError:
+        """The error of the last attempt, with the reason why it is not retried in the seconds that are left."""
+        budget, retry_timeout = self._budget, self.settings.retry_timeout
+        reason = f"Gave up after retry_timeout ({retry_timeout:g} s): try again later." if retry_timeout else ""
+        if error.wait and error.wait > left:
+            error.hint = ""
+            reason = (
+                f"The service asks to wait {error.wait:.0f} s, more than is left of retry_timeout "
+                f"({retry_timeout:g} s). Raise retry_timeout, or try again later."
+            )
+        elif budget < retry_timeout:
+            reason = f"Gave up after {budget:g} s, because the service has not responded yet."
+        error.hint = f"{error.hint} {reason}".strip()
         return error
 
     def pause(self, seconds: float, *, retries: int = 1, for_all: bool = False) -> None:
@@ -214,17 +220,6 @@ def backoffs() -> Iterator[float]:
     while True:
         yield random.uniform(0, longest)
         longest = min(_LONGEST_BACKOFF, longest * 2)
-
-
-def gave_up(error: ApiError, retry_timeout: float, left: float = 0) -> None:
-    """Add to the error that it was retried, and for how long, or that the service asks to wait longer than is left."""
-    if error.wait and error.wait > left:
-        error.hint = (
-            f"The service asks to wait {error.wait:.0f} s, more than is left of retry_timeout "
-            f"({retry_timeout:g} s). Raise retry_timeout, or try again later."
-        )
-    elif retry_timeout:
-        error.hint = f"{error.hint} Gave up after retry_timeout ({retry_timeout:g} s): try again later.".strip()
 
 
 def _session(settings: Settings) -> requests.Session:
@@ -387,21 +382,6 @@ def _content(response: t.Any) -> bytes:
         if len(content) > _LARGEST:
             raise _TooLarge
     return bytes(content)
-
-
-def _how_to_install() -> str:
-    """The command that installs requests for this interpreter."""
-    tools = {"pipx_metadata.json": "pipx inject {} requests", "uv-receipt.toml": "uv tool install --with requests {}"}
-    for marker, command in tools.items():
-        if os.path.exists(os.path.join(sys.prefix, marker)):
-            return command.format(os.path.basename(sys.prefix))
-    managed = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
-    if sys.prefix == sys.base_prefix and os.path.exists(managed):
-        debian = os.path.exists("/etc/debian_version")
-        return "apt install python3-requests" if debian else "use the package manager of the system"
-    if importlib.util.find_spec("pip") is None:
-        return f"uv pip install --python {sys.executable} requests"
-    return f"{sys.executable} -m pip install requests"
 
 
 def _causes(failure: BaseException | None) -> Iterator[BaseException]:

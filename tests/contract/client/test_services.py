@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -108,38 +108,23 @@ def test_no_refusal_but_405_is_followed_by_a_put(emulator: Emulator, status: int
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_page_size_falls_back_once(emulator: Emulator, status: int) -> None:
-    """Field note "page_size": 500, then 100, then none, once per process."""
-    emulator.configure(page_size_max=100, page_size_status=status)
+@pytest.mark.parametrize("field", [{"field": "page_size"}, {"field": None}, {}], ids=str)
+def test_page_size_falls_back_once_per_process(emulator: Emulator, status: int, field: dict[str, Any]) -> None:
+    """Field note "page_size": 500, then 100, then none. An error that names no field may be about it too."""
+    body = {"errors": [{**field, "reason": "Must be 25-100"}]}
+    refusal = {"kind": "status", "status": status, "body": body, "operation": "list_clients"}
     emulator.seed(150)
-    assert len(go(emulator, monitor_client_info)["clients"]) == 150
-    queries = sorted(entry["query"] for entry in emulator.requests())
-    assert queries == ["page_size=100", "page_size=100&page=2", "page_size=500"]
-    emulator.configure(page_size_max=50, page_size_default=50)
-    emulator.clear_log()
-    assert len(go(emulator, monitor_client_info)["clients"]) == 150
-    queries = sorted(entry["query"] for entry in emulator.requests())
-    assert queries == ["", "page=2", "page=3", "page_size=100", "page_size=500"]
-
-
-@pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.parametrize("error", [{"reason": "Must be 25-100"}, {"field": None, "reason": "Bad"}], ids=str)
-def test_a_refusal_that_names_no_field_may_be_about_page_size(
-    emulator: Emulator, status: int, error: dict[str, Any]
-) -> None:
-    """Once per process: without a page_size, the next refusal is about something else."""
-    refusal = {"kind": "status", "status": status, "body": {"errors": [error]}, "operation": "list_clients"}
-    emulator.seed(150)
-    emulator.fault(**refusal)
-    assert len(go(emulator, monitor_client_info)["clients"]) == 150
-    assert [entry["query"] for entry in emulator.requests()] == ["page_size=500", "", "page=2"]
+    for times, expected in ((1, ["page_size=100", "page_size=100&page=2"]), (2, ["page_size=100", "", "page=2"])):
+        emulator.fault(**refusal, times=times)
+        emulator.clear_log()
+        assert len(go(emulator, monitor_client_info)["clients"]) == 150
+        assert [entry["query"] for entry in emulator.requests()] == ["page_size=500", *expected]
     emulator.fault(**refusal, times=-1)
     emulator.clear_log()
-    with pytest.raises(ApiError, match=error["reason"]):
-        go(emulator, monitor_client_info)
-    with pytest.raises(ApiError, match=error["reason"]):
-        go(emulator, monitor_client_info, page_size=30)
-    assert [entry["query"] for entry in emulator.requests()] == ["page_size=500", "", "page_size=30"]
+    for options in ({}, {"page_size": 30}):
+        assert "Must be 25-100" in failed(emulator, monitor_client_info, **options)
+    queries = [entry["query"] for entry in emulator.requests()]
+    assert queries == ["page_size=500", "page_size=100", "", "page_size=30"]
 
 
 def test_page_size_of_the_task_is_used_or_refused_and_another_refusal_is_not_about_it(emulator: Emulator) -> None:
