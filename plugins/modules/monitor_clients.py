@@ -117,19 +117,10 @@ clients:
   description:
     - The clients that O(labels) and O(renames) name and that exist, by label, and those that could not be pruned. After
       O(state=absent), only those that could not be deleted.
-    - Each has the fields of RV(monitor.cloud.monitor_client#module:client).
+    - Each has the fields of RV(monitor.cloud.monitor_client#module:client), where a sample is.
     - In check mode those that would exist; id and key fingerprint are null for one to be created.
   returned: success
   type: dict
-  sample:
-    web1:
-      id: 789
-      label: web1
-      apps: {apache: false, mysql: true, nginx: false}
-      created: "2026-01-02T03:04:05"
-      updated: "2026-01-02T03:04:05"
-      key_fingerprint: 1f3a5c7e9b2d
-      keys_masked: false
 key_owners:
   description:
     - Whose key a fingerprint is, label by key fingerprint, for every client of the account whose key is readable.
@@ -183,7 +174,6 @@ api_usage:
   description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 from collections.abc import Sequence

@@ -69,7 +69,6 @@ api_usage:
   description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans

@@ -93,7 +93,6 @@ api_usage:
   description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
-  sample: {requests: 2, retries: 0, waited: 0.0}
 """
 
 import typing as t

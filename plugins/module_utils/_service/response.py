@@ -30,12 +30,10 @@ _ENCODINGS = ("", "identity", "gzip", "deflate")
 _MOST_VALUES = 2_000_000
 # The documented objects have five levels.
 _DEEPEST = 50
-_OTHER_SERVER = "Check base_url: another server has responded."
 _HINTS = {
     401: "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN).",
     407: "The proxy requires credentials: check the proxy settings of the environment.",
 }
-_MAINTENANCE = "The service is in maintenance: try again later."
 _LONGEST_ID = 64
 # With the smallest known page size, enough for a quarter of a million clients.
 _MAX_PAGES = 10_000
@@ -85,7 +83,7 @@ class Response(t.NamedTuple):
         encoded = unsupported_encoding(self.headers)
         if self.status == 204 or (not encoded and not self.content and has_length):
             return None
-        problem, hint = f"the response is {self._describe_body()}", _OTHER_SERVER
+        problem = f"the response is {self._describe_body()}"
         try:
             if not encoded:
                 return self._decoded()
@@ -94,7 +92,7 @@ class Response(t.NamedTuple):
         except ValueError as failure:
             if self.content.lstrip()[:1] in (b"", b"{", b"["):
                 raise self._invalid_json(failure) from None
-        raise self._error(problem, ambiguous=True, hint=hint)
+        raise self._error(problem, ambiguous=True, hint="Check base_url: another server has responded.")
 
     def _decoded(self) -> t.Any:
         value = self._json()
@@ -115,10 +113,7 @@ class Response(t.NamedTuple):
         # The end of a text that is cut within a character is invalid UTF-8.
         if isinstance(failure, json.JSONDecodeError) or getattr(failure, "end", 0) == len(self.content):
             return self._error("the response was cut short", ambiguous=True, retryable=self.operation.idempotent)
-        reason = (
-            "a text is not UTF-8" if isinstance(failure, UnicodeError) else "too many values, or digits of a number"
-        )
-        return self._error(f"the response cannot be read as JSON: {reason}", ambiguous=True)
+        return self._error(f"the response cannot be read as JSON: {failure}", ambiguous=True)
 
     def _error(self, problem: str, *, ambiguous: bool = False, **details: t.Any) -> ApiError:
         """``ambiguous``: the response does not show whether the work was done."""
@@ -147,7 +142,7 @@ class Response(t.NamedTuple):
             f"the service returned {self.status}: {reasons or self._describe_body()}",
             ambiguous=not certainly_not_done,
             errors=errors,
-            hint=_MAINTENANCE if in_maintenance else _HINTS.get(self.status, ""),
+            hint="The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, ""),
             retryable=retryable,
             wait=retry_after(self.headers) if transient else None,
             scopes=self.redact(self.headers.get("X-OAuth-Scopes", "")),

@@ -35,39 +35,85 @@ def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
     assert writes(emulator) == []
     assert messages[0] == messages[1]
     assert not re.search(r"\.\. |\s\s|(\.\.|[^.])$", messages[0]), messages[0]
+    assert "secret" not in messages[0]
     return messages[0]
 
 
+_URL = "https://api.example.com/v4"
+# The start of each message, and the values of an option that get it.
+_UNSENT: dict[str, tuple[str, list[Any]]] = {
+    "base_url http://api.example.com/v4 would send the token unencrypted. Use https, or set allow_http "
+    "(monitor_agent_allow_http): true": ("base_url", ["http://api.example.com/v4"]),
+    "base_url must not contain credentials, query or fragment": (
+        "base_url",
+        ["https://user:secret@api.example.com/v4", *(f"{_URL}{end}" for end in ("?token=secret", "#top", "?", "#"))],
+    ),
+    f"base_url must be a URL such as {_URL}": (
+        "base_url",
+        ["api.example.com/v4", "ftp://api.example.com/v4", "https:///v4", "https://api.example.com:port/v4"]
+        + ["http://[::1/v4", "https://api.example.com/v 4", "https://api.example.com/\nv4"],
+    ),
+    "base_url is required: set the option base_url, the role's variable monitor_agent_base_url, or": ("base_url", [""]),
+    "api_token holds a character that no token has": (
+        "api_token",
+        ["secret-0123456789\n", " secret-0123456789", "secret\t0123456789", "secret-…", " "],
+    ),
+    "brand 'mon/itor' must be the product word": ("brand", ["mon/itor"]),
+    "brand '' must be the product word": ("brand", [""]),
+    "page_size must be at least 1, not 0": ("page_size", [0]),
+    "label_pattern '*web' is not a valid regular expression": ("label_pattern", ["*web"]),
+    **{f"id {each!r} is not valid: give an id as the service lists it.": ("id", [each]) for each in ("", ".", "..")},
+}
+
+
 @pytest.mark.parametrize(
-    ("base_url", "message"),
+    ("message", "option", "value"),
+    [(message, option, value) for message, (option, values) in _UNSENT.items() for value in values],
+)
+def test_what_is_refused_before_the_first_request(emulator: Emulator, message: str, option: str, value: Any) -> None:
+    """Options of the connection also by a module that sends no token."""
+    of_one: dict[str, Any] = {"label_pattern": (monitor_client_info,), "id": (region_info, monitor_subscription_info)}
+    for module in of_one.get(option, (monitor_client_info, region_info)):
+        assert _refusal(emulator, module, **{option: value}).startswith(message)
+    assert emulator.requests() == []
+
+
+_NO_CLIENT = "There is no client with the id 99. Give label alone to create one."
+_TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} are needed. Nothing was changed."
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "message"),
     [
-        (
-            "http://api.example.com/v4",
-            "would send the token unencrypted. Use https, or set allow_http (monitor_agent_allow_http): true",
+        *(
+            (module, options, f"The label {label!r} has {len(label)} characters; a label has 3 to 32.")
+            for label in ("ab", "a" * 33, "")
+            for module, options in (
+                (monitor_client, {"label": label}),
+                (monitor_client, {"id": 1, "label": label}),
+                (monitor_clients, {"labels": ["web1", label]}),
+                (monitor_clients, {"labels": [], "renames": {"old1": label}}),
+            )
         ),
-        ("https://user:secret@api.example.com/v4", "base_url must not contain credentials"),
-        ("https://api.example.com/v4?token=secret", "base_url must not contain credentials, query or fragment"),
-        ("https://api.example.com/v4#top", "base_url must not contain credentials, query or fragment"),
-        ("https://api.example.com/v4?", "base_url must not contain credentials, query or fragment"),
-        ("https://api.example.com/v4#", "base_url must not contain credentials, query or fragment"),
-        ("api.example.com/v4", "base_url must be a URL such as https://api.example.com/v4"),
-        ("ftp://api.example.com/v4", "base_url must be a URL"),
-        ("https:///v4", "base_url must be a URL"),
-        ("https://api.example.com:port/v4", "base_url must be a URL"),
-        ("http://[::1/v4", "base_url must be a URL"),
-        ("https://api.example.com/v 4", "base_url must be a URL"),
-        ("https://api.example.com/\nv4", "base_url must be a URL"),
-        (
-            "",
-            "base_url is required: set the option base_url, the role's variable monitor_agent_base_url, or the",
-        ),
+        (monitor_client, {"label": None}, "The label None is not text."),
+        (monitor_client, {"label": None, "state": "absent"}, "The label None is not text."),
+        (monitor_client, {"id": 99}, _NO_CLIENT),
+        (monitor_client, {"id": 99, "label": "web1"}, _NO_CLIENT),
+        (monitor_client, {"id": 1, "label": "web2", "state": "absent"}, "Client 1 has the label 'old1', not 'web2'"),
+        # Field note "too many clients for the plan".
+        (monitor_client, {"label": "web3"}, _TOO_SMALL.format(4)),
+        (monitor_clients, {"labels": ["web3"], "planned_labels": ["web2", "web3", "web4"]}, _TOO_SMALL.format(5)),
+        (monitor_clients, {"labels": ["web3", "web4"], "prune": True, "prune_pattern": "old1"}, _TOO_SMALL.format(4)),
+        (monitor_plan, {"subscription": "free"}, "The account has 3 clients, and the limit of the free plan"),
     ],
 )
-def test_unusable_base_url(emulator: Emulator, base_url: str, message: str) -> None:
-    error = _refusal(emulator, monitor_client, label="web1", base_url=base_url)
-    assert message in error
-    assert "secret" not in error
-    assert emulator.requests() == []
+def test_what_is_refused_before_the_first_write(
+    emulator: Emulator, module: Module, options: dict[str, Any], message: str
+) -> None:
+    """All refusals of labels and plans: the unit tests of _clients."""
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["old1", "web1", "web2"])
+    assert _refusal(emulator, module, **options).startswith(message)
 
 
 @pytest.mark.parametrize("token", [None, ""])
@@ -79,78 +125,9 @@ def test_missing_token(emulator: Emulator, module: Any, token: str | None) -> No
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []
 
 
-@pytest.mark.parametrize("token", ["secret-0123456789\n", " secret-0123456789", "secret\t0123456789", "secret-…", " "])
-@pytest.mark.parametrize("module", [monitor_client_info, region_info])
-def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(
-    emulator: Emulator, module: Module, token: str
-) -> None:
-    message = failed(emulator, module, api_token=token)
-    assert message.startswith("api_token holds a character that no token has")
-    assert "secret" not in message
-    assert emulator.requests() == []
-
-
 def test_white_space_around_base_url_does_not_matter(emulator: Emulator) -> None:
     go(emulator, monitor_client, label="web1", base_url=f" {emulator.base_url}/\n")
     assert labels(emulator) == ["web1"]
-
-
-@pytest.mark.parametrize("label", ["ab", "a" * 33, ""])
-def test_label_of_a_wrong_length(emulator: Emulator, label: str) -> None:
-    expected = f"The label {label!r} has {len(label)} characters; a label has 3 to 32."
-    assert expected in _refusal(emulator, monitor_client, label=label)
-    assert expected in _refusal(emulator, monitor_clients, labels=["web1", label])
-    assert expected in _refusal(emulator, monitor_clients, labels=[], renames={"web1": label})
-    emulator.seed(labels=["web1"])
-    assert expected in _refusal(emulator, monitor_client, id=1, label=label)
-    assert labels(emulator) == ["web1"]
-
-
-def test_unknown_id_to_change(emulator: Emulator) -> None:
-    expected = "There is no client with the id 99. Give label alone to create one."
-    assert _refusal(emulator, monitor_client, id=99) == expected
-    assert _refusal(emulator, monitor_client, id=99, label="web1") == expected
-
-
-@pytest.mark.parametrize("state", ["present", "absent"])
-def test_no_client_is_chosen_by_null(emulator: Emulator, state: str) -> None:
-    assert "The label None is not text." in _refusal(emulator, monitor_client, label=None, state=state)
-
-
-def test_more_labels_than_the_paid_plan_includes(emulator: Emulator) -> None:
-    """Field note "too many clients for the plan"."""
-    emulator.set_plan("monitor-100")
-    emulator.seed(20)
-    error = _refusal(emulator, monitor_clients, labels=[f"web{number:03}" for number in range(100)])
-    assert "it includes 100 clients, and 120 are needed" in error
-    assert "Nothing was changed" in error
-    assert len(labels(emulator)) == 20
-    emulator.seed(80)
-    assert "it includes 100 clients, and 101 are needed" in _refusal(emulator, monitor_client, label="web1")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"brand": "mon/itor"}, "brand 'mon/itor' must be the product word"),
-        ({"brand": ""}, "brand '' must be the product word"),
-        ({"page_size": 0}, "page_size must be at least 1, not 0"),
-        ({"label_pattern": "*web"}, "label_pattern '*web' is not a valid regular expression"),
-    ],
-)
-def test_connection_options(emulator: Emulator, options: dict[str, Any], message: str) -> None:
-    assert message in _refusal(emulator, monitor_client_info, **options)
-    assert emulator.requests() == []
-
-
-@pytest.mark.parametrize(("module", "option"), [(region_info, "id"), (monitor_subscription_info, "id")])
-@pytest.mark.parametrize("value", ["", ".", ".."])
-def test_ids_that_would_change_the_path(emulator: Emulator, module: Module, option: str, value: str) -> None:
-    assert (
-        _refusal(emulator, module, **{option: value})
-        == f"id {value!r} is not valid: give an id as the service lists it."
-    )
-    assert emulator.requests() == []
 
 
 @pytest.mark.parametrize("value", ["a/b", "é", "\udcff"])
