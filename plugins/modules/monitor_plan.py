@@ -71,7 +71,7 @@ api_usage:
   type: dict
 """
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import changes
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
@@ -85,17 +85,17 @@ OPTIONS = {
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the plan and the tiers; for a switch count the clients, and set the plan."""
     tiers = api.list_subscriptions()
-    change = plans.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
+    change = changes.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
     if change.changed and not params["allow_over_capacity"]:
-        plans.check_plan_fits(change, api.count_clients())
+        changes.check_plan_fits(change, api.count_clients())
     plan = change.after
     if change.changed and not check_mode:
-        plan = api.set_plan(None if change.label == plans.FREE else change.label)
+        plan = api.set_plan(None if change.label == changes.FREE else change.label)
     return {
         "changed": change.changed,
         "plan": plan,
         "previous": change.before,
-        "diff": {"before": plans.plan_facts(change.before), "after": plans.plan_facts(change.after)},
+        "diff": {"before": changes.plan_facts(change.before), "after": changes.plan_facts(change.after)},
     }
 
 

@@ -17,19 +17,17 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
     Fleet,
     by_label,
     check_capacity,
+    check_plan_fits,
     create,
     delete,
     keep,
+    plan_change,
+    plan_facts,
     reconcile_fleet,
     rename,
     renamed_client,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
-    check_plan_fits,
-    plan_change,
-    plan_facts,
-)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 _LABEL = st.sampled_from([f"web{number}" for number in range(8)] + [f"db{number:02}" for number in range(4)])
