@@ -429,13 +429,10 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
     reason = f"{type(last).__name__}: {last}"
     if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
         return f"the response was cut short: {last}", "Check the network, and any proxy between.", False
-    if "CA certificate bundle" in str(failure):
-        hint = "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
-        return f"no secure connection: {last}", hint, True
     # A connection ends in the middle when a service or a balancer before it restarts.
-    if isinstance(failure, requests.exceptions.SSLError) and not _caused_by(
-        failure, ssl.SSLEOFError, ssl.SSLZeroReturnError
-    ):
+    is_cut = _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+    no_bundle = "CA certificate bundle" in str(failure)
+    if no_bundle or (isinstance(failure, requests.exceptions.SSLError) and not is_cut):
         hint = "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path)."
         return f"no secure connection: {reason}", hint, True
     unknown = any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))

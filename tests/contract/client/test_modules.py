@@ -15,7 +15,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_plan_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels, run_all_forms, sent
+from ansible_collections.monitor.cloud.tests.support.tasks import go, labels, run_all_forms, sent
 
 _WEB: dict[str, Any] = {"prune": True, "prune_pattern": "web.*"}
 _RENAME = {"renames": {"web1": "www1"}}
@@ -148,14 +148,6 @@ def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
     emulator.set_plan("monitor-10")
     run_all_forms(emulator, monitor_plan, subscription=subscription, allow_over_capacity=True)
     run_all_forms(emulator, monitor_plan, subscription="monitor-10")
-
-
-def test_without_the_grant_the_error_names_it(emulator: Emulator) -> None:
-    message = failed(emulator, monitor_plan, token="no_plan", subscription="monitor-3")
-    assert "account_access, monitor_subscription, add_monitor" in message
-    emulator.set_token("reader", scopes=["monitor:read_write"], grants={"add_monitor": True})
-    message = failed(emulator, monitor_plan, token="reader", subscription="monitor-3")
-    assert "has the scope monitor:read_write; its user needs the grant monitor_subscription." in message
 
 
 def test_plan_info(emulator: Emulator) -> None:

@@ -22,7 +22,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels, parameters
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, failed, go, labels, parameters
 
 
 def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
@@ -60,41 +60,47 @@ def test_a_wrong_address_is_named_as_the_cause(emulator: Emulator, options: dict
     assert str(failed.value).endswith("Check base_url, which includes the version segment, and brand.")
 
 
-def test_a_wrong_token_is_named_as_the_cause(emulator: Emulator) -> None:
-    """Field note "statuses": 401."""
-    for status, reason in (
-        (401, "The token is missing, wrong or expired: check api_token"),
-        (403, "The token needs the"),
-    ):
-        emulator.configure(unauthenticated_status=status)
-        message = failed(emulator, monitor_client, label="web1", api_token="wrong-token-0123456789")
-        assert reason in message
-        assert "wrong-token" not in message
-
-
-_REFUSALS = {
-    "named": "403: Your token lacks the scope {}:read_write.",
-    "unauthorized": "401: Your OAuth token is not authorized to use this endpoint.",
-}
+_READ = "The token needs the scope {0}:read_only."
+_CREATE = "The token needs the scope {0}:read_write and the grant add_{0}."
+_HAS = f"{_CREATE} It has the scopes {{0}}:read_only. The service accepts {{0}}:read_write."
+_USER = "The token has the scope {0}:read_write; its user"
+_NEW = {"label": "web2"}
+_SILENT = {"scope_headers": False}
+_401 = {"missing_scope": "unauthorized"}
 
 
 @pytest.mark.parametrize("brand", ["monitor", "watchtower"])
-@pytest.mark.parametrize("headers", [True, False])
-@pytest.mark.parametrize("refusal", _REFUSALS)
-def test_a_missing_scope_is_named(emulator: Emulator, refusal: str, headers: bool, brand: str) -> None:
-    """Field notes "statuses", "scopes of the token": 403, or 401, which is not called a bad token."""
-    emulator.configure(missing_scope=refusal, scope_headers=headers, brand=brand)
-    message = failed(emulator, monitor_client, token="read_only", label="web1", brand=brand)
-    reason = _REFUSALS[refusal].format(brand)
-    assert message.startswith(f"Could not create client 'web1': the service returned {reason} (POST ")
-    has = f" It has the scopes {brand}:read_only. The service accepts {brand}:read_write." if headers else ""
-    assert message.endswith(f"). The token needs the scope {brand}:read_write and the grant add_{brand}.{has}")
-
-
-def test_a_missing_scope_of_a_read_is_named(emulator: Emulator) -> None:
+@pytest.mark.parametrize(
+    ("token", "settings", "module", "options", "expected"),
+    [
+        ("wrong", {}, monitor_client, _NEW, "expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."),
+        ("wrong", {"unauthenticated_status": 403, **_SILENT}, monitor_client, _NEW, _READ),
+        ("nothing", _SILENT, monitor_client, _NEW, _READ),
+        ("read_only", {}, monitor_client, _NEW, _HAS),
+        ("read_only", _SILENT, monitor_client, _NEW, _CREATE),
+        ("read_only", _401, monitor_client, _NEW, _HAS),
+        ("read_only", {**_401, **_SILENT}, monitor_client, _NEW, _CREATE),
+        ("no_plan", {"grant_for_create": True}, monitor_client, _NEW, f"{_USER} needs the grant add_{{0}}."),
+        ("no_plan", {"grant_for_create": True, **_SILENT}, monitor_client, _NEW, _CREATE),
+        ("some", {}, monitor_client, {"id": 1, **_NEW}, f"{_USER} does not have this access."),
+        ("some", {}, monitor_client, {"id": 1, "state": "absent"}, f"{_USER} does not have this access."),
+        ("no_plan", {}, monitor_plan, {"min_clients": 1}, "account_access, {0}_subscription, add_{0}."),
+        ("adder", {}, monitor_plan, {"min_clients": 1}, f"{_USER} needs the grant {{0}}_subscription."),
+    ],
+)
+def test_missing_access_is_named(
+    emulator: Emulator, token: str, settings: Any, module: Module, options: dict[str, Any], expected: str, brand: str
+) -> None:
+    """Field notes "statuses", "scopes of the token", "grant for a create": also with 401, which is not a bad token."""
+    emulator.configure(**settings, brand=brand)
+    emulator.seed(labels=["web1"])
     emulator.set_token("nothing", scopes=[])
-    message = failed(emulator, monitor_client, token="nothing", label="web1")
-    assert "The token needs the scope monitor:read_only. The service accepts" in message
+    emulator.set_token("some", read_only_ids=[1])
+    emulator.set_token("adder", grants={"add_monitor": True})
+    emulator.tokens["wrong"] = "wrong-token-0123456789"
+    message = failed(emulator, module, token=token, brand=brand, **options)
+    assert message.endswith(f" {expected.format(brand)}")
+    assert "wrong-token" not in message
 
 
 @pytest.mark.parametrize("brand", ["monitor", "watchtower"])
@@ -118,31 +124,6 @@ def test_check_mode_warns_of_a_missing_scope(
         assert not warned or result["warnings"] == [f"{expected}service will refuse what check mode predicts."]
     values = parameters(emulator, monitor_client, token, brand=brand, label="web1")
     assert "warnings" not in monitor_client.MODULE.execute(values, check_mode=True, diff=False)
-
-
-def test_a_missing_grant_for_a_create_is_named(emulator: Emulator) -> None:
-    """Field note "grant for a create"."""
-    emulator.configure(grant_for_create=True, scope_headers=False)
-    with pytest.raises(ApiError, match="needs the scope monitor:read_write and the grant add_monitor"):
-        go(emulator, monitor_client, token="no_plan", label="web1")
-    emulator.configure(scope_headers=True)
-    message = failed(emulator, monitor_client, token="no_plan", label="web1")
-    expected = " The token has the scope monitor:read_write; its user needs the grant add_monitor."
-    assert message.endswith(expected)
-    assert go(emulator, monitor_client, label="web1")["changed"] is True
-
-
-@pytest.mark.parametrize("options", [{"state": "absent"}, {"label": "web2"}])
-def test_a_client_that_the_user_may_only_read_is_not_called_a_missing_scope(
-    emulator: Emulator, options: dict[str, Any]
-) -> None:
-    (client,) = emulator.seed(labels=["web1"])
-    emulator.set_token("some", read_only_ids=[client["id"]])
-    with pytest.raises(ApiError, match="You have read-only access to this client") as failed:
-        go(emulator, monitor_client, token="some", id=client["id"], **options)
-    assert str(failed.value).endswith(
-        " The token has the scope monitor:read_write; its user does not have this access."
-    )
 
 
 def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
