@@ -212,15 +212,13 @@ def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min
         expected = _tier_for(plan, tiers, min_clients)
     else:
         # The plan may be a tier that is no longer offered.
-        by_id = {FREE: {}, **{str(tier["id"]): tier for tier in [plan, *tiers] if tier}}
+        by_id = {FREE: {}, **{str(tier["id"]): tier for tier in [*tiers, plan] if tier}}
         if subscription not in by_id:
             known = listed([str(tier["id"]) for tier in sorted(tiers, key=_size)])
             raise InputError(f"There is no subscription {subscription!r}. Choose one of {known}, or 'free'.")
         expected = by_id[subscription]
-    label = str(expected.get("id", FREE))
-    if expected.get("id") == plan.get("id"):
-        return Change("none", label, plan, plan)
-    return Change("switch", label, plan, expected)
+    action: t.Literal["none", "switch"] = "none" if expected.get("id") == plan.get("id") else "switch"
+    return Change(action, str(expected.get("id", FREE)), plan, expected)
 
 
 def _tier_for(plan: Tier, tiers: Sequence[Tier], min_clients: int) -> Tier:
