@@ -15,7 +15,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_plan_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import go, labels, run_all_forms, sent
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, go, labels, run_all_forms, sent
 
 _WEB: dict[str, Any] = {"prune": True, "prune_pattern": "web.*"}
 _RENAME = {"renames": {"web1": "www1"}}
@@ -58,23 +58,26 @@ def test_id_and_label_rename_and_rename_back(emulator: Emulator) -> None:
     assert {**client, "updated": None} == {**seeded, "updated": None}
 
 
-def test_which_requests_are_made(emulator: Emulator) -> None:
-    go(emulator, monitor_client, label="web1")
-    assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
-    emulator.clear_log()
-    result = go(emulator, monitor_client, id=1)
-    assert sent(emulator) == [("GET", "/monitor/clients/1")]
-    assert result["api_usage"] == {"requests": 1, "retries": 0, "waited": 0.0}
-    emulator.clear_log()
-    go(emulator, monitor_client, id=1, label="www")
-    assert sent(emulator) == [
-        ("GET", "/monitor/clients/1"),
-        ("GET", "/monitor/clients"),
-        ("POST", "/monitor/clients/1"),
-    ]
-    emulator.clear_log()
-    go(emulator, monitor_client, id=1, state="absent")
-    assert sent(emulator) == [("GET", "/monitor/clients/1")] * 2 + [("DELETE", "/monitor/clients/1")]
+@pytest.mark.parametrize(
+    ("module", "options", "expected"),
+    [
+        (monitor_client, {"label": "web2"}, "GET clients, GET plan, POST clients"),
+        (monitor_client, {"id": 1}, "GET clients/1"),
+        (monitor_client, {"id": 1, "label": "www"}, "GET clients/1, GET clients, POST clients/1"),
+        (monitor_client, {"id": 1, "state": "absent"}, "GET clients/1, GET clients/1, DELETE clients/1"),
+        (monitor_clients, {"labels": ["web1"]}, "GET clients"),
+        (monitor_clients, {"labels": ["web1", "web2"]}, "GET clients, GET plan, POST clients"),
+        (monitor_clients, {"labels": ["web1", "web2"], "check_capacity": False}, "GET clients, POST clients"),
+        (monitor_plan_info, {"count_clients": False}, "GET plan"),
+    ],
+)
+def test_which_requests_are_made(emulator: Emulator, module: Module, options: dict[str, Any], expected: str) -> None:
+    emulator.set_plan("monitor-3")
+    emulator.seed(labels=["web1"])
+    usage = go(emulator, module, **options)["api_usage"]
+    made = [f"{method} {path.removeprefix('/monitor/')}" for method, path in sent(emulator)]
+    assert ", ".join(made) == expected
+    assert usage == {"requests": len(made), "retries": 0, "waited": 0.0}
 
 
 # Many clients
@@ -116,18 +119,6 @@ def test_what_is_done(
     assert list(result["clients"]) == ([] if "state" in options else kept)
 
 
-def test_check_capacity_reads_the_plan_only_for_creates(emulator: Emulator) -> None:
-    emulator.set_plan("monitor-3")
-    go(emulator, monitor_clients, labels=["web1"], check_capacity=False)
-    assert ("GET", "/monitor/plan") not in sent(emulator)
-    emulator.clear_log()
-    go(emulator, monitor_clients, labels=["web1"])
-    assert sent(emulator) == [("GET", "/monitor/clients")]
-    emulator.clear_log()
-    go(emulator, monitor_clients, labels=["web1", "web2"])
-    assert sent(emulator) == [("GET", "/monitor/clients"), ("GET", "/monitor/plan"), ("POST", "/monitor/clients")]
-
-
 def test_a_prune_makes_room_in_a_full_plan(emulator: Emulator) -> None:
     emulator.set_plan("monitor-3")
     emulator.seed(labels=["old1", "old2", "web1"])
@@ -161,9 +152,4 @@ def test_plan_info(emulator: Emulator) -> None:
     paid = go(emulator, monitor_plan_info, check_mode=True)
     shown = [paid["plan"]["id"], *(paid[name] for name in ("free", "clients_used", "clients_included"))]
     assert shown == ["monitor-10", False, 2, 10]
-
-
-def test_plan_info_without_the_count_is_one_request(emulator: Emulator) -> None:
-    result = go(emulator, monitor_plan_info, count_clients=False)
-    assert "clients_used" not in result
-    assert sent(emulator) == [("GET", "/monitor/plan")]
+    assert "clients_used" not in go(emulator, monitor_plan_info, count_clients=False)
