@@ -9,7 +9,6 @@ Keys of other hosts are not needed for that: the fingerprints of the account's k
 
 from __future__ import annotations
 
-import itertools
 import re
 import typing as t
 from collections.abc import Mapping
@@ -24,13 +23,8 @@ SENTINELS = {
     "api_key": "5E171A7E-0000-4A91-C0DE5E171A7E0000",
     "install_code": "5E171A7E-1111-4A91-C0DE5E171A7E1111",
 }
-# No line that holds a key is longer; the work grows with the square of the length.
-_LONGEST_LINE = 4096
-_CODE = re.compile(re.escape(SENTINELS["install_code"]), re.IGNORECASE)
+_KEY, _CODE = (re.compile(re.escape(SENTINELS[field]), re.IGNORECASE) for field in ("api_key", "install_code"))
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
-_SPACES = re.compile(r"\s+")
-# Stands for the name of a group until the whole pattern is known.
-_NAME = "\0"
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
 
@@ -82,60 +76,33 @@ def _tokens(text: str) -> list[str]:
 
 
 def _key_in_position(text: str, pattern_text: str) -> str | None:
-    """What the file has where the template puts the key; None if that is not a key."""
-    sentinel = SENTINELS["api_key"].lower()
+    """What the file has where the template puts the key; None if that is not a key.
+
+    In the line of the key, what the template has before the first install code, directly before the key and directly
+    after it counts. The work grows with the length of the text, whatever a host has in its file.
+    """
     for line in pattern_text.splitlines():
-        start = line.lower().find(sentinel)
-        if start < 0:
+        before, *after = _KEY.split(line.strip(), maxsplit=1)
+        if not after:
             continue
-        before, after = line[:start], line[start + len(sentinel) :]
+        (first, *codes), (right, *others) = _CODE.split(before), _CODE.split(after[0])
+        begin, left = (re.compile(_loosely(part)) for part in (first, "".join(codes[-1:])))
+        end = re.compile(_loosely(right) + ("" if others else r"\Z"))
         # A line with only the key fits any text, so only the first line of the file is compared.
-        lines = text.splitlines()[: None if (before + after).strip() else 1]
-        pattern = _compiled(_before(before) + r"(?P<key>\S+?)" + _after(after))
-        for candidate in lines:
-            if len(candidate) > _LONGEST_LINE:
+        for candidate in text.splitlines()[: None if before or after[0] else 1]:
+            shown = " ".join(candidate.split())
+            begun = begin.match(shown)
+            if not begun:
                 continue
-            # Backtracking over runs of spaces would take cubic time.
-            match = pattern.fullmatch(_SPACES.sub(" ", candidate))
-            if match and not looks_masked(match["key"]):
-                return match["key"]
+            starts = [match.end() for match in (left.finditer(shown, begun.end()) if codes else [begun])]
+            for start in starts[:1] + starts[-1:]:
+                ended = end.search(shown, start)
+                key = shown[start : ended.start()] if ended else ""
+                if not looks_masked(key):
+                    return key
     return None
 
 
-def _before(literal: str) -> str:
-    """A pattern for what the template puts before the key; it matches any install code there.
-
-    A file may hold any text, and matching must stay fast: what follows an install code is tried at its first and at its
-    last position only.
-    """
-    first, *others = _CODE.split(literal)
-    parts = [" " if other.isspace() else _loosely(other) for other in others]
-    last = [f"(?:{_atomic(f'.*?{part}')}|{_atomic(f'.*{part}')})" for part in parts[-1:]]
-    return "".join([_loosely(first), *(_atomic(f".*?{part}") for part in parts[:-1]), *last])
-
-
-def _after(literal: str) -> str:
-    """A pattern for what the template puts after the key, to the end of the line."""
-    first, *others = map(_loosely, _CODE.split(literal))
-    last = [_atomic(f".*{part}") for part in others[-1:]]
-    return "".join([first, *(_atomic(f".*?{part}") for part in others[:-1]), *last])
-
-
 def _loosely(literal: str) -> str:
-    """A pattern for a literal in which spaces don't count."""
-    return " ?(?! )".join(["", *(_escaped(part) for part in _SPACES.split(literal.strip()) if part), ""])
-
-
-def _escaped(literal: str) -> str:
-    return re.escape(literal).replace(_NAME, r"\x00")
-
-
-def _atomic(pattern: str) -> str:
-    """The pattern as a whole, of which no other match is tried: ``(?>...)``, which Python has since 3.11."""
-    return f"(?=(?P<{_NAME}>{pattern}))(?P={_NAME})"
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # Each name stands in its group and in the reference to it.
-    names = (f"atomic{number // 2}" for number in itertools.count())
-    return re.compile(re.sub(_NAME, lambda _match: next(names), pattern))
+    """A pattern for a literal in a text with single spaces, in which those don't count unless there is nothing else."""
+    return " " if literal.isspace() else " ?".join(["", *map(re.escape, literal.split()), ""])

@@ -82,9 +82,13 @@ def test_a_known_key_may_have_separators(text: str) -> None:
         # Only the line of the template that has the key counts.
         ("url=x\nkey={key}\n", "url=0123456789abcdef\nkey={key}\n", _STRANGE),
         ("a\0b {code} {key}\n", "a\0b x {key}\n", _STRANGE),
-        # What is longer takes too much time.
-        ("key={key}\n", "key=" + " " * (4092 - len(_STRANGE)) + "{key}\n", _STRANGE),
-        ("key={key}\n", "key=" + " " * (4093 - len(_STRANGE)) + "{key}\n", None),
+        # Comments are not searched for the text before a key.
+        ("code={code}, key={key}\n", "# code=x, key={key}\n", None),
+        ("{key} {code}\n", "{key} x\n", _STRANGE),
+        # The first and the last place are tried.
+        ("{code}, {key}\n", "a, b c, {key}\n", _STRANGE),
+        ("{code}, {key};\n", "a, {key};\n", _STRANGE),
+        ("{code}, {key} {code}\n", "a, {key} b, c\n", _STRANGE),
     ],
 )
 def test_where_an_unknown_key_is_expected(template: str, text: str, key: str | None) -> None:
