@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import typing as t
 
@@ -14,19 +13,16 @@ from ansible import constants
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file, role
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import Completed, HostAction
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
-
-Options = t.Mapping[str, t.Any]
-Variables = dict[str, t.Any]
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, desired_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
 
 _MOST_WARNINGS = 20
 # A variable of the role's task that only inspects, and what the task before it registers.
@@ -48,7 +44,7 @@ class ActionModule(HostAction):
         """Leave ``content`` as it is: it is rendered later, when ``client`` and ``label`` are known."""
         return value if name == "content" else super().finalize_task_arg(name, value, templar, context)
 
-    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> dict[str, t.Any]:
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
         if not self._task.vars.get(_INSPECTS):
             return super().run(tmp, task_vars)
         try:
@@ -59,75 +55,70 @@ class ActionModule(HostAction):
         # A later audit of the same run may leave the host out, and this result stays.
         return {**result, "use": (task_vars or {}).get(_ACCOUNT, {}).get("use")}
 
-    def _checked_act(self, variables: Variables) -> dict[str, t.Any]:
-        return role.configure(self, super()._checked_act, variables)
+    def _checked_act(self) -> Result:
+        return role.configure(self, super()._checked_act)
 
-    def act(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
+    def act(self) -> Result:
+        options = self.options
         if options["restarted"] is not None:
-            return self._remove_markers(options["path"], options["restarted"])
+            return role.remove_markers(self, options["path"], options["restarted"])
         given = [name for name in ("template", "content") if options[name] is not None]
         if len(given) > 1 or (not given and options["state"] == "present"):
             raise InputError("Give either template or content: it defines the text of the file.")
         if options["state"] == "absent":
-            return self._remove(options["path"], options, variables)
-        client = self.client(options, variables)
+            return self._remove(options["path"])
         if not self._task.check_mode:
-            client.check_readable()
-        unknown = client.pending or client.masked
+            self.client.check_readable()
         # Rendered in any case: check mode has to find a template that fails.
-        text = self._render(options, client, variables, sentinels=unknown)
-        desired = decision.desired_file(options, None if unknown else text)
-        return self._converge(options, desired, client, variables)
+        text = self._render()
+        return self._converge(desired_file(options, text if self.client.is_readable else None))
 
-    def act_on_windows(self, options: dict[str, t.Any], variables: Variables) -> dict[str, t.Any]:
+    def act_on_windows(self) -> Result:
         """Report ``absent`` for a Windows host: it has no configuration, but it may have a client."""
-        if options["state"] != "absent":
-            return super().act_on_windows(options, variables)
-        nothing = Change("none", self.host_label(options, variables), {}, {})
-        result = self._result(options["path"], decision.Decision(nothing, KeyOwner("no_file")))
-        result.pop("diff", None)
-        return result
+        if self.options["state"] != "absent":
+            return super().act_on_windows()
+        return self._result(decision.Decision(KeyOwner("no_file"), False, {}, {}), self.host_label)
 
-    def _converge(
-        self, options: Options, desired: decision.Desired, client: Registered, variables: Variables
-    ) -> dict[str, t.Any]:
+    def _converge(self, desired: Desired) -> Result:
+        options, client, path = self.options, self.client, desired.path
         # The host of a client that this run created has no file yet, most likely.
-        created = self._create(desired) if client.new and not options["inspect_service"] else None
-        found = self._inspect(desired.path, desired.service if options["inspect_service"] else "", created)
+        created = None
+        if client.new and not options["inspect_service"] and not self._task.check_mode and self._takes_input:
+            created = self.shell(remote_file.create_command(desired), data=desired.data)
+        found = self._inspect(path, desired.service if options["inspect_service"] else "", created)
         if names := decision.other_owners(found, desired):
-            done = self.shell(owners.same_owner_command(desired.path, names))
+            done = self.shell(owners.same_owner_command(path, names))
             found = found._replace(**owners.same_owner(done.stdout, names))
-        text = None if desired.has_content(found) else self._read(desired.path, found)
-        pattern = self._pattern(text, options, client, variables)
+        text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
-        result = {**self._result(desired.path, decided), "differs": decided.differences}
+        result = {**self._result(decided, client.label), "differs": decided.differences}
         if options["inspect_service"]:
             result["service_state"] = found.service
         if client.masked:
             # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
             self._display.warning(client.predicted_problem)
             result.pop("diff", None)
-        if decided.change.problem:
-            raise TaskFailure(str(decided.change.problem), {**result, "changed": False})
+        if decided.problem:
+            raise TaskFailure(decided.problem, {**result, "changed": False})
         markers = found.markers
         if decided.writes and not self._task.check_mode:
             markers = self._put(desired, created, backup=options["backup"] and "content" in decided.differences)
         elif decided.writes and not self._task.vars.get(_INSPECTS):
-            _check_done(self.shell(remote_file.enter_command(desired.path)), f"{desired.path} could not be written")
-            self._warn_of_owner(desired, variables)
+            remote_file.check_done(self.shell(remote_file.enter_command(path)), f"{path} could not be written")
+            self._warn_of_owner(desired)
         if desired.service:
             result["restart_markers"] = list(markers)
         if decided.key.state == "other" and not client.masked:
-            self._warn_of_clone(decided.key, client.label, variables)
+            self._warn_of_clone(decided.key)
         return result
 
-    def _warn_of_owner(self, desired: decision.Desired, variables: Variables) -> None:
+    def _warn_of_owner(self, desired: Desired) -> None:
         """Warn in check mode if the host does not have the owner or group, or if this user can't give them files."""
         if not (desired.owner or desired.group):
             return
         done = self.shell(owners.owner_command(desired.owner, desired.group))
         if done.returncode == 1:
-            host = variables["inventory_hostname"]
+            host = self.variables["inventory_hostname"]
             self._warn(
                 "owners",
                 f"{desired.path} on {host} can't get its owner and group: {done.message} The run would fail, unless an "
@@ -135,9 +126,10 @@ class ActionModule(HostAction):
                 "More hosts do not have the owner or group, or can't give files to them.",
             )
 
-    def _warn_of_clone(self, key: KeyOwner, label: str, variables: Variables) -> None:
+    def _warn_of_clone(self, key: KeyOwner) -> None:
         """Warn that the host carried another client's key. An audit reports it itself."""
-        if self._task.vars.get(_INSPECTS) or (self._task.check_mode and not variables.get("ansible_check_mode")):
+        host, label = self.variables["inventory_hostname"], self.client.label
+        if self._task.vars.get(_INSPECTS) or (self._task.check_mode and not self.variables.get("ansible_check_mode")):
             return
         text = f"It now has the key of {label!r}."
         if self._task.check_mode:
@@ -145,8 +137,7 @@ class ActionModule(HostAction):
             text = f"It would get the key of {label!r}. {adopt}"
         self._warn(
             "clones",
-            f"{variables['inventory_hostname']} carried the key of client {key.label!r}, so it reported as that one. "
-            f"{text}",
+            f"{host} carried the key of client {key.label!r}, so it reported as that one. {text}",
             "More hosts carried keys of other clients: see key_owner in the results of the task.",
         )
 
@@ -160,40 +151,24 @@ class ActionModule(HostAction):
         if number <= _MOST_WARNINGS + 1:
             self._display.warning(text if number <= _MOST_WARNINGS else more)
 
-    def _remove(self, path: str, options: Options, variables: Variables) -> dict[str, t.Any]:
-        if options["registration"]:
+    def _remove(self, path: str) -> Result:
+        if self.options["registration"]:
             # The role's task that removes the clients runs once for all hosts, as the one that registers them.
             _core.check_linear(self._task)
         found = self._inspect(path)
         try:
-            client = self.client(options, variables)
+            client = self.client
         except InputError:
             # The owner of the key is unknown; the file is removed in any case.
             client = None
-        text = self._read(path, found)
-        pattern = self._pattern(text, options, client, variables)
-        decided = decision.decide_removal(found, text, pattern, path, self.host_label(options, variables), client)
-        if decided.change.problem:
-            raise decided.change.problem
-        if decided.change.changed:
+        text, pattern = self._read(found, client)
+        decided = decision.decide_removal(found, text, pattern, path, client)
+        if decided.problem:
+            raise InputError(decided.problem)
+        if decided.changed:
             command = remote_file.enter_command if self._task.check_mode else remote_file.remove_command
-            _check_done(self.shell(command(path)), f"{path} could not be removed")
-        return self._result(path, decided)
-
-    def _remove_markers(self, path: str, markers: t.Sequence[str]) -> dict[str, t.Any]:
-        """Remove the markers of restarts that were made."""
-        command = remote_file.remove_command(path, markers)
-        if markers and not self._task.check_mode:
-            _check_done(self.shell(command), f"The restart markers of {path} could not be removed")
-        return {"changed": False, "path": path}
-
-    def _create(self, desired: decision.Desired) -> Completed | None:
-        """Inspect the path and, if there is nothing, write the file; None if that takes more than one command."""
-        if self._task.check_mode or not _core.takes_input(self._connection):
-            return None
-        write = _write_command(desired, backup=False)
-        command = remote_file.create_command(desired.path, write(), create_directory=desired.create_directory)
-        return self.shell(command, data=desired.data)
+            remote_file.check_done(self.shell(command(path)), f"{path} could not be removed")
+        return self._result(decided, self.host_label)
 
     def _inspect(self, path: str, service: str = "", created: Completed | None = None) -> remote_file.HostFile:
         """The facts of a path. A host that runs no command with standard input gives none when a file is created."""
@@ -205,34 +180,39 @@ class ActionModule(HostAction):
                 raise InputError(f"Could not inspect {path}: {done.message}")
         return found
 
-    def _read(self, path: str, found: remote_file.HostFile) -> str | None:
-        """The text of the file, or None if there is none, or none that can be read."""
+    def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, str]:
+        """The text of the file, or None if there is none that can be read, and the pattern of :func:`decision.decide`.
+
+        The pattern is empty if it is not needed, or if the template fails.
+        """
         if found.kind not in ("file", "link"):
-            return None
+            return None, ""
         with _core.unlogged(self._connection):
-            done = self.shell(remote_file.read_command(path))
-        return remote_file.text_in(done.stdout) if done.returncode == 0 else None
+            done = self.shell(remote_file.read_command(self.options["path"]))
+        if done.returncode != 0:
+            return None, ""
+        has_template = self.options["template"] is not None or self.options["content"] is not None
+        pattern = self._attempt(with_sentinels(client.client))[0] if client and has_template else None
+        return remote_file.text_in(done.stdout), pattern or ""
 
-    def _pattern(self, text: str | None, options: Options, client: Registered | None, variables: Variables) -> str:
-        """The file rendered with placeholders, if that is needed to find a key in the text; empty if it fails."""
-        has_template = options["template"] is not None or options["content"] is not None
-        if text is None or client is None or not has_template:
-            return ""
-        return self._attempt(options, with_sentinels(client.client), client.label, variables)[0] or ""
-
-    def _render(self, options: Options, client: Registered, variables: Variables, *, sentinels: bool) -> str:
+    def _render(self) -> str:
         """The file for a client. Messages of core can hold its secrets, so those for placeholders are shown instead."""
-        text = None
-        if not sentinels:
-            text, _error, shown = self._attempt(options, client.client, client.label, variables)
+        client, text = self.client, None
+        if client.is_readable:
+            text, _error, shown = self._attempt(client.client)
             if text is not None and not shown:
                 return text
-        predicted, error, shown = self._attempt(options, with_sentinels(client.client), client.label, variables)
-        self._show(shown, client, variables)
-        if sentinels:
+        predicted, error, shown = self._attempt(with_sentinels(client.client))
+        # Without secrets of this client and of others in the variables.
+        held = "\n".join(str(text) for _name, texts, options in shown for text in (*texts, *options.values()))
+        secrets = {**client.secrets, **secrets_in(held, self.variables)}
+        for name, texts, options in shown:
+            getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))
+        if not client.is_readable:
             text = predicted
         if text is None and error is not None:
-            what = "content" if options["template"] is None else f"the template {options['template']}"
+            template = self.options["template"]
+            what = "content" if template is None else f"the template {template}"
             raise InputError(f"Could not render {what}: {error}") from None
         if text is None:
             raise InputError(
@@ -241,37 +221,32 @@ class ActionModule(HostAction):
             )
         return text
 
-    def _show(self, calls: t.Sequence[_core.DisplayCall], client: Registered, variables: Variables) -> None:
-        """Show the collected messages, without secrets of this client and of others in the variables."""
-        held = "\n".join(str(text) for _name, texts, options in calls for text in (*texts, *options.values()))
-        secrets = {**client.secrets, **secrets_in(held, variables)}
-        for name, texts, options in calls:
-            getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))
-
-    def _attempt(
-        self, options: Options, client: t.Mapping[str, t.Any], label: str, variables: Variables
-    ) -> _core.Rendered:
+    def _attempt(self, client: t.Mapping[str, t.Any]) -> _core.Rendered:
         # Core's own string as content, because only that is trusted as a template.
-        content, own = self.arguments.get("content"), {"client": dict(client), "label": label}
-        return _core.render_file(self, options["template"], content, variables, own)
+        content, own = self.arguments.get("content"), {"client": dict(client), "label": self.client.label}
+        return _core.render_file(self, self.options["template"], content, self.variables, own)
 
-    def _put(self, desired: decision.Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
+    @property
+    def _takes_input(self) -> bool:
+        return _core.takes_input(self._connection)
+
+    def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
-        write = _write_command(desired, backup=backup)
         done = created if created and BEGUN in created.stdout else None
-        if done is None and _core.takes_input(self._connection):
-            done = self.shell(write(), data=desired.data)
-        if done is None or remote_file.got_no_input(done.returncode, done.stdout):
-            done = self._put_through_a_file(write, desired.data)
-        _check_done(done, f"{desired.path} could not be written")
+        if done is None and self._takes_input:
+            done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
+        if done is None or remote_file.got_no_input(done):
+            done = self._put_through_a_file(desired, backup=backup)
+        remote_file.check_done(done, f"{desired.path} could not be written")
         return remote_file.markers_in(done.stdout)
 
-    def _put_through_a_file(self, write: t.Callable[..., str], data: bytes) -> Completed:
+    def _put_through_a_file(self, desired: Desired, *, backup: bool) -> Completed:
         """Write by a private temporary file, as core transfers modules: for connections without standard input."""
         directory = self._make_tmp_path()
         try:
             with _core.unlogged(self._connection):
-                source = self._transfer_data(self._connection._shell.join_path(directory, "content"), data)
+                path = self._connection._shell.join_path(directory, "content")
+                source = str(self._transfer_data(path, desired.data or b""))
             # With this setting of core, all users of the host could read the file.
             self._connection._shell.set_option("world_readable_temp", False)
             try:
@@ -282,16 +257,16 @@ class ActionModule(HostAction):
                     "because the content holds keys. Install setfacl on the host, or use a become method that passes "
                     "standard input, such as sudo without requiretty."
                 ) from None
-            return self.shell(write(source=source))
+            return self.shell(remote_file.write_command(desired, backup=backup, source=source))
         finally:
             self._remove_tmp_path(directory)
 
-    def _result(self, path: str, decided: decision.Decision) -> dict[str, t.Any]:
-        change, key = decided.change, decided.key
-        result: dict[str, t.Any] = {
-            "changed": change.changed,
+    def _result(self, decided: decision.Decision, label: str) -> Result:
+        path, key = self.options["path"], decided.key
+        result = {
+            "changed": decided.changed,
             "path": path,
-            "label": change.label,
+            "label": label,
             "key_owner": key.state,
             "owner_label": key.label,
             "key_fingerprint": key.fingerprint,
@@ -299,28 +274,7 @@ class ActionModule(HostAction):
         if self._task.diff:
             before, after = (
                 {name: value for name, value in facts.items() if value is not None}
-                for facts in (change.before, change.after)
+                for facts in (decided.before, decided.after)
             )
             result["diff"] = {"before": before, "after": after, "before_header": path, "after_header": path}
         return result
-
-
-def _write_command(desired: decision.Desired, *, backup: bool) -> t.Callable[..., str]:
-    """The writing command, which can be given the source of the content."""
-    return functools.partial(
-        remote_file.write_command,
-        desired.path,
-        len(desired.data),
-        owner=desired.owner,
-        group=desired.group,
-        mode=desired.mode,
-        backup=backup,
-        restart=bool(desired.service),
-    )
-
-
-def _check_done(done: Completed, failure: str) -> None:
-    if not remote_file.was_written(done.returncode, done.stdout):
-        problem = remote_file.problem(done.returncode)
-        message = done._replace(stdout=done.stdout.rpartition(BEGUN)[2]).message
-        raise InputError(f"{failure}: {message if problem is None else problem + '.'}")

@@ -6,13 +6,11 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import agent_install
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, DEFAULTS, echo, variable
 
@@ -28,14 +26,14 @@ class ActionModule(HostAction):
         required_one_of=[("client", "registration")],
     )
 
-    def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
-        client = self.client(options, variables)
-        if options["creates"] and self._exists(options["creates"]):
+    def act(self) -> Result:
+        client, creates = self.client, self.options["creates"]
+        if creates and self._exists(creates):
             return {"changed": False, "label": client.label}
         self._check_input()
         if not self._task.check_mode:
             client.check_readable()
-            self._install(options["command"], client)
+            self._install(self.options["command"], client)
         return {"changed": True, "label": client.label}
 
     def _exists(self, path: str) -> bool:

@@ -36,6 +36,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, whose_key
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
@@ -259,17 +260,16 @@ def test_any_path_and_content(
     """Written, inspected, read and removed at that path, and at no other."""
     root = tmp_path_factory.mktemp("paths")
     path = f"{root}/{directory}/{name}"
-    write = remote_file.write_command(path, len(content), owner=None, group=None, mode=0o600, backup=False)
-    done = in_shell(write, content)
-    assert remote_file.was_written(done.returncode, done.stdout.decode()), done.stderr
+    done = in_shell(remote_file.write_command(Desired(path, content)), content)
+    assert remote_file.failure(done) == ""
     assert [os.path.join(parent, file) for parent, _inner, files in os.walk(root) for file in files] == [path]
     assert Path(path).read_bytes() == content
-    found = remote_file.parse_facts(in_shell(remote_file.facts_command(path)).stdout.decode(errors="replace"))
+    found = remote_file.parse_facts(in_shell(remote_file.facts_command(path)).stdout)
     assert found is not None
     assert (found.kind, found.mode, found.leftovers) == ("file", 0o600, False)
-    assert in_shell(remote_file.read_command(path)).stdout == f"{BEGUN}\n".encode() + content
-    removed = in_shell(remote_file.remove_command(path))
-    assert remote_file.was_written(removed.returncode, removed.stdout.decode())
+    read = in_shell(remote_file.read_command(path)).stdout.encode(errors="surrogateescape")
+    assert read == f"{BEGUN}\n".encode() + content
+    assert remote_file.failure(in_shell(remote_file.remove_command(path))) == ""
     assert os.listdir(f"{root}/{directory}") == []
     shutil.rmtree(root)
 

@@ -23,6 +23,8 @@ from collections import Counter
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file as host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 from ansible_collections.monitor.cloud.tests.faults import attacker
 
 USER = 4242
@@ -76,8 +78,9 @@ CASES = [
 ]
 
 
-def naive_command(path: str, size: int, *, mode: int, backup: bool, source: str | None, **owner: str) -> str:
+def naive_command(desired: Desired, *, backup: bool, source: str | None) -> str:
     """A writer that resolves every name again in the directory of the file, for a proof that the attacks work."""
+    path, size = desired.path, len(desired.data or b"")
     directory, quoted = shlex.quote(os.path.dirname(path)), shlex.quote(path)
     left = f"""for d in {directory}/.{shlex.quote(os.path.basename(path))}.writing-*; do [ -d "$d" ] || continue
 rm -f "$d/{NAME}"; rmdir "$d"; done"""
@@ -86,7 +89,7 @@ rm -f "$d/{NAME}"; rmdir "$d"; done"""
 {left}
 t=$(mktemp {directory}/.XXXXXXXX); trap 'rm -f "$t"' EXIT
 cat {shlex.quote(source) if source else ""} > "$t"; [ $(wc -c < "$t") -eq {size} ] || exit 1
-chown {owner["owner"]}:{owner["group"]} "$t"; chmod {mode:04o} "$t"
+chown {desired.owner}:{desired.group} "$t"; chmod {desired.mode:04o} "$t"
 {keep if backup else ":"}
 mv -f "$t" {quoted} && echo "monitor.cloud done" """
 
@@ -266,14 +269,10 @@ def command_for(ground: Ground, step: str, way: str, writer: str, number: int) -
     if step == "removal":
         return (naive_removal if writer == "naive" else host_file.remove_command)(str(ground.path))
     # With an announced size that is never reached, the writer has to clean up.
-    size = len(KEY) + (step == "clean-up")
+    data = KEY.encode() + b"x" * (step == "clean-up")
     write = naive_command if writer == "naive" else host_file.write_command
     return write(
-        str(ground.path),
-        size,
-        owner="root",
-        group="daemon",
-        mode=0o640,
+        Desired(str(ground.path), data, owner="root", group="daemon", mode=0o640),
         # A mounted file is not backed up while others can change its directory.
         backup=step == "backup" or (number % 2 == 0 and way != "mounted"),
         source=str(ground.source) if way == "file" else None,
@@ -293,7 +292,7 @@ def carry_out(command: str, patience: float) -> tuple[bool, bool]:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return False, False
-    return host_file.was_written(process.returncode, output.decode()), True
+    return not host_file.failure(Completed(process.returncode, output.decode(), "")), True
 
 
 def attempt(

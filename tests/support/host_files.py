@@ -9,51 +9,68 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     HostFile,
     facts_command,
     parse_facts,
+    remove_command,
     write_command,
 )
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 
 # Begins like an option, ends with a newline, and has all that shells, globs and tools take for their own.
 NAME = "-dash with space, it's $HOME;b quo\"te ümlaut * new\nline !x!! a\\b tilde~=x [a-z]? \\0101 newline at the end\n"
 
 
 def in_shell(
-    command: str, given: bytes = b"", shell: Sequence[str] = ("/bin/sh",), path: Path | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in a shell; ``path`` is a directory of tools that count before the others."""
-    tools = {} if path is None else {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(
-        [*shell, "-c", command], input=given, capture_output=True, check=False, timeout=60, env={**os.environ, **tools}
+    command: str, given: bytes = b"", shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None
+) -> Completed:
+    """Run a command in a shell; ``tools`` is a directory of those that count before the others."""
+    path = {} if tools is None else {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [*shell, "-c", command], input=given, capture_output=True, check=False, timeout=60, env={**os.environ, **path}
     )
+    return Completed(done.returncode, *(text.decode(errors="surrogateescape") for text in (done.stdout, done.stderr)))
 
 
 def facts_of(path: Path, shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None) -> HostFile:
-    done = in_shell(facts_command(str(path)), shell=shell, path=tools)
-    assert (done.returncode, done.stderr) == (0, b"")
-    found = parse_facts(done.stdout.decode())
+    done = in_shell(facts_command(str(path)), b"", shell, tools)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = parse_facts(done.stdout)
     assert found is not None
     return found
 
 
 def write_file(
     path: Path,
-    content: bytes,
+    content: bytes = b"new",
     *,
-    mode: int = 0o600,
+    given: bytes | None = None,
     backup: bool = False,
-    size: int | None = None,
+    shell: Sequence[str] = ("/bin/sh",),
     tools: Path | None = None,
-) -> tuple[int, str]:
-    size = len(content) if size is None else size
-    command = write_command(str(path), size, owner=None, group=None, mode=mode, backup=backup)
-    done = in_shell(command, content, path=tools)
-    return done.returncode, done.stdout.decode()
+    **options: Any,
+) -> Completed:
+    """Write a file; ``given`` is what arrives instead of the content."""
+    command = write_command(Desired(str(path), content, **options), backup=backup)
+    return in_shell(command, content if given is None else given, shell, tools)
+
+
+def old_file(base: Path) -> Path:
+    """A file, alone in its directory."""
+    path = base / "root" / "agent.conf"
+    path.parent.mkdir()
+    path.write_text("old")
+    return path
+
+
+def remove_file(path: Path, markers: Sequence[str] | None = None) -> Completed:
+    return in_shell(remove_command(str(path), markers))
 
 
 # Each runs `-c command`. The last word of a login shell's is a shell of its own, as connections and sudo start it.

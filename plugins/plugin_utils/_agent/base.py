@@ -7,51 +7,33 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shlex
 import traceback
 import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, printable, redact, redact_all
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
-    CLIENT_OPTIONS,
     Registered,
     registered_client,
     secrets_in,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import without_dollars
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed, without_dollars
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_facts, warn_of_unknown
 
-_LONGEST_MESSAGE = 500
+Result = dict[str, t.Any]
+
 # Flags of sudo for a shell of its own, -i or -s, for which it quotes all characters of a command but the dollar sign.
 _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 # Options that other users can see: on command lines of the host, and in its directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
-
-
-class Completed(t.NamedTuple):
-    """The outcome of a shell command."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-    def redacted(self, secrets: t.Mapping[str, str]) -> Completed:
-        """The same without secrets, cut to the end of its output."""
-        stdout, stderr = (redact(text[-100 * _LONGEST_MESSAGE :], secrets) for text in (self.stdout, self.stderr))
-        return Completed(self.returncode, stdout, stderr)
-
-    @property
-    def message(self) -> str:
-        """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
-        text = " ".join(printable(f"{self.stderr} {self.stdout}").split())
-        return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 
 
 class HostAction(_core.PrivateAction):
@@ -59,85 +41,93 @@ class HostAction(_core.PrivateAction):
 
     VALIDATOR: t.ClassVar[ArgumentSpecValidator]
 
-    _label: str | None = None
-    _client: Registered | None = None
+    variables: dict[str, t.Any]
+    _checked: ValidationResult
     _known_secrets: dict[str, str] | None = None
 
     @classmethod
     def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
         return super().finalize_task_arg(name, _core.looked_up(value, templar), templar, context)
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
         super().run(tmp, task_vars)
-        variables = task_vars or {}
-        warn_of_unknown(variables)
+        self.variables = task_vars or {}
+        warn_of_unknown(self.variables)
+        # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
+        self._checked = self.VALIDATOR.validate(_core.plain(self.arguments))
         try:
-            result = self._checked_act(variables)
+            result = self._checked_act()
         except (AnsibleActionFail, AnsibleFileNotFound, MonitorError) as error:
             # Returned, not raised: the task's failed_when and until read results only.
             result = {**getattr(error, "details", {}), "failed": True, "msg": str(error)}
-            self._find_secrets_of_others(str(error), variables)
+            self._find_secrets_of_others(str(error))
         except Exception as error:
             # Core shows the chain of an error's causes too.
             chain = "".join(traceback.format_exception(error))
-            self._find_secrets_of_others(chain, variables)
-            if redact(chain, self._secrets(variables)) == chain:
+            self._find_secrets_of_others(chain)
+            if redact(chain, self._secrets) == chain:
                 raise
             outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
             result = {outcome: True, "msg": str(error)}
         finally:
             _core.forget_origins(self._task)
             _core.forget_token(self._task)
-            self._task.args = redact_all(self._task.args, self._secrets(variables))
-        return t.cast("dict[str, t.Any]", redact_all(result, self._secrets(variables)))
+            self._task.args = redact_all(self._task.args, self._secrets)
+        return t.cast("Result", redact_all(result, self._secrets))
 
-    def _checked_act(self, variables: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _checked_act(self) -> Result:
         """:meth:`act` with checked options, for a host that it can work on."""
-        host = variables["inventory_hostname"]
+        host = self.variables["inventory_hostname"]
         if self._task.delegate_to not in (None, host):
             raise InputError(
                 f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
                 f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
-        # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
-        checked = self.VALIDATOR.validate(_core.plain(self.arguments))
-        if checked.error_messages:
-            raise InputError(". ".join(checked.error_messages))
-        options = checked.validated_parameters
+        if self._checked.error_messages:
+            raise InputError(". ".join(self._checked.error_messages))
         if self.on_windows:
-            return self.act_on_windows(options, variables)
-        self._check_visible(options, self._secrets(variables, options))
-        return self.act(options, variables)
+            return self.act_on_windows()
+        for name in _VISIBLE:
+            field = holds(str(self.options.get(name) or ""), self._secrets)
+            if field is not None:
+                choice = "Use the environment variable MONITOR_INSTALL_CODE" if name == "command" else "Choose another"
+                raise InputError(f"{name} holds the {field} of the client, where other users can read it. {choice}.")
+        return self.act()
+
+    @property
+    def options(self) -> Result:
+        """The task's arguments as the documentation of its options asks for them, with defaults."""
+        return t.cast("Result", self._checked.validated_parameters)
 
     @property
     def on_windows(self) -> bool:
         """Whether the host has no POSIX shell."""
         return bool(getattr(self._connection._shell, "_IS_WINDOWS", False))
 
-    def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
+    def act(self) -> Result:
         """Turn options and variables into a result. Raises MonitorError."""
         raise NotImplementedError
 
-    def act_on_windows(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
+    def act_on_windows(self) -> Result:
         """The same for a host without a POSIX shell."""
         raise InputError(
             f"{self._task.action} works on hosts with a POSIX shell only, and this is a Windows host. Nothing was "
             "changed on it: leave it out of the play."
         )
 
-    def host_label(self, options: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> str:
+    @functools.cached_property
+    def host_label(self) -> str:
         """The label of the host's client: the option, the host's monitor_agent_label, or the one of its host name."""
-        if self._label is None:
-            check_facts(str(variables["inventory_hostname"]), variables)
-            label = options["label"] or self._templar.template(variables.get("monitor_agent_label"))
-            self._label = client_label(str(variables["inventory_hostname"]), label)
-        return self._label
+        host = str(self.variables["inventory_hostname"])
+        check_facts(host, self.variables)
+        return client_label(
+            host, self.options["label"] or self._templar.template(self.variables.get("monitor_agent_label"))
+        )
 
-    def client(self, options: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> Registered:
-        """The host's client, looked up once; InputError if it is not registered."""
-        if self._client is None:
-            self._client = registered_client(options, variables, self.host_label(options, variables))
-        return self._client
+    @functools.cached_property
+    def client(self) -> Registered:
+        """The host's client; InputError if it is not registered."""
+        return registered_client(self.options, self.variables, self.host_label)
 
     def shell(self, command: str, data: bytes | None = None) -> Completed:
         """Run a command on the host as the user to become, with ``data`` as its standard input."""
@@ -155,30 +145,17 @@ class HostAction(_core.PrivateAction):
         """Whether ``ansible_shell_executable`` is a shell of another language than that of sh."""
         return str(getattr(self._connection._shell, "executable", None)).endswith(("csh", "fish"))
 
-    def _secrets(
-        self, variables: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any] | None = None
-    ) -> dict[str, str]:
-        """The secrets of the task's client; none if it has no client. Without options, for arguments as they are."""
+    @property
+    def _secrets(self) -> dict[str, str]:
+        """The secrets of the task's client; none if it has no client."""
         if self._known_secrets is None:
             self._known_secrets = {}
-            if options is None:
-                options = {**dict.fromkeys(CLIENT_OPTIONS), **self.arguments}
-                names = options["registration"]
-                options["registration"] = names.split(",") if isinstance(names, str) else names
             # The task itself reports the same error later.
             with contextlib.suppress(Exception):
-                self._known_secrets = self.client(options, variables).secrets
+                self._known_secrets = self.client.secrets
         return self._known_secrets
 
-    def _find_secrets_of_others(self, text: str, variables: t.Mapping[str, t.Any]) -> None:
+    def _find_secrets_of_others(self, text: str) -> None:
         """Add to the secrets those of other clients that a failure's message or the arguments hold."""
         text = "\n".join(map(str, [text, *self._task.args.values()]))
-        self._known_secrets = {**self._secrets(variables), **secrets_in(text, variables)}
-
-    def _check_visible(self, options: t.Mapping[str, t.Any], secrets: t.Mapping[str, str]) -> None:
-        """InputError if an argument that others can see on the host holds a secret of the client."""
-        for name in _VISIBLE:
-            field = holds(str(options.get(name) or ""), secrets)
-            if field is not None:
-                choice = "Use the environment variable MONITOR_INSTALL_CODE" if name == "command" else "Choose another"
-                raise InputError(f"{name} holds the {field} of the client, where other users can read it. {choice}.")
+        self._known_secrets = {**self._secrets, **secrets_in(text, self.variables)}

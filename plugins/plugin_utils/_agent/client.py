@@ -15,8 +15,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, unseal
 
-# The options that choose a task's client: the client itself, or its label in what another task registered.
-CLIENT_OPTIONS = ("client", "label", "registration")
 _MASKED = (
     "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
     "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them)."
@@ -44,6 +42,11 @@ class Registered(t.NamedTuple):
         return not self.pending and fields.is_masked(self.client)
 
     @property
+    def is_readable(self) -> bool:
+        """Whether the client exists and its secrets are known."""
+        return not self.pending and not self.masked
+
+    @property
     def _left_out(self) -> bool:
         """Whether the service shows the secrets, but the task that registered left them out of its result."""
         return self.client.get("keys_masked") is False
@@ -55,7 +58,7 @@ class Registered(t.NamedTuple):
 
     @property
     def key_fingerprint(self) -> str | None:
-        return None if self.pending or self.masked else fields.fingerprint(self.client["api_key"])
+        return fields.fingerprint(self.client["api_key"]) if self.is_readable else None
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -83,7 +86,27 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
     """The client that the options choose, for the ``label`` of the host; InputError if it is not registered."""
     if options["client"] is not None:
         return _of_client(options["client"])
-    return _of_registration(variables, options["registration"] or [""], label)
+    # A list that is written as text may have a space after each comma.
+    names = [name.strip() for name in options["registration"] or [""]]
+    results = [variables[name] for name in names if hasattr(variables.get(name), "get")]
+    if not results:
+        raise InputError(
+            f"There is no variable {names[0]!r}. Run monitor.cloud.monitor_clients with register: first, in the "
+            "same run and without --start-at-task."
+        )
+    result = next((result for result in results if result.get("clients") is not None), None)
+    if result is None:
+        raise InputError(f"{names[0]!r} holds no clients: the task that registers it failed or was skipped. Run it.")
+    reason = (result.get("failures") or {}).get(label)
+    if reason is not None:
+        raise InputError(str(reason))
+    client = result["clients"].get(label)
+    if client is None:
+        raise InputError(
+            f"The label {label!r} was not registered. A label that play or role variables set is unknown when all "
+            "hosts are registered at once: set monitor_agent_label in the inventory."
+        )
+    return Registered(label, unseal(client), result.get("key_owners") or {}, label in (result.get("created") or ()))
 
 
 def secrets_in(text: str, variables: Mapping[str, t.Any]) -> dict[str, str]:
@@ -109,27 +132,3 @@ def _of_client(client: Mapping[str, t.Any]) -> Registered:
     client = unseal(client)
     key = client.get("api_key")
     return Registered(label, client, {} if fields.looks_masked(key) else {fields.fingerprint(str(key)): label})
-
-
-def _of_registration(variables: Mapping[str, t.Any], names: t.Sequence[str], label: str) -> Registered:
-    # A list that is written as text may have a space after each comma.
-    names = [name.strip() for name in names]
-    results = [variables[name] for name in names if hasattr(variables.get(name), "get")]
-    if not results:
-        raise InputError(
-            f"There is no variable {names[0]!r}. Run monitor.cloud.monitor_clients with register: first, in the "
-            "same run and without --start-at-task."
-        )
-    result = next((result for result in results if result.get("clients") is not None), None)
-    if result is None:
-        raise InputError(f"{names[0]!r} holds no clients: the task that registers it failed or was skipped. Run it.")
-    reason = (result.get("failures") or {}).get(label)
-    if reason is not None:
-        raise InputError(str(reason))
-    client = result["clients"].get(label)
-    if client is None:
-        raise InputError(
-            f"The label {label!r} was not registered. A label that play or role variables set is unknown when all "
-            "hosts are registered at once: set monitor_agent_label in the inventory."
-        )
-    return Registered(label, unseal(client), result.get("key_owners") or {}, label in (result.get("created") or ()))

@@ -10,76 +10,46 @@ import hashlib
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import key_detection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import file_mode, file_owner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE, HostFile
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile
 
 _RESTART, _PENDING = "restart", "restart_pending"
 
 
-class Desired(t.NamedTuple):
-    """The desired file. ``content`` is None if it is not known: the client is new in check mode, or masked."""
-
-    path: str
-    content: str | None
-    owner: str | None
-    group: str | None
-    mode: int
-    create_directory: bool = True
-    service: str = ""
-
-    @property
-    def data(self) -> bytes:
-        return (self.content or "").encode("utf-8")
-
-    def has_content(self, found: HostFile, text: str | None = None) -> bool:
-        """Whether a file has this content, by its digest, or by its text if the host gives no digest.
-
-        A missing or additional final newline is not a difference: agents write such files themselves.
-        """
-        if self.content is None or (found.size is not None and found.size > LARGEST_FILE):
-            return False
-        same = [self.content.removesuffix("\n"), self.content.removesuffix("\n") + "\n"]
-        return text in same if found.digest is None else found.digest in map(_digest, same)
-
-
 class Decision(t.NamedTuple):
-    """What to do, whose key the file carries now, and what differs from the desired file.
+    """Whose key the file carries now, its facts before and after the change, and what differs from the desired file.
 
-    ``change.problem`` is why the change can't be done; check mode reports it too.
+    ``problem`` is why the change can't be done; check mode reports it too.
     """
 
-    change: Change
     key: KeyOwner
+    changed: bool
+    before: Mapping[str, t.Any]
+    after: Mapping[str, t.Any]
     differences: Sequence[str] = ()
+    problem: str | None = None
 
     @property
     def writes(self) -> bool:
         """Whether there is more to do than a pending restart."""
-        return self.change.changed and self.differences != [_RESTART]
+        return self.changed and self.differences != [_RESTART]
 
 
-def desired_file(options: Mapping[str, t.Any], content: str | None) -> Desired:
-    """The file that options ask for; InputError if they are invalid."""
-    desired = Desired(
-        path=options["path"],
-        content=content,
-        owner=file_owner("owner", options["owner"]),
-        group=file_owner("group", options["group"]),
-        mode=file_mode(options["mode"]),
-        create_directory=options["create_directory"],
-        service=str(options["service"] or ""),
-    )
-    # A larger file could not be read again.
-    if len(desired.data) > LARGEST_FILE:
-        raise InputError(
-            f"The content for {desired.path} is larger than {LARGEST_FILE // 1024} KiB. Check the template."
-        )
-    return desired
+def has_content(found: HostFile, desired: Desired, text: str | None = None) -> bool:
+    """Whether a file has the desired content, by its digest, or by its text if the host gives no digest.
+
+    A missing or additional final newline is not a difference: agents write such files themselves.
+    """
+    if desired.data is None or (found.size is not None and found.size > LARGEST_FILE):
+        return False
+    same = [desired.data.removesuffix(b"\n"), desired.data.removesuffix(b"\n") + b"\n"]
+    if found.digest is None:
+        return text is not None and text.encode("utf-8", "surrogatepass") in same
+    return found.digest in map(_digest, same)
 
 
 def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, client: Registered) -> Decision:
@@ -91,43 +61,38 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
     _check_path(found, desired.path, create_directory=desired.create_directory)
     if not desired.service:
         found = found._replace(markers=())
-    same = desired.has_content(found, text)
+    same = has_content(found, desired, text)
     if same and text is None:
         key = KeyOwner("own", client.label, client.key_fingerprint)
     else:
         key = _key_owner(found, text, pattern, client)
     if client.masked:
-        return Decision(
-            Change("none", client.label, {}, {}), _unverifiable(key, text), _differences(found, desired, same=True)
-        )
-    before = _facts(found, key)
+        return Decision(_unverifiable(key, text), False, {}, {}, _differences(found, desired, same=True))
+    before = after = _facts(found, key)
     differs = _differences(found, desired, same=same)
-    if not differs:
-        return Decision(Change("none", client.label, before, before), key, differs)
     if differs == [_RESTART]:
         after = {name: value for name, value in before.items() if name != _PENDING}
-        return Decision(Change("write", client.label, before, after), key, differs)
-    after = {
-        "kind": "file",
-        "owner": desired.owner if desired.owner is not None else before.get("owner"),
-        "group": desired.group if desired.group is not None else before.get("group"),
-        "mode": f"{desired.mode:04o}",
-        "key_of": client.label,
-        "key_fingerprint": client.key_fingerprint,
-        "sha256": None if desired.content is None else _digest(desired.content),
-    }
-    return Decision(Change("write", client.label, before, after, _problem(found, desired.path)), key, differs)
+    elif differs:
+        after = {
+            "kind": "file",
+            "owner": desired.owner if desired.owner is not None else before.get("owner"),
+            "group": desired.group if desired.group is not None else before.get("group"),
+            "mode": f"{desired.mode:04o}",
+            "key_of": client.label,
+            "key_fingerprint": client.key_fingerprint,
+            "sha256": None if desired.data is None else _digest(desired.data),
+        }
+    decided = Decision(key, bool(differs), before, after, differs)
+    return decided._replace(problem=_problem(found, desired.path)) if decided.writes else decided
 
 
-def decide_removal(
-    found: HostFile, text: str | None, pattern: str, path: str, label: str, client: Registered | None
-) -> Decision:
+def decide_removal(found: HostFile, text: str | None, pattern: str, path: str, client: Registered | None) -> Decision:
     """Remove the file or link, leftovers included. ``client`` is None if it is not known whose the key could be."""
     _check_path(found, path, create_directory=True)
     if found.is_absent and not found.leftovers and not found.markers:
-        return Decision(Change("none", label, {}, {}), KeyOwner("no_file"))
+        return Decision(KeyOwner("no_file"), False, {}, {})
     key = _key_owner(found, text, pattern, client)
-    return Decision(Change("delete", label, _facts(found, key), {}, _problem(found, path)), key)
+    return Decision(key, True, _facts(found, key), {}, problem=_problem(found, path))
 
 
 def _key_owner(found: HostFile, text: str | None, pattern: str, client: Registered | None) -> KeyOwner:
@@ -193,8 +158,8 @@ def _facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:
     }
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _check_path(found: HostFile, path: str, *, create_directory: bool) -> None:
@@ -214,10 +179,10 @@ def _check_path(found: HostFile, path: str, *, create_directory: bool) -> None:
         )
 
 
-def _problem(found: HostFile, path: str) -> InputError | None:
+def _problem(found: HostFile, path: str) -> str | None:
     if found.writable:
         return None
-    return InputError(
+    return (
         f"{path} can't be written: the file or its directory is read-only or immutable, or not writable for this user, "
         "or one of its parents is a file. Use become, or choose another path."
     )

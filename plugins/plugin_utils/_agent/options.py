@@ -2,17 +2,53 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a file on a host may have as its path, owner, group and mode. Pure."""
+"""The desired file on a host, and what it may have as its path, owner, group and mode. Pure."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+import typing as t
+from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
+# Enough for any agent's configuration, and a bound on what a run reads.
+LARGEST_FILE = 65536
+
 _MODE = re.compile(r"(0o?)?[0-7]{3,4}")
 _NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
+
+
+class Desired(t.NamedTuple):
+    """The desired file. ``data`` is None if it is not known: the client is new in check mode, or masked."""
+
+    path: str
+    data: bytes | None
+    owner: str | None = None
+    group: str | None = None
+    mode: int = 0o600
+    create_directory: bool = True
+    service: str = ""
+
+
+def desired_file(options: Mapping[str, t.Any], text: str | None) -> Desired:
+    """The file that options ask for; InputError if they are invalid."""
+    desired = Desired(
+        path=options["path"],
+        data=None if text is None else text.encode("utf-8"),
+        owner=file_owner("owner", options["owner"]),
+        group=file_owner("group", options["group"]),
+        mode=file_mode(options["mode"]),
+        create_directory=options["create_directory"],
+        service=str(options["service"] or ""),
+    )
+    # A larger file could not be read again.
+    if len(desired.data or b"") > LARGEST_FILE:
+        raise InputError(
+            f"The content for {desired.path} is larger than {LARGEST_FILE // 1024} KiB. Check the template."
+        )
+    return desired
 
 
 def absolute(path: str) -> str:

@@ -17,17 +17,16 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import (
     BEGUN,
+    Completed,
     echo,
     filled,
     one_line,
     start,
     variable,
 )
-
-# Enough for any agent's configuration, and a bound on what a run reads.
-LARGEST_FILE = 65536
 
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
@@ -155,19 +154,15 @@ def parse_facts(output: str) -> HostFile | None:
     line = _FACTS_LINE.search(output)
     if line is None:
         return None
-    kind = t.cast("Kind", line["kind"])
-    state = _SERVICE_LINE.search(output, line.end())
+    stat, digest, state = (one.search(output, line.end()) for one in (_STAT_LINE, _DIGEST_LINE, _SERVICE_LINE))
     found = HostFile(
-        kind,
+        t.cast("Kind", line["kind"]),
         line["writable"] == "y",
+        digest=digest and digest[1],
         leftovers=line["leftovers"] is not None,
         markers=leftovers.markers_of(line),
         service=state and state[1],
     )
-    if found.kind != "file":
-        return found
-    stat, digest = _STAT_LINE.search(output, line.end()), _DIGEST_LINE.search(output, line.end())
-    found = found._replace(digest=digest[1] if digest else None)
     if stat is None:
         return found
     size, uid, user, gid, group, mode = stat.groups()
@@ -190,10 +185,7 @@ def text_in(output: str) -> str:
 
 
 def enter_command(path: str) -> str:
-    """Fail as the commands that write and remove do if they can't work in the directory; changes nothing.
-
-    Check with :func:`was_written`.
-    """
+    """Fail as the commands that write and remove do if they can't work in the directory; changes nothing."""
     return one_line(f"""{start(path)}
         {_filled("{enter}", {"missing": _NO_DIRECTORY})}
         {echo(_DONE)}""")
@@ -326,41 +318,32 @@ fi
 """
 
 
-def write_command(
-    path: str,
-    size: int,
-    *,
-    owner: str | None,
-    group: str | None,
-    mode: int,
-    backup: bool,
-    restart: bool = False,
-    source: str | None = None,
-) -> str:
+def write_command(desired: Desired, *, backup: bool = False, source: str | None = None) -> str:
     """Put standard input, or the file ``source`` of the host, at the path, atomically and private on the way.
 
     Replace a link rather than follow it. Take only input that arrives whole: a connection that does not pass
-    standard input on must not leave an empty file. Check with :func:`was_written`. With ``restart``, leave a marker,
-    and print those that are there for :func:`markers_in`.
+    standard input on must not leave an empty file. If a service reads the file, leave a marker, and print those that
+    are there for :func:`markers_in`. Check with :func:`failure`, as all commands that write or remove.
     """
-    spec = (owner or "") + (f":{group}" if group else "")
+    spec = (desired.owner or "") + (f":{desired.group}" if desired.group else "")
     # In this order: a change of the owner takes setuid away.
-    give = ('chown -h "$o" "$1" && ' if spec else "") + f'chmod {mode:04o} "$1"'
+    give = ('chown -h "$o" "$1" && ' if spec else "") + f'chmod {desired.mode:04o} "$1"'
+    mark = 'true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1'
     values = {
         "keep": _KEEP if backup else "",
         "enough": LARGEST_FILE + 1,
         "missing": _MAKE,
         # Not the colon, after which a redirection that fails ends the shell.
-        "mark": 'true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1' if restart else "",
+        "mark": mark if desired.service else "",
         "random": secrets.token_hex(4),
         "input": 'if="$m" ' if source else "",
-        "size": size,
+        "size": len(desired.data or b""),
     }
     # One that the connection forces, as by `ssh -tt`, has no end of input.
     terminal = "" if source else f"[ -t 0 ] && exit {_CODES['no_input']}"
     return one_line(f"""
         {echo(BEGUN)}
-        {start(path)}
+        {start(desired.path)}
         {variable("o", spec)}
         {variable("m", source or "")}
         {terminal}
@@ -368,30 +351,26 @@ def write_command(
         give() {{ {give}; }}
         {_filled(_WRITE, values)}
         u=""
-        {leftovers.LIST_MARKERS if restart else ""}
+        {leftovers.LIST_MARKERS if desired.service else ""}
         {echo(f"{_DONE}$u")}""")
 
 
-def create_command(path: str, write: str, *, create_directory: bool) -> str:
-    """Print the facts and, if there is nothing at the path and it can be written, run the command ``write``.
+def create_command(desired: Desired) -> str:
+    """Print the facts and, if there is nothing at the path and it can be written, write the file.
 
     For a host that has no file most likely: one command instead of two. It writes if it prints :data:`BEGUN`.
     """
-    absent = '"missing|y"|"no_parent|y"' if create_directory else '"missing|y"'
+    absent = '"missing|y"|"no_parent|y"' if desired.create_directory else '"missing|y"'
     # Unread input is an error for some connections.
     skip = "[ -t 0 ] && exit; exec cat >/dev/null"
-    return f'{facts_command(path)}; case "$k|$w$l$u" in {absent}) :;; *) {skip};; esac; {write}'
-
-
-def got_no_input(returncode: int, output: str) -> bool:
-    """Whether the writer did nothing because it was not run at all, or did not get the input."""
-    return BEGUN not in output or returncode == _CODES["no_input"]
+    case = f'case "$k|$w$l$u" in {absent}) :;; *) {skip};; esac'
+    return f"{facts_command(desired.path)}; {case}; {write_command(desired)}"
 
 
 def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
     """Remove the file or link and all markers, or only some markers; and what writers that were killed left beside it.
 
-    Check with :func:`was_written`. InputError if one of ``markers`` is not a marker.
+    InputError if one of ``markers`` is not a marker.
     """
     for marker in markers or ():
         if leftovers.MARKER.fullmatch(marker) is None:
@@ -418,14 +397,23 @@ def markers_in(output: str) -> tuple[str, ...]:
     return () if line is None else leftovers.markers_of(line)
 
 
-def was_written(returncode: int, output: str) -> bool:
-    """Whether a writing or removing command did its work."""
-    return returncode == 0 and _DONE in output
+def got_no_input(done: Completed) -> bool:
+    """Whether the writer did nothing because it was not run at all, or did not get the input."""
+    return BEGUN not in done.stdout or done.returncode == _CODES["no_input"]
 
 
-def problem(returncode: int) -> str | None:
-    """Why a writing or removing command failed and what to do; None if its tools report that."""
-    return next((text for name, text in _PROBLEMS.items() if _CODES[name] == returncode), None)
+def failure(done: Completed) -> str:
+    """Why a command that writes or removes failed, and what to do, as a sentence; empty if it did its work."""
+    if done.returncode == 0 and _DONE in done.stdout:
+        return ""
+    problem = next((text for name, text in _PROBLEMS.items() if _CODES[name] == done.returncode), None)
+    return f"{problem}." if problem else done._replace(stdout=done.stdout.rpartition(BEGUN)[2]).message
+
+
+def check_done(done: Completed, what: str) -> None:
+    """InputError that begins with ``what`` if a command that writes or removes failed."""
+    if reason := failure(done):
+        raise InputError(f"{what}: {reason}")
 
 
 # Verified as the private directory itself: others may have replaced it by a link. It is empty if its writer was

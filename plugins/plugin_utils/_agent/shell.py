@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Text of shell commands.
+"""Text of shell commands, and their outcome.
 
 The commands stick to POSIX sh and to the tools that GNU, BSD and busybox systems share. Each is one line without
 ``!`` and without a backslash in front of a quote or a backslash: csh, tcsh and fish, as login shells around
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+import typing as t
 from collections.abc import Mapping
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 
 # Marks the start of a command's output, after messages of a login shell.
@@ -23,12 +25,32 @@ BEGUN = "monitor.cloud begun"
 # more than 4 KiB, as this one of sudo itself is for a long command.
 DEFAULTS = "set +efuC; unset SUDO_COMMAND"
 
+_LONGEST_MESSAGE = 500
 # Lines that continue on the next one.
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
 # Characters that every shell here keeps unchanged within double quotes.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
 # Characters that end quotes, or are expanded within them.
 _EXPANDED = re.compile(r"[$!\"'`\\]")
+
+
+class Completed(t.NamedTuple):
+    """The outcome of a shell command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    def redacted(self, secrets: t.Mapping[str, str]) -> Completed:
+        """The same without secrets, cut to the end of its output."""
+        stdout, stderr = (redact(text[-100 * _LONGEST_MESSAGE :], secrets) for text in (self.stdout, self.stderr))
+        return Completed(self.returncode, stdout, stderr)
+
+    @property
+    def message(self) -> str:
+        """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
+        text = " ".join(printable(f"{self.stderr} {self.stdout}").split())
+        return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 
 
 def variable(name: str, text: str) -> str:

@@ -28,38 +28,33 @@ def _chosen(client: Any = None, registration: list[str] | None = None, **variabl
     return registered_client({"client": client, "registration": registration}, variables, "web1")
 
 
+_MASKED = "masks the keys of client 'web1', .* The token needs read-write access"
+
+
 @pytest.mark.parametrize(
-    ("client", "pending", "masked", "key_fingerprint", "secrets"),
+    ("client", "state", "secrets", "problem"),
     [
-        (_CLIENT, False, False, fingerprint(_KEY), _SECRETS),
-        ({"id": None}, True, False, None, {}),
-        ({"id": 1}, False, True, None, {}),
-        ({**_CLIENT, "api_key": "[REDACTED]"}, False, True, None, {"install_code": _CODE}),
-        ({**_CLIENT, "install_code": None}, False, True, None, {"api_key": _KEY}),
+        (_CLIENT, "readable", _SECRETS, ""),
+        ({"id": None}, "pending", {}, "'web1' has no id"),
+        ({"id": 1}, "masked", {}, _MASKED),
+        ({"id": 1, "keys_masked": False}, "masked", {}, "'web1' is registered without keys: .* include_keys: true"),
+        ({**_CLIENT, "api_key": "[REDACTED]"}, "masked", {"install_code": _CODE}, _MASKED),
+        ({**_CLIENT, "install_code": None, "keys_masked": True}, "masked", {"api_key": _KEY}, _MASKED),
     ],
-    ids=["readable", "predicted", "no secrets", "masked key", "no code"],
+    ids=["readable", "predicted", "no secrets", "left out", "masked key", "no code"],
 )
-def test_what_is_known_of_a_client(
-    client: dict[str, Any], pending: bool, masked: bool, key_fingerprint: str | None, secrets: dict[str, str]
-) -> None:
+def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:
     one = Registered("web1", client, {})
-    assert (one.pending, one.masked, one.key_fingerprint, one.secrets) == (pending, masked, key_fingerprint, secrets)
-    assert one.new is False
-    if masked or pending:
-        with pytest.raises(InputError, match="masks the keys of client 'web1'" if masked else "'web1' has no id"):
-            one.check_readable()
-    else:
+    assert [one.pending, one.masked, one.is_readable] == [state == each for each in ("pending", "masked", "readable")]
+    assert (one.key_fingerprint, one.secrets, one.new) == (None if problem else fingerprint(_KEY), secrets, False)
+    if not problem:
         one.check_readable()
-
-
-@pytest.mark.parametrize("masked", [True, False])
-def test_the_task_that_registered_is_named_only_if_it_left_out_the_keys(masked: bool) -> None:
-    one = Registered("web1", {"id": 1, "keys_masked": masked}, {})
-    with pytest.raises(InputError) as refused:
+        return
+    with pytest.raises(InputError, match=problem):
         one.check_readable()
-    for message in (str(refused.value), one.predicted_problem):
-        assert ("include_keys: true" in message) is not masked
-        assert ("The token needs read-write access" in message) is masked
+    if one.masked:
+        # The end of both messages.
+        assert problem.rpartition(" .* ")[2] in one.predicted_problem
 
 
 def test_a_client_that_the_task_was_given() -> None:

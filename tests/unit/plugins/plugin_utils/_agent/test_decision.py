@@ -14,13 +14,13 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import (
     Decision,
-    Desired,
     decide,
     decide_removal,
-    desired_file,
+    has_content,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import LARGEST_FILE, HostFile, Kind
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile, Kind
 
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
@@ -29,83 +29,83 @@ _TEXT = f"api_key={_OWN}\n"
 _PATTERN = f"api_key={SENTINELS['api_key']}\n"
 _DIGEST = hashlib.sha256(_TEXT.encode()).hexdigest()
 _FILE = HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST)
+_CHANGED = _FILE._replace(digest="d" * 64)
 _CLIENT = Registered(
     "web1", {"id": 1, "label": "web1", "api_key": _OWN, "install_code": "C" * 36}, {fingerprint(_OTHER): "web2"}
 )
 _MASKED = Registered("web1", {"id": 1, "label": "web1"}, {fingerprint(_OTHER): "web2"})
-# Of a task that sets the path alone.
-_OPTIONS: dict[str, Any] = {
-    **dict.fromkeys(("owner", "group", "service")), "path": "/etc/agent", "mode": "0600", "create_directory": True
-}  # fmt: skip
-
-
-def _desired(**fields: Any) -> Desired:
-    values: dict[str, Any] = {"content": _TEXT, "owner": None, "group": None, "mode": 0o600, **fields}
-    return Desired("/etc/agent", **values)
+_DESIRED = Desired("/etc/agent", _TEXT.encode())
 
 
 def _decide(found: HostFile = _FILE, text: str | None = None, client: Registered = _CLIENT, **fields: Any) -> Decision:
-    return decide(found, text, _PATTERN, _desired(**fields), client)
+    return decide(found, text, _PATTERN, _DESIRED._replace(**fields), client)
+
+
+def _removal(found: HostFile, text: str | None = None, client: Registered | None = _CLIENT) -> Decision:
+    return decide_removal(found, text, _PATTERN, "/etc/agent", client)
+
+
+_LEFT, _PENDING = _FILE._replace(leftovers=True), _FILE._replace(markers=("0123abcd",))
+_SERVICE = {"service": "agent"}
 
 
 @pytest.mark.parametrize(
-    ("fields", "names"),
+    ("found", "fields", "names"),
     [
-        ({}, []),
-        ({"owner": "root", "group": "wheel"}, []),
-        ({"owner": "0", "group": "0"}, []),
-        ({"owner": "agent"}, ["owner"]),
-        ({"group": "agent"}, ["group"]),
-        ({"mode": 0o640}, ["mode"]),
+        (_FILE, {}, []),
+        (_FILE, {"owner": "root", "group": "wheel"}, []),
+        (_FILE, {"owner": "0", "group": "0"}, []),
+        (_FILE, {"owner": "agent"}, ["owner"]),
+        (_FILE, {"group": "agent"}, ["group"]),
+        (_FILE, {"mode": 0o640}, ["mode"]),
+        (_CHANGED, {"owner": "agent"}, ["content", "owner"]),
+        (_LEFT, {}, ["leftovers"]),
+        (_PENDING, {}, []),
+        (_PENDING, _SERVICE, ["restart"]),
+        (_PENDING._replace(mode=0o640), _SERVICE, ["mode", "restart"]),
+        (HostFile("missing", markers=_PENDING.markers), _SERVICE, ["content", "restart"]),
+        (HostFile("missing"), {"owner": "agent"}, ["content"]),
+        (HostFile("no_parent"), {}, ["content"]),
+        # It has text, and is replaced whatever that is.
+        (HostFile("link"), {"owner": "agent"}, ["type"]),
     ],
 )
-def test_differences_are_named(fields: dict[str, Any], names: list[str]) -> None:
-    decided = _decide(**fields)
-    assert (decided.differences, decided.change.changed) == (names, bool(names))
-    assert decided.key == KeyOwner("own", "web1", fingerprint(_OWN))
-    other = _decide(_FILE._replace(digest="d" * 64), "old\n", **fields)
-    assert (other.differences, other.change.changed) == (["content", *names], True)
-    assert other.key == KeyOwner("no_key")
-
-
-@pytest.mark.parametrize(("kind", "names"), [("missing", ["content"]), ("no_parent", ["content"]), ("link", ["type"])])
-def test_a_path_without_a_regular_file_is_written(kind: Kind, names: list[str]) -> None:
-    # Only a symbolic link has text, and it is replaced whatever that is.
-    decided = _decide(HostFile(kind), _TEXT if kind == "link" else None, owner="agent")
-    assert (decided.differences, decided.change.action) == (names, "write")
+def test_differences_are_named(found: HostFile, fields: dict[str, Any], names: list[str]) -> None:
+    decided = _decide(found, _TEXT if found.kind == "link" else None, **fields)
+    assert (decided.differences, decided.changed, decided.problem) == (names, bool(names), None)
+    assert decided.writes is (names not in ([], ["restart"]))
+    beside = {"leftovers": "leftovers" in names, "restart_pending": "restart" in names}
+    assert {name: name in decided.before for name in beside} == beside
+    assert not beside.keys() & decided.after.keys()
+    if not decided.writes:
+        assert decided.before == {**decided.after, **{name: True for name, there in beside.items() if there}}
+        assert decided.key == KeyOwner("own", "web1", fingerprint(_OWN))
+    elif found.kind == "file":
+        owners = (fields.get("owner", "root"), fields.get("group", "wheel"))
+        assert (decided.after["owner"], decided.after["group"]) == owners
 
 
 @pytest.mark.parametrize(
-    ("text", "state", "label"),
+    ("text", "state", "label", "masked"),
     [
-        (f"api_key={_OTHER}\n", "other", "web2"),
-        (f"api_key={_STRANGE}\n", "unknown", None),
-        ("nothing\n", "no_key", None),
-        (None, "unverifiable", None),
+        (f"api_key={_OTHER}\n", "other", "web2", "other"),
+        (f"api_key={_STRANGE}\n", "unknown", None, "unverifiable"),
+        (f"x y {_STRANGE}\n", "no_key", None, "unverifiable"),
+        ("nothing\n", "no_key", None, "no_key"),
+        (None, "unverifiable", None, "unverifiable"),
     ],
 )
-def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: str | None) -> None:
-    found = _FILE._replace(digest="d" * 64)
-    decided = _decide(found, text)
+def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: str | None, masked: str) -> None:
+    decided = _decide(_CHANGED, text)
     assert (decided.key.state, decided.key.label, decided.differences) == (state, label, ["content"])
-    removal = decide_removal(found, text, _PATTERN, "/etc/agent", "web1", _CLIENT)
-    assert (removal.change.action, removal.key) == ("delete", decided.key)
-    removal = decide_removal(found, text, _PATTERN, "/etc/agent", "web1", None)
-    assert (removal.key.state, removal.change.before["key_of"]) == ("unverifiable", None)
-
-
-@pytest.mark.parametrize(
-    ("text", "state"),
-    [
-        (f"api_key={_OTHER}\n", "other"),
-        (f"api_key={_STRANGE}\n", "unverifiable"),
-        (f"x y {_STRANGE}\n", "unverifiable"),
-        ("nothing\n", "no_key"),
-    ],
-)
-def test_nothing_is_written_while_keys_are_masked(text: str, state: str) -> None:
-    decided = _decide(_FILE._replace(digest="d" * 64), text, client=_MASKED, content=None, mode=0o640)
-    assert (decided.key.state, decided.differences, decided.change.changed) == (state, ["mode"], False)
+    removal = _removal(_CHANGED, text)
+    assert (removal.changed, removal.key) == (True, decided.key)
+    removal = _removal(_CHANGED, text, client=None)
+    assert (removal.key.state, removal.before["key_of"]) == ("unverifiable", None)
+    # Nothing is written while the keys are masked.
+    found = _CHANGED._replace(markers=_PENDING.markers)
+    decided = _decide(found, text, client=_MASKED, data=None, mode=0o640, service="agent")
+    assert (decided.key.state, decided.differences, decided.changed) == (masked, ["mode", "restart"], False)
 
 
 @pytest.mark.parametrize(
@@ -120,88 +120,44 @@ def test_nothing_is_written_while_keys_are_masked(text: str, state: str) -> None
     ],
 )
 def test_a_final_newline_does_not_count_as_a_difference(content: str, there: str, same: bool) -> None:
-    desired, digest = _desired(content=content), hashlib.sha256(there.encode()).hexdigest()
-    assert desired.has_content(_FILE._replace(digest=digest)) is same
-    assert desired.has_content(_FILE._replace(digest=None), there) is same
-    assert not desired.has_content(_FILE._replace(digest=None), None)
+    desired, digest = _DESIRED._replace(data=content.encode()), hashlib.sha256(there.encode()).hexdigest()
+    assert has_content(_FILE._replace(digest=digest), desired) is same
+    assert has_content(_FILE._replace(digest=None), desired, there) is same
+    assert not has_content(_FILE._replace(digest=None), desired)
 
 
 def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
-    found = _FILE._replace(digest=None, size=LARGEST_FILE + 1)
-    content = "x" * LARGEST_FILE
-    assert not _desired(content=content).has_content(found, content)
-    assert _desired(content=content).has_content(found._replace(size=LARGEST_FILE), content)
-    assert desired_file(_OPTIONS, content).content == content
-    with pytest.raises(InputError, match="larger than 64 KiB"):
-        desired_file(_OPTIONS, content + "x")
-
-
-def test_leftovers_of_a_killed_writer_are_a_reason_to_write() -> None:
-    decided = _decide(_FILE._replace(leftovers=True))
-    change = decided.change
-    assert decided.differences == ["leftovers"]
-    assert (change.action, change.before["leftovers"], "leftovers" in change.after) == ("write", True, False)
-
-
-@pytest.mark.parametrize(
-    ("found", "names", "action"),
-    [
-        (_FILE, ["restart"], "write"),
-        (_FILE._replace(mode=0o640), ["mode", "restart"], "write"),
-        (HostFile("missing"), ["content", "restart"], "write"),
-    ],
-    ids=["nothing else differs", "the mode differs too", "no file"],
-)
-def test_a_marker_is_a_pending_restart(found: HostFile, names: list[str], action: str) -> None:
-    found = found._replace(markers=("0123abcd",))
-    decided = _decide(found, service="agent")
-    assert (decided.differences, decided.change.action, decided.writes) == (names, action, names != ["restart"])
-    assert decided.change.before["restart_pending"] is True
-    assert "restart_pending" not in decided.change.after
-    without = _decide(found, service="")
-    assert without.differences == names[:-1]
-    assert "restart_pending" not in without.change.before
-    removal = decide_removal(HostFile("missing", markers=found.markers), None, "", "/etc/agent", "web1", None).change
-    assert (removal.action, removal.before, removal.after) == ("delete", {"restart_pending": True}, {})
-
-
-def test_nothing_but_the_pending_restart_differs_in_the_diff() -> None:
-    change = _decide(_FILE._replace(markers=("0123abcd",)), service="agent").change
-    assert change.before == {**change.after, "restart_pending": True}
-
-
-def test_a_restart_is_pending_while_keys_are_masked() -> None:
-    found = _FILE._replace(digest="d" * 64, markers=("0123abcd",))
-    decided = _decide(found, "nothing\n", client=_MASKED, content=None, service="agent")
-    assert (decided.differences, decided.change.changed) == (["restart"], False)
+    found, content = _FILE._replace(digest=None), "x" * LARGEST_FILE
+    for size, same in ((LARGEST_FILE, True), (LARGEST_FILE + 1, False)):
+        assert has_content(found._replace(size=size), Desired("/a", content.encode()), content) is same
 
 
 def test_changes_hold_facts_and_no_text() -> None:
-    change = _decide(_FILE._replace(digest="d" * 64), f"api_key={_OTHER}\n").change
-    assert change.before["key_of"] == "web2"
-    assert change.after["key_of"] == "web1"
-    assert change.after["mode"] == "0600"
-    assert change.after["sha256"] == _DIGEST
-    assert _OWN not in repr(change)
+    decided = _decide(_CHANGED, f"api_key={_OTHER}\n")
+    assert decided.before["key_of"] == "web2"
+    assert (decided.after["key_of"], decided.after["mode"], decided.after["sha256"]) == ("web1", "0600", _DIGEST)
+    assert _OWN not in repr(decided)
 
 
-@pytest.mark.parametrize(("owner", "group"), [(None, "agent"), ("agent", None)])
-def test_owner_and_group_stay_unless_set(owner: str | None, group: str | None) -> None:
-    after = _decide(mode=0o640, owner=owner, group=group).change.after
-    assert (after["owner"], after["group"]) == (owner or "root", group or "wheel")
+@pytest.mark.parametrize(
+    ("found", "before"),
+    [
+        (HostFile("missing"), None),
+        (HostFile("no_parent"), None),
+        (HostFile("missing", leftovers=True), {"leftovers": True}),
+        (HostFile("missing", markers=_PENDING.markers), {"restart_pending": True}),
+    ],
+)
+def test_removal_where_no_file_is(found: HostFile, before: dict[str, bool] | None) -> None:
+    decided = _removal(found)
+    assert (decided.changed, decided.before, decided.after) == (before is not None, before or {}, {})
+    assert decided.key.state == "no_file"
 
 
-def test_removal() -> None:
-    def removal(found: HostFile, text: str | None = None) -> Decision:
-        return decide_removal(found, text, _PATTERN, "/etc/agent", "web1", _CLIENT)
-
-    for absent in (HostFile("missing"), HostFile("no_parent")):
-        assert removal(absent).change.changed is False
-    left = removal(HostFile("missing", leftovers=True)).change
-    assert (left.action, left.before, left.after) == ("delete", {"leftovers": True}, {})
-    for found in (_FILE, HostFile("link")):
-        decided = removal(found, _TEXT)
-        assert (decided.change.action, decided.change.after, decided.key.state) == ("delete", {}, "own")
+@pytest.mark.parametrize("found", [_FILE, HostFile("link")])
+def test_removal(found: HostFile) -> None:
+    decided = _removal(found, _TEXT)
+    assert (decided.changed, decided.after, decided.key.state, decided.problem) == (True, {}, "own", None)
 
 
 @pytest.mark.parametrize(
@@ -214,27 +170,16 @@ def test_removal() -> None:
     ],
 )
 def test_paths_that_are_refused(kind: Kind, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        _decide(HostFile(kind))
-    with pytest.raises(InputError, match=message):
-        decide_removal(HostFile(kind), None, "", "/etc/agent", "web1", None)
+    for decision in (_decide, _removal):
+        with pytest.raises(InputError, match=message):
+            decision(HostFile(kind))
 
 
-def test_paths_that_are_taken() -> None:
-    for found in (_FILE, HostFile("missing"), HostFile("no_parent"), HostFile("link")):
-        assert _decide(found).change.problem is None
+def test_paths_that_cannot_be_written() -> None:
     with pytest.raises(InputError, match="has no parent directory"):
         _decide(HostFile("no_parent"), create_directory=False)
-    assert "can't be written" in str(_decide(HostFile("missing", False)).change.problem)
-    assert _decide(_FILE._replace(writable=False)).change.problem is None
-    unwritable = decide_removal(HostFile("link", False), None, "", "/etc/agent", "web1", None)
-    assert "can't be written" in str(unwritable.change.problem)
-
-
-@pytest.mark.parametrize("option", ["owner", "group"])
-def test_owner_group_and_service(option: str) -> None:
-    assert desired_file(_OPTIONS, None).service == ""
-    assert desired_file({**_OPTIONS, "service": "agent"}, None).service == "agent"
-    assert getattr(desired_file({**_OPTIONS, option: "agent"}, None), option) == "agent"
-    with pytest.raises(InputError, match=f"^{option} 'a b' must be a name or a number"):
-        desired_file({**_OPTIONS, option: "a b"}, None)
+    for decision in (_decide(HostFile("missing", False)), _removal(HostFile("link", False))):
+        assert "can't be written" in str(decision.problem)
+    # Nothing is to be written.
+    for found in (_FILE, _PENDING):
+        assert _decide(found._replace(writable=False), service="agent").problem is None

@@ -19,9 +19,17 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection
 
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
+_SIGNS = "a-key.with:separators=and/more=="
 _STRANGE = "EEEE2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CODE = "DDDD2C3D-4E5F-6071-8293A4B5C6D7E8F9"
-_OWNERS = {fingerprint(_OTHER): "web2"}
+_OWNERS = {
+    _OWN: KeyOwner("own", "web1", fingerprint(_OWN)),
+    _OTHER: KeyOwner("other", "web2", fingerprint(_OTHER)),
+    _SIGNS: KeyOwner("other", "web2", fingerprint(_SIGNS)),
+    _STRANGE: KeyOwner("unknown", None, fingerprint(_STRANGE)),
+    None: KeyOwner("no_key"),
+}
+_LABELS = {fingerprint(_OTHER): "web2", fingerprint(_SIGNS): "web2"}
 _SHAPES = {
     "two values": "# managed\napi_key = {key}\ninstall_code = {code}\n",
     "code first": "install_code: {code}\napi_key: {key}\n",
@@ -29,92 +37,69 @@ _SHAPES = {
     "json": '{{"install_code": "{code}", "api_key": "{key}"}}\n',
     "bare key": "{key}\n",
     "one line": "--key={key} --code={code}\n",
+    "words": "{key} {code}\n",
     "code twice before": "code={code}; {code}, key={key};\n",
     "code twice after": "key={key}, code={code}; {code};\n",
     "xml": "<key>{key}</key><code>{code}</code>\n",
 }
 
 
-def _found(shape: str, key: str, *, own: str | None = _OWN, code: str = _CODE) -> KeyOwner:
-    pattern = shape.format(key=SENTINELS["api_key"], code=SENTINELS["install_code"])
-    text = shape.format(key=key, code=code)
-    return whose_key(text, pattern, own and fingerprint(own), _OWNERS, "web1")
+def _found(template: str, text: str, own: str | None = _OWN) -> KeyOwner:
+    pattern = template.format(key=SENTINELS["api_key"], code=SENTINELS["install_code"])
+    return whose_key(text, pattern, own and fingerprint(own), _LABELS, "web1")
 
 
 @pytest.mark.parametrize("shape", _SHAPES.values(), ids=_SHAPES)
-def test_whose_key_a_file_carries(shape: str) -> None:
-    assert _found(shape, _OWN) == KeyOwner("own", "web1", fingerprint(_OWN))
-    assert _found(shape, _OTHER) == KeyOwner("other", "web2", fingerprint(_OTHER))
-    assert _found(shape, _OTHER, own=None) == KeyOwner("other", "web2", fingerprint(_OTHER))
-
-
-@pytest.mark.parametrize("name", _SHAPES)
-def test_an_unknown_key_is_found_at_its_position_in_the_template(name: str) -> None:
-    assert _found(_SHAPES[name], _STRANGE) == KeyOwner("unknown", None, fingerprint(_STRANGE))
-    assert _found(_SHAPES[name], _STRANGE, own=None).state == "unknown"
+@pytest.mark.parametrize("key", [_OWN, _OTHER, _STRANGE])
+def test_whose_key_a_file_carries(shape: str, key: str) -> None:
+    text = shape.format(key=key, code=_CODE)
+    assert _found(shape, text) == _OWNERS[key]
+    # The host's own key is masked, or not made yet.
+    assert _found(shape, text, own=None) == (_OWNERS[key] if key != _OWN else ("unknown", None, fingerprint(_OWN)))
 
 
 @pytest.mark.parametrize("key", ["", "[REDACTED]", "short"])
 @pytest.mark.parametrize("name", ["two values", "bare key", "quoted"])
 def test_a_file_without_a_key(name: str, key: str) -> None:
-    assert _found(_SHAPES[name], key, code="").state == "no_key"
+    assert _found(_SHAPES[name], _SHAPES[name].format(key=key, code="")) == KeyOwner("no_key")
 
 
-@pytest.mark.parametrize("text", [f"old_format|{_OTHER}|x", f"KEY={_OTHER};", f"a:\n  b: '{_OTHER}'", f"{_OTHER}\r\n"])
-def test_a_known_key_is_found_in_a_file_of_another_form(text: str) -> None:
-    pattern = f"api_key = {SENTINELS['api_key']}\n"
-    assert whose_key(text, pattern, None, _OWNERS, "web1").label == "web2"
-    assert may_hold_key(text)
-
-
-@pytest.mark.parametrize("text", ["key={}", "key:{}", "'{}'", "x {} y"])
-def test_a_known_key_may_have_separators(text: str) -> None:
-    key = "a-key.with:separators=and/more=="
-    assert whose_key(text.format(key), "", None, {fingerprint(key): "web2"}, "web1").label == "web2"
+_ASSIGNED = "api_key = {key}\n"
 
 
 @pytest.mark.parametrize(
     ("template", "text", "key"),
     [
+        # A key of the account is found in a text of another form.
+        *((_ASSIGNED, form.format(_OTHER), _OTHER) for form in ("old|{}|x", "KEY={};", "a:\n  b: '{}'", "{}\r\n")),
+        *(("", form.format(_SIGNS), _SIGNS) for form in ("key={}", "key:{}", "'{}'", "x {} y")),
+        # Spaces and line ends do not matter.
+        (_ASSIGNED, f"api_key={_STRANGE}", _STRANGE),
+        (_ASSIGNED, f"  api_key   =  {_STRANGE}\r\n", _STRANGE),
         # A template of only the key fits each line, so only the first one counts.
-        ("{key}\n", "{key}\nmore\n", _STRANGE),
-        ("{key}\n", "no key\n{key}\n", None),
+        ("{key}\n", f"{_STRANGE}\nmore\n", _STRANGE),
+        ("{key}\n", f"no key\n{_STRANGE}\n", None),
         # Only the line of the template that has the key counts.
-        ("url=x\nkey={key}\n", "url=0123456789abcdef\nkey={key}\n", _STRANGE),
-        ("a\0b {code} {key}\n", "a\0b x {key}\n", _STRANGE),
-        # Comments are not searched for the text before a key.
-        ("code={code}, key={key}\n", "# code=x, key={key}\n", None),
-        ("{key} {code}\n", "{key} x\n", _STRANGE),
-        # The first and the last place are tried.
-        ("{code}, {key}\n", "a, b c, {key}\n", _STRANGE),
-        ("{code}, {key};\n", "a, {key};\n", _STRANGE),
-        ("{code}, {key} {code}\n", "a, {key} b, c\n", _STRANGE),
+        ("url=x\nkey={key}\n", f"url=0123456789abcdef\nkey={_STRANGE}\n", _STRANGE),
+        ("a\0b {code} {key}\n", f"a\0b x {_STRANGE}\n", _STRANGE),
+        ("code={code}, key={key}\n", f"# code=x, key={_STRANGE}\n", None),
+        # The first and the last place after an install code are tried.
+        ("{code}, {key}\n", f"a, b c, {_STRANGE}\n", _STRANGE),
+        ("{code}, {key};\n", f"a, {_STRANGE};\n", _STRANGE),
+        ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
+        # The key in its position counts before others.
+        (_ASSIGNED, f"# was {_OTHER}\napi_key = {_OWN}\n", _OWN),
+        # A former key that was commented out is not in use.
+        *(
+            (_ASSIGNED, f"{mark}{former}\napi_key = {_STRANGE}\n", _STRANGE)
+            for mark in ("# was ", "#api_key = ", " ; ", "// ")
+            for former in (_OWN, _OTHER)
+        ),
     ],
 )
-def test_where_an_unknown_key_is_expected(template: str, text: str, key: str | None) -> None:
-    pattern = template.format(key=SENTINELS["api_key"], code=SENTINELS["install_code"])
-    found = whose_key(text.format(key=_STRANGE), pattern, None, {}, "web1")
-    assert found.fingerprint == (key and fingerprint(key))
-
-
-def test_the_key_in_its_position_counts_before_others() -> None:
-    pattern = f"api_key = {SENTINELS['api_key']}\n"
-    text = f"# was {_OTHER}\napi_key = {_OWN}\n"
-    assert whose_key(text, pattern, fingerprint(_OWN), _OWNERS, "web1").state == "own"
-
-
-@pytest.mark.parametrize("mark", ["# was ", "#api_key = ", " ; ", "// "])
-@pytest.mark.parametrize("former", [_OWN, _OTHER])
-def test_a_former_key_in_a_comment_is_not_in_use(mark: str, former: str) -> None:
-    pattern, text = f"api_key = {SENTINELS['api_key']}\n", f"{mark}{former}\napi_key = {_STRANGE}\n"
-    found = whose_key(text, pattern, fingerprint(_OWN), _OWNERS, "web1")
-    assert found == KeyOwner("unknown", None, fingerprint(_STRANGE))
-
-
-def test_spaces_and_line_ends_do_not_matter() -> None:
-    pattern = f"api_key = {SENTINELS['api_key']}\n"
-    for text in (f"api_key={_STRANGE}", f"  api_key   =  {_STRANGE}\r\n"):
-        assert whose_key(text, pattern, None, {}, "web1") == KeyOwner("unknown", None, fingerprint(_STRANGE))
+def test_where_a_key_is_found(template: str, text: str, key: str | None) -> None:
+    assert _found(template, text) == _OWNERS[key]
+    assert may_hold_key(text)
 
 
 def test_own_by_the_label_of_a_fingerprint() -> None:

@@ -14,16 +14,19 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
+    failure,
     markers_in,
     remove_command,
-    was_written,
     write_command,
 )
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     NAME,
+    SHELLS,
     facts_of,
-    in_shell,
+    old_file,
+    remove_file,
     skip_without,
     stub_tools,
     write_file,
@@ -47,31 +50,27 @@ def _leave(left: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["-dash", NAME])
 def test_leftovers_of_a_killed_writer_are_found_and_removed(tmp_path: Path, free_pid: int, name: str) -> None:
     path = tmp_path / name
-    left = tmp_path / f".{name}.writing-{free_pid}-aB3dE6gH"
-    _leave(left, name)
-    assert facts_of(path).leftovers
-    assert was_written(*write_file(path, b"new"))
-    assert os.listdir(tmp_path) == [name]
-    assert not facts_of(path).leftovers
-    _leave(left, name)
-    assert in_shell(remove_command(str(path))).returncode == 0
-    assert os.listdir(tmp_path) == []
+    for remove, expected in ((write_file, [name]), (remove_file, [])):
+        _leave(tmp_path / f".{name}.writing-{free_pid}-aB3dE6gH", name)
+        assert facts_of(path).leftovers
+        assert failure(remove(path)) == ""
+        assert (os.listdir(tmp_path), facts_of(path).leftovers) == (expected, False)
 
 
 def test_leftovers_of_a_killed_writer_have_the_expected_name(tmp_path: Path) -> None:
     path = tmp_path / "agent.conf"
-    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
+    command = write_command(Desired(str(path), b"new"))
     with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         while not os.listdir(tmp_path):
             assert writer.poll() is None
         # The writer lives: its file is not a leftover, and another writer leaves it alone.
         (mine,) = os.listdir(tmp_path)
         assert not facts_of(path).leftovers
-        assert was_written(*write_file(path, b"other"))
+        assert failure(write_file(path)) == ""
         assert sorted(os.listdir(tmp_path)) == sorted([mine, "agent.conf"])
         writer.kill()
     assert facts_of(path).leftovers
-    assert was_written(*write_file(path, b"new"))
+    assert failure(write_file(path)) == ""
     assert os.listdir(tmp_path) == ["agent.conf"]
 
 
@@ -92,59 +91,37 @@ def test_a_process_that_got_the_number_of_a_writer_keeps_its_directory_for_a_day
     then = time.time() - age
     os.utime(left, (then, then))
     assert facts_of(path, tools=base).leftovers is (age > 2 * 86400)
-    assert was_written(*write_file(path, b"new", tools=base))
+    assert failure(write_file(path, tools=base)) == ""
     assert left.exists() is (age <= 2 * 86400)
 
 
 def test_files_with_other_names_are_not_leftovers(tmp_path: Path, free_pid: int) -> None:
-    path = tmp_path / "agent.conf"
-    others = [
-        f".agent.conf.writing-{free_pid}-short",
-        f".agent.conf.writing-{free_pid}-muchlonger1",
-        f".agent.conf.writing-{free_pid}x-aB3dE6gH",
-        ".agent.conf.writing--aB3dE6gH",
-        f".other.conf.writing-{free_pid}-aB3dE6gH",
-        f"agent.conf.writing-{free_pid}-aB3dE6gH",
-        ".agent.conf.aB3dE6gH",
-        ".agent.conf.swp",
-        # Without the mode that a writer sets.
-        f".agent.conf.writing-{free_pid}-oThErMod",
-    ]
-    for name in others:
+    path, writer = tmp_path / "agent.conf", f".agent.conf.writing-{free_pid}"
+    directories = [f"{writer}-short", f"{writer}-muchlonger1", f"{writer}x-aB3dE6gH", ".agent.conf.writing--aB3dE6gH"]
+    directories += [f".other.conf.writing-{free_pid}-aB3dE6gH", writer[1:] + "-aB3dE6gH", ".agent.conf.aB3dE6gH"]
+    # Without the mode that a writer sets.
+    other_mode = f"{writer}-oThErMod"
+    for name in (*directories, other_mode):
         (tmp_path / name).mkdir()
-        (tmp_path / name).chmod(0o0700 if name.endswith("Mod") else 0o1700)
+        (tmp_path / name).chmod(0o700 if name == other_mode else 0o1700)
         (tmp_path / name / "agent.conf").write_text("mine")
-    file = f".agent.conf.writing-{free_pid}-aFileXYZ"
-    (tmp_path / file).write_text("mine")
-    link = f".agent.conf.writing-{free_pid}-aLinkXYZ"
-    (tmp_path / link).symlink_to(tmp_path / ".agent.conf.swp")
+    (tmp_path / f"{writer}-aFileXYZ").write_text("mine")
+    (tmp_path / f"{writer}-aLinkXYZ").symlink_to(tmp_path / directories[0])
+    before = sorted(tmp_path.rglob("*"))
     assert not facts_of(path).leftovers
-    assert was_written(*write_file(path, b"new"))
-    assert sorted(os.listdir(tmp_path)) == sorted([*others, link, file, "agent.conf"])
-    assert in_shell(remove_command(str(path))).returncode == 0
-    assert {(tmp_path / name / "agent.conf").read_text() for name in others} == {"mine"}
-
-
-@pytest.mark.parametrize("failure", ["the marker can't be moved", "the file can't be moved"])
-def test_a_failed_write_leaves_no_marker(tmp_path: Path, failure: str) -> None:
-    path = tmp_path / "root" / "agent.conf"
-    path.parent.mkdir()
-    moved = "*restart-*" if "marker" in failure else "*/agent.conf*"
-    tools = stub_tools(tmp_path / "tools", mv=f'case "$*" in {moved}) exit 1;; esac; exec /bin/mv "$@"')
-    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
-    done = in_shell(command, b"new", path=tools)
-    assert (was_written(done.returncode, done.stdout.decode()), os.listdir(path.parent)) == (False, [])
+    assert failure(write_file(path)) == ""
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, path])
+    assert failure(remove_file(path)) == ""
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_marker_is_there_before_the_file_is(tmp_path: Path) -> None:
     path, seen = tmp_path / "root" / "agent.conf", tmp_path / "seen"
-    path.parent.mkdir()
     script = f'case "$*" in */agent.conf*) ls -A "{path.parent}" > "{seen}";; esac; exec /bin/mv "$@"'
-    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
-    done = in_shell(command, b"new", path=stub_tools(tmp_path / "tools", mv=script))
-    (marker,) = markers_in(done.stdout.decode())
-    assert f".agent.conf.restart-{marker}" in seen.read_text().split()
-    assert "agent.conf" not in seen.read_text().split()
+    done = write_file(path, service="agent", tools=stub_tools(tmp_path / "tools", mv=script))
+    (marker,) = markers_in(done.stdout)
+    names = seen.read_text().split()
+    assert (f".agent.conf.restart-{marker}" in names, "agent.conf" in names) == (True, False)
 
 
 def test_only_markers_are_removed(tmp_path: Path) -> None:
@@ -154,26 +131,22 @@ def test_only_markers_are_removed(tmp_path: Path) -> None:
     path, other = tmp_path / "agent.conf", tmp_path / ".agent.conf.restart-76543210"
     for file in (path, other, tmp_path / ".agent.conf.restart-0123abcd"):
         file.touch()
-    assert was_written(in_shell(remove_command(str(path), ["0123abcd"])).returncode, "monitor.cloud done")
+    for given in (path, tmp_path / "none" / "agent.conf"):
+        assert failure(remove_file(given, ["0123abcd"])) == ""
     assert sorted(tmp_path.iterdir()) == [other, path]
-    assert was_written(
-        in_shell(remove_command(f"{tmp_path}/none/agent.conf", ["0123abcd"])).returncode, "monitor.cloud done"
-    )
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh", "mksh", "ksh93", "zsh"])
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shell != "yash"])
 def test_a_signal_during_cleanup_removes_no_other_file(tmp_path: Path, shell: str) -> None:
-    if shutil.which(shell.split()[0]) is None:
-        pytest.skip(f"{shell} is not installed")
-    path, begun = tmp_path / "root" / "agent.conf", tmp_path / "begun"
-    path.parent.mkdir()
+    skip_without(SHELLS[shell][0])
+    path, begun = old_file(tmp_path), tmp_path / "begun"
     others = {"agent.conf": "old", "agent.conf.local": "of the user", "agent.conf.2026-01-01@00:00:00~": "backup"}
     for name, text in others.items():
         (path.parent / name).write_text(text)
     tools = stub_tools(tmp_path / "tools", rmdir=f'touch "{begun}"; sleep 1; exec /bin/rmdir "$@"')
-    command = write_command(str(path), 9, owner=None, group=None, mode=0o600, backup=False)
+    command = write_command(Desired(str(path), b"truncated"))
     environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    with subprocess.Popen([*shell.split(), "-c", command], stdin=subprocess.DEVNULL, env=environment) as writer:
+    with subprocess.Popen([*SHELLS[shell], "-c", command], stdin=subprocess.DEVNULL, env=environment) as writer:
         while not begun.exists():
             time.sleep(0.01)
         writer.send_signal(signal.SIGTERM)
@@ -192,5 +165,5 @@ def test_thousands_of_names_beside_the_file_cost_no_processes(tmp_path: Path) ->
     tools = stub_tools(tmp_path / "tools", find=f'echo >> "{log}"; exec /usr/bin/find "$@"')
     found = facts_of(root / "agent.conf", tools=tools)
     assert (found.leftovers, len(found.markers)) == (False, 20)
-    assert was_written(*write_file(root / "agent.conf", b"new", tools=tools))
+    assert failure(write_file(root / "agent.conf", tools=tools)) == ""
     assert len(log.read_text().splitlines()) <= 40

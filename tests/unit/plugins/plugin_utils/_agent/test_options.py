@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a file on a host may have as its path, owner and mode."""
+"""The desired file on a host, and what it may have as its path, owner and mode."""
 
 import functools
 from typing import Any
@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import (
+    LARGEST_FILE,
+    Desired,
+    absolute,
+    desired_file,
+    file_mode,
+    file_owner,
+)
 
 _GROUP = functools.partial(file_owner, "group")
 # As YAML reads octal digits without quotes, and decimal ones.
@@ -25,17 +32,12 @@ _DECIMAL = [-1, 0, 0o300, 0o1000, 400, 440, 444, 500, 600, 640, 644, 660, 700, 7
         (file_mode, ["0600", "600", "0o600", 0o600], 0o600),
         (file_mode, ["4755", "04755"], 0o4755),
         (file_mode, _OCTAL, None),
-        (_GROUP, ["root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"], None),
+        (_GROUP, [None, "root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"], None),
     ],
 )
 def test_valid_values(check: Any, values: list[Any], expected: Any) -> None:
     for value in values:
         assert check(value) == (value if expected is None else expected)
-
-
-@pytest.mark.parametrize("name", ["", None])
-def test_no_owner(name: str | None) -> None:
-    assert _GROUP(name) is None
 
 
 @pytest.mark.parametrize(
@@ -55,3 +57,20 @@ def test_refused_values(check: Any, values: list[Any], message: str) -> None:
     for value in values:
         with pytest.raises(InputError, match=message):
             check(value)
+
+
+def test_the_file_that_options_ask_for() -> None:
+    # Of a task that sets the path alone.
+    options: dict[str, Any] = dict.fromkeys(("owner", "group", "service")) | {"path": "/a", "mode": "0640"}
+    options["create_directory"] = False
+    assert desired_file(options, None) == Desired("/a", None, None, None, 0o640, False, "")
+    options |= {"owner": "agent", "group": "", "service": "x"}
+    text = "é" * (LARGEST_FILE // 2)
+    assert desired_file(options, text) == Desired("/a", text.encode(), "agent", None, 0o640, False, "x")
+    for invalid, message in (
+        ({}, "larger than 64 KiB"),
+        ({"group": "a b"}, "^group 'a b' must"),
+        ({"owner": "-"}, "^owner"),
+    ):
+        with pytest.raises(InputError, match=message):
+            desired_file({**options, **invalid}, f"{text}x")

@@ -17,34 +17,30 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.owners import (
-    owner_command,
-    same_owner,
-    same_owner_command,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import owners
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
-    LARGEST_FILE,
     HostFile,
     create_command,
     enter_command,
     facts_command,
+    failure,
     got_no_input,
     markers_in,
     parse_facts,
-    problem,
     read_command,
     remove_command,
     text_in,
-    was_written,
     write_command,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     NAME,
     SHELLS,
     TOOLS,
     facts_of,
     in_shell,
+    old_file,
     skip_without,
     stub_tools,
     write_file,
@@ -53,75 +49,59 @@ from ansible_collections.monitor.cloud.tests.support.host_files import (
 
 def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None) -> None:
     """A file is made with its directories, replaced with a backup, read and removed."""
-    path = root / "new" / f"sub {name}" / name
+
+    def run(command: str, given: bytes = b"") -> Completed:
+        return in_shell(command, given, shell, tools)
+
+    path, source = root / "new" / f"sub {name}" / name, root / "source"
     assert facts_of(path, shell, tools) == HostFile("no_parent", True)
     for file in (path, root / name):
-        done = in_shell(enter_command(str(file)), shell=shell, path=tools)
-        assert (was_written(done.returncode, done.stdout.decode()), os.listdir(root)) == (True, []), done
-    contents, source = [b"key: 0A1B\x00\xff\n", b"second", b"third\n"], root / "source"
-    markers: tuple[str, ...] = ()
-    for number, content in enumerate(contents):
-        source.write_bytes(content)
-        command = write_command(
-            # bash and mksh keep two slashes at the start.
-            f"/{path}" if number == 2 else str(path),
-            len(content),
-            owner=str(os.geteuid()),
-            group=str(os.getegid()),
-            mode=0o640,
-            backup=number == 1,
-            restart=number != 1,
-            source=str(source) if number == 2 else None,
-        )
-        if number == 0:
-            command = create_command(str(path), command, create_directory=True)
-        done = in_shell(command, b"" if number == 2 else content, shell, tools)
-        assert was_written(done.returncode, done.stdout.decode()), done
-        assert done.stderr == b""
-        assert path.read_bytes() == content
-        markers = markers_in(done.stdout.decode())
-        assert len(markers) == (number != 1)
-        if number == 0:
-            assert parse_facts(done.stdout.decode()) == HostFile("no_parent", True)
-            assert facts_of(path, shell, tools).markers == markers
-            done = in_shell(remove_command(str(path), markers), shell=shell, path=tools)
-            assert was_written(done.returncode, done.stdout.decode()), done
-            assert os.listdir(path.parent) == [name]
+        assert (failure(run(enter_command(str(file)))), os.listdir(root)) == ("", [])
+    contents = [b"key: 0A1B\x00\xff\n", b"second", b"third\n"]
+    owned = Desired(str(path), None, str(os.geteuid()), str(os.getegid()), 0o640)
+
+    done = run(create_command(owned._replace(data=contents[0], service="agent")), contents[0])
+    assert (failure(done), done.stderr, path.read_bytes()) == ("", "", contents[0])
+    assert parse_facts(done.stdout) == HostFile("no_parent", True)
+    markers = markers_in(done.stdout)
+    assert (len(markers), facts_of(path, shell, tools).markers) == (1, markers)
+    assert failure(run(remove_command(str(path), markers))) == ""
+    assert os.listdir(path.parent) == [name]
+
+    done = run(write_command(owned._replace(data=contents[1]), backup=True), contents[1])
+    assert (failure(done), done.stderr, path.read_bytes()) == ("", "", contents[1])
+    assert markers_in(done.stdout) == ()
+
+    source.write_bytes(contents[2])
+    # bash and mksh keep two slashes at the start.
+    desired = owned._replace(path=f"/{path}", data=contents[2], service="agent")
+    done = run(write_command(desired, source=str(source)))
+    assert (failure(done), done.stderr, path.read_bytes()) == ("", "", contents[2])
+    markers = markers_in(done.stdout)
     marker = f".{name}.restart-{markers[0]}"
-    assert (path.parent / marker).lstat().st_size == 0
-    assert stat.S_IMODE((path.parent / marker).lstat().st_mode) == 0o600
     (kept,) = set(os.listdir(path.parent)) - {name, marker}
     assert (path.parent / kept).read_bytes() == contents[0]
-    assert stat.S_IMODE((path.parent / kept).stat().st_mode) == 0o600
     assert kept.startswith(f"{name}.")
+    facts = {file: (path.parent / file).lstat() for file in (marker, kept, name)}
+    assert [stat.S_IMODE(each.st_mode) for each in facts.values()] == [0o600, 0o600, 0o640]
+    assert facts[marker].st_size == 0
     assert sorted(os.listdir(root)) == ["new", "source"]
-    me = path.stat()
+    uid, gid = str(facts[name].st_uid), str(facts[name].st_gid)
+    user, group = pwd.getpwuid(int(uid)).pw_name, grp.getgrgid(int(gid)).gr_name
+    digest = hashlib.sha256(contents[2]).hexdigest()
     assert facts_of(path, shell, tools) == HostFile(
-        "file",
-        True,
-        str(me.st_uid),
-        pwd.getpwuid(me.st_uid).pw_name,
-        str(me.st_gid),
-        grp.getgrgid(me.st_gid).gr_name,
-        0o640,
-        hashlib.sha256(contents[2]).hexdigest(),
-        size=len(contents[2]),
-        markers=markers,
+        "file", True, uid, user, gid, group, 0o640, digest, size=len(contents[2]), markers=markers
     )
-    read = in_shell(read_command(str(path)), shell=shell, path=tools).stdout.decode()
-    assert text_in(f"Welcome!{read}").encode() == contents[2]
-    done = in_shell(remove_command(str(path)), shell=shell, path=tools)
-    assert was_written(done.returncode, done.stdout.decode()), done
-    assert facts_of(path, shell, tools) == HostFile("missing", True)
-    assert os.listdir(path.parent) == [kept]
-    assert was_written(in_shell(remove_command(str(path))).returncode, "monitor.cloud done")
-    user, gid = pwd.getpwuid(me.st_uid).pw_name, str(me.st_gid)
+    assert text_in(f"Welcome!{run(read_command(str(path))).stdout}").encode() == contents[2]
+    for _time in range(2):
+        assert failure(run(remove_command(str(path)))) == ""
+        assert (facts_of(path, shell, tools), os.listdir(path.parent)) == (HostFile("missing", True), [kept])
     names = {"user": user, "group": name}
     for file, same in ((path, {}), (source, {"user": user})):
-        done = in_shell(same_owner_command(str(file), names), shell=shell, path=tools)
-        assert (done.returncode, same_owner(done.stdout.decode(), names), done.stderr) == (0, same, b"")
-    for owner, group, code in ((user, gid, 0), (str(me.st_uid), None, 0), (user, name, 1), (name, gid, 1)):
-        assert in_shell(owner_command(owner, group), shell=shell, path=tools).returncode == code
+        done = run(owners.same_owner_command(str(file), names))
+        assert (done.returncode, owners.same_owner(done.stdout, names), done.stderr) == (0, same, "")
+    for owner, of, code in ((user, gid, 0), (uid, None, 0), (user, name, 1), (name, gid, 1)):
+        assert run(owners.owner_command(owner, of)).returncode == code
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
@@ -161,11 +141,14 @@ def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str) -> N
 
 def test_commands_hold_no_character_that_login_shells_change() -> None:
     path = f"/etc/{NAME}/{NAME}"
+    desired = Desired(path, b"new", "o", "g", service="agent")
     commands = [facts_command(path, NAME), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
-    commands += [enter_command(path), same_owner_command(path, {"user": NAME, "group": NAME})]
-    commands.append(owner_command(NAME, NAME))
-    write = write_command(path, 3, owner="o", group="g", mode=0o600, backup=True, restart=True, source=path)
-    commands += [write, create_command(path, write, create_directory=True)]
+    commands += [enter_command(path), owners.same_owner_command(path, {"user": NAME, "group": NAME})]
+    commands += [
+        owners.owner_command(NAME, NAME),
+        write_command(desired, backup=True, source=path),
+        create_command(desired),
+    ]
     for command in map(shlex.quote, commands):
         assert "\n" not in command
         assert command.replace("=$! ", "").count("!") == 0
@@ -177,119 +160,96 @@ def _tree(root: Path) -> dict[Path, tuple[int, int, int]]:
     return {each: (facts.st_ino, facts.st_mode, facts.st_mtime_ns) for each, facts in found.items()}
 
 
+# What is there, and its kind.
 _SITUATIONS = {
-    "a file": "echo old > agent.conf",
-    "a link": "ln -s nowhere agent.conf",
-    "a directory": "mkdir agent.conf",
-    "a FIFO": "mkfifo agent.conf",
-    "leftovers": "mkdir -m 1700 .agent.conf.writing-999999-0123abcd",
-    "a pending restart": "touch .agent.conf.restart-0123abcd",
-    "no directory": "rmdir ../conf",
+    "a file": ("echo old > agent.conf", "file"),
+    "a link": ("touch other; ln -s other agent.conf", "link"),
+    "a link to nowhere": ("ln -s nowhere agent.conf", "link"),
+    "a directory": ("mkdir agent.conf", "directory"),
+    "a FIFO": ("mkfifo agent.conf", "other"),
+    "leftovers": ("mkdir -m 1700 .agent.conf.writing-999999-0123abcd", "missing"),
+    "a pending restart": ("touch .agent.conf.restart-0123abcd", "missing"),
+    "no directory": ("rmdir ../conf", "no_parent"),
+    "a file instead of a directory": ("rmdir ../conf; touch ../conf", "no_parent"),
 }
 
 
-@pytest.mark.parametrize("situation", _SITUATIONS.values(), ids=_SITUATIONS)
+@pytest.mark.parametrize("situation", _SITUATIONS)
 def test_a_file_is_created_only_where_nothing_is(tmp_path: Path, situation: str) -> None:
     """Anything else is for the decision about the facts, which are those of an inspection."""
-    path = tmp_path / "conf" / "agent.conf"
+    path, (prepare, kind) = tmp_path / "conf" / "agent.conf", _SITUATIONS[situation]
     path.parent.mkdir()
-    assert in_shell(f"cd {path.parent} && {situation}").returncode == 0
+    assert in_shell(f"cd {path.parent} && {prepare}").returncode == 0
     before = _tree(tmp_path)
     expected = facts_of(path)
+    assert (expected.kind, expected.writable) == (kind, "instead" not in situation)
     # More than a pipe holds: to write unread input would fail.
-    content = b"x" * 100_000
-    write = write_command(str(path), len(content), owner=None, group=None, mode=0o600, backup=False)
-    command = create_command(str(path), write, create_directory=False)
-    with subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(content)
-        process.stdin.close()
-        output = process.stdout.read().decode()
-    assert parse_facts(output) == expected
-    assert (BEGUN in output, process.returncode) == (False, 0)
+    size = 100_000
+    command = create_command(Desired(str(path), b"x" * size, create_directory=False))
+    send = f"set -o pipefail; head -c {size} /dev/zero | /bin/sh -c {shlex.quote(command)}"
+    done = in_shell(send, shell=["bash"])
+    assert (parse_facts(done.stdout), BEGUN in done.stdout, done.returncode) == (expected, False, 0)
     assert _tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644, 0o400, 0o4755, 0o0])
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o400, 0o4755, 0o2640, 0o1600, 0o44, 0o0])
 def test_modes(tmp_path: Path, mode: int) -> None:
+    """As GNU and BSD print them."""
     path = tmp_path / "agent.conf"
-    assert was_written(*write_file(path, b"x", mode=mode))
-    assert stat.S_IMODE(path.stat().st_mode) == mode
-    assert facts_of(path).mode == mode
-
-
-def test_kinds(tmp_path: Path) -> None:
-    file, link, fifo = tmp_path / "file", tmp_path / "link", tmp_path / "fifo"
-    file.write_text("x")
-    link.symlink_to(file)
-    os.mkfifo(fifo)
-    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-    assert facts_of(file).kind == "file"
-    assert facts_of(link).kind == "link"
-    assert facts_of(tmp_path / "dangling").kind == "link"
-    assert facts_of(fifo).kind == "other"
-    assert facts_of(tmp_path).kind == "directory"
-    assert facts_of(tmp_path / "none").kind == "missing"
-    assert facts_of(file / "below").kind == "no_parent"
-    assert facts_of(file / "below").writable is False
+    assert failure(write_file(path, mode=mode)) == ""
+    assert stat.S_IMODE(path.stat().st_mode) == facts_of(path).mode == mode
+    real = 'stat -c "$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/\')" "$3" "$4"'
+    bsd = stub_tools(tmp_path / "tools", stat=f'[ "$1" = -f ] || exit 1; PATH=/usr/bin:/bin {real}')
+    assert facts_of(path, tools=bsd).mode == mode
 
 
 @pytest.mark.parametrize("given", [b"", b"only ha", b"more than was announced"])
 def test_truncated_input_changes_nothing(tmp_path: Path, given: bytes) -> None:
-    path = tmp_path / "agent.conf"
-    path.write_text("old")
-    returncode, output = write_file(path, given, size=10)
-    assert not was_written(returncode, output)
-    assert got_no_input(returncode, output)
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["agent.conf"]
+    path = old_file(tmp_path)
+    done = write_file(path, b"0123456789", given=given)
+    assert "did not arrive completely" in failure(done)
+    assert got_no_input(done)
+    assert (path.read_text(), os.listdir(path.parent)) == ("old", ["agent.conf"])
 
 
 def test_backups_of_the_same_second_are_kept(tmp_path: Path) -> None:
-    path, tools = tmp_path / "root" / "agent.conf", stub_tools(tmp_path / "tools", date="echo 2026-10-25@02:30:00")
+    """In a directory that has attributes, but is not append-only."""
+    path, attributes = tmp_path / "root" / "agent.conf", 'echo "-------A------eC------ ."'
+    tools = stub_tools(tmp_path / "tools", date="echo 2026-10-25@02:30:00", lsattr=attributes)
     contents = [b"first", b"second", b"third"]
     for content in contents:
-        assert was_written(*write_file(path, content, backup=True, tools=tools))
+        assert failure(write_file(path, content, backup=True, tools=tools)) == ""
     assert sorted(file.read_bytes() for file in path.parent.iterdir()) == contents
 
 
+_LINK = 'ln -s /none/none ".agent.conf.restart-${PWD##*-}"'
+# What fails: the tools, and the message.
+_FAILURES: dict[str, tuple[dict[str, str], str]] = {
+    # As on a file system without free inodes; a link to nowhere fails alike.
+    "a marker that cannot be made": ({"dd": f'/bin/dd "$@"; r=$?; {_LINK}; exit $r'}, ".agent.conf.restart-"),
+    "a marker that cannot be moved": ({"mv": 'case "$*" in *restart-*) exit 1;; esac; exec /bin/mv "$@"'}, ""),
+    "a file that cannot be moved": ({"mv": 'case "$*" in */agent.conf*) exit 1;; esac; exec /bin/mv "$@"'}, ""),
+    "a mode that cannot be set": (
+        {"mkdir": '/bin/mkdir "$@"; case $1 in -m) echo "mkdir: no permissions" >&2; exit 1;; esac'},
+        "mkdir: no permissions (exit code 1).",
+    ),
+    "no space for a backup": (
+        {"dd": 'case "$*" in if=*) echo "dd: No space" >&2; exit 1;; esac; exec /bin/dd "$@"'},
+        "dd: No space (exit code 1).",
+    ),
+    "an append-only directory": ({"lsattr": 'echo "-----a--------e------- ."'}, "append-only"),
+}
+
+
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
-def test_a_marker_that_cannot_be_made_leaves_nothing(tmp_path: Path, shell: list[str]) -> None:
-    """As on a file system without free inodes; a link to nowhere fails alike."""
+@pytest.mark.parametrize("case", _FAILURES)
+def test_a_write_that_fails_changes_nothing(tmp_path: Path, case: str, shell: list[str]) -> None:
     skip_without(shell[0])
-    path = tmp_path / "root" / "agent.conf"
-    path.parent.mkdir()
-    path.write_text("old")
-    link = 'ln -s /none/none ".agent.conf.restart-${PWD##*-}"'
-    tools = stub_tools(tmp_path / "tools", dd=f'/bin/dd "$@"; r=$?; {link}; exit $r')
-    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False, restart=True)
-    done = in_shell(command, b"new", shell, tools)
-    assert not was_written(done.returncode, done.stdout.decode())
-    assert b".agent.conf.restart-" in done.stderr
-    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
-
-
-def test_a_private_directory_whose_mode_cannot_be_set_is_removed(tmp_path: Path) -> None:
-    """As on a file system without permissions."""
-    path, message = tmp_path / "root" / "agent.conf", "mkdir: cannot change permissions"
-    path.parent.mkdir()
-    tools = stub_tools(tmp_path / "tools", mkdir=f'/bin/mkdir "$@"; case $1 in -m) echo "{message}" >&2; exit 1;; esac')
-    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
-    done = in_shell(command, b"new", path=tools)
-    assert (done.returncode, done.stderr.decode(), os.listdir(path.parent)) == (1, f"{message}\n", [])
-
-
-def test_a_backup_for_which_there_is_no_space_is_reported_as_that(tmp_path: Path) -> None:
-    path, message = tmp_path / "root" / "agent.conf", "dd: No space left on device"
-    path.parent.mkdir()
-    path.write_text("old")
-    tools = stub_tools(
-        tmp_path / "tools", dd=f'case "$*" in if=*) echo "{message}" >&2; exit 1;; esac; exec /bin/dd "$@"'
-    )
-    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=True)
-    done = in_shell(command, b"new", path=tools)
-    assert (problem(done.returncode), done.stderr.decode()) == (None, f"{message}\n")
+    path, (scripts, message) = old_file(tmp_path), _FAILURES[case]
+    tools = stub_tools(tmp_path / "tools", **scripts)
+    done = write_file(path, backup="backup" in case, service="agent", shell=shell, tools=tools)
+    assert failure(done)
+    assert message in failure(done)
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
@@ -298,13 +258,14 @@ def test_a_message_of_the_dynamic_linker_is_no_count_of_dd(tmp_path: Path) -> No
     path, message = tmp_path / "root" / "agent.conf", "ERROR: ld.so: object '/lib/1.so' cannot be preloaded: ignored."
     tools = stub_tools(tmp_path / "tools", dd=f'echo "{message}" >&2; exec /bin/dd "$@"')
     for content in (b"old", b"new"):
-        assert was_written(*write_file(path, content, backup=True, tools=tools))
+        assert failure(write_file(path, content, backup=True, tools=tools)) == ""
     assert sorted(file.read_bytes() for file in path.parent.iterdir()) == [b"new", b"old"]
     for given in (b"n", b"newest, at 13"):
-        returncode, _output = write_file(path, given, size=3, tools=tools)
-        assert "did not arrive completely" in (problem(returncode) or "")
+        assert "did not arrive completely" in failure(write_file(path, given=given, tools=tools))
     path.write_text("x" * (LARGEST_FILE + 1))
-    assert "larger than 64 KiB" in (problem(write_file(path, b"new", backup=True, tools=tools)[0]) or "")
+    before = os.listdir(path.parent)
+    assert "larger than 64 KiB" in failure(write_file(path, backup=True, tools=tools))
+    assert os.listdir(path.parent) == before
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
@@ -316,14 +277,12 @@ def test_the_state_of_a_service(tmp_path: Path, shell: list[str], systemctl: str
     skip_without(shell[0])
     tools, name = stub_tools(tmp_path / "tools", systemctl=systemctl), "it's $1 *"
     command = facts_command(str(tmp_path / "agent.conf"), name)
-    done = in_shell(command.replace("/run/systemd/system", str(tmp_path)), shell=shell, path=tools)
-    assert done.stderr == b""
+    done = in_shell(command.replace("/run/systemd/system", str(tmp_path)), b"", shell, tools)
+    assert (parse_facts(done.stdout), done.stderr) == (HostFile("missing", True, service=state), "")
     if systemctl.startswith('echo "$*"'):
-        assert f"service|is-active -- {name}\n" in done.stdout.decode()
-    found = parse_facts(done.stdout.decode())
-    assert found == HostFile("missing", True, service=state)
-    none = in_shell(command.replace("/run/systemd/system", "/nowhere"), shell=shell, path=tools)
-    assert "service|" not in none.stdout.decode()
+        assert f"service|is-active -- {name}\n" in done.stdout
+    none = in_shell(command.replace("/run/systemd/system", "/nowhere"), b"", shell, tools)
+    assert "service|" not in none.stdout
 
 
 def test_the_backup_of_a_file_with_other_names_leaves_those_alone(tmp_path: Path) -> None:
@@ -332,75 +291,58 @@ def test_the_backup_of_a_file_with_other_names_leaves_those_alone(tmp_path: Path
     other.write_text("old")
     other.chmod(0o644)
     path.hardlink_to(other)
-    assert was_written(*write_file(path, b"new", backup=True))
+    assert failure(write_file(path, backup=True)) == ""
     assert (other.read_text(), stat.S_IMODE(other.stat().st_mode), other.stat().st_nlink) == ("old", 0o644, 1)
+
+
+def _only(base: Path, *names: str) -> list[str]:
+    """A shell with no other tools."""
+    base.mkdir()
+    for name in names:
+        (base / name).symlink_to(str(shutil.which(name)))
+    return ["/usr/bin/env", f"PATH={base}", str(shutil.which("sh"))]
 
 
 @pytest.mark.parametrize(
     ("tool", "options"), [("sha256sum", ""), ("shasum", "-a 256"), ("sha256", "-q")], ids=["GNU", "macOS", "BSD"]
 )
 def test_each_tool_for_digests_is_used(tmp_path: Path, tool: str, options: str) -> None:
-    tools, path = tmp_path / "tools", tmp_path / "agent.conf"
-    tools.mkdir()
-    path.write_bytes(b"new")
-    for name in set(TOOLS) - {"sha256sum"}:
-        (tools / name).symlink_to(str(shutil.which(name)))
-    (tools / tool).write_text(f'#!/bin/sh\n[ "$*" = "{options}" ] && exec {shutil.which("sha256sum")}\n')
-    (tools / tool).chmod(0o755)
-    shell = ["/usr/bin/env", f"PATH={tools}", str(shutil.which("sh"))]
-    assert facts_of(path, shell).digest == hashlib.sha256(b"new").hexdigest()
+    path = old_file(tmp_path)
+    shell = _only(tmp_path / "tools", *set(TOOLS) - {"sha256sum"})
+    stub_tools(tmp_path / "tools", **{tool: f'[ "$*" = "{options}" ] && exec {shutil.which("sha256sum")}'})
+    assert facts_of(path, shell).digest == hashlib.sha256(b"old").hexdigest()
 
 
 @pytest.mark.parametrize("tool", ["mkdir", "dd", "chmod", "mv", "env"])
 def test_a_missing_tool_is_named(tmp_path: Path, tool: str) -> None:
-    tools, root = tmp_path / "tools", tmp_path / "root"
-    tools.mkdir()
-    root.mkdir()
-    for name in set(TOOLS) - {tool}:
-        (tools / name).symlink_to(str(shutil.which(name)))
-    command = write_command(str(root / "agent.conf"), 3, owner=None, group=None, mode=0o600, backup=False)
-    shell = ["/usr/bin/env", f"PATH={tools}", str(shutil.which("sh"))]
-    done = in_shell(command, b"new", shell=shell)
-    assert not was_written(done.returncode, done.stdout.decode())
-    assert f"this host has no {tool}; install" in done.stderr.decode()
-    assert problem(done.returncode) is None
-    assert list(root.rglob("agent.conf")) == []
+    done = write_file(tmp_path / "root" / "agent.conf", shell=_only(tmp_path / "tools", *set(TOOLS) - {tool}))
+    assert f"this host has no {tool}; install" in failure(done)
+    assert not (tmp_path / "root").exists()
 
 
 @pytest.mark.parametrize(("chcon", "restored"), [("exit 0", False), ("exit 1", True), (None, True)])
-@pytest.mark.parametrize("before", ["old", None])
-def test_selinux(tmp_path: Path, chcon: str | None, restored: bool, before: str | None) -> None:
+@pytest.mark.parametrize("before", [True, False])
+def test_selinux(tmp_path: Path, chcon: str | None, restored: bool, before: bool) -> None:
     """A replacement takes the context of what it replaces, or else the policy's. Neither's failure ends the write."""
-    root, log = tmp_path / "root", tmp_path / "log"
-    root.mkdir()
-    path = root / "agent.conf"
-    if before is not None:
-        path.write_text(before)
+    path, log = old_file(tmp_path), tmp_path / "log"
+    if not before:
+        path.unlink()
     note = f'echo "$0 $*" >> "{log}"'
     tools = stub_tools(
         tmp_path / "tools", restorecon=f"{note}; exit 1", **({"chcon": f"{note}; {chcon}"} if chcon else {})
     )
-    command = write_command(str(path), 3, owner=None, group=None, mode=0o600, backup=False)
-    done = in_shell(command.replace("/sys/fs/selinux/enforce", str(tmp_path)), b"new", path=tools)
-    assert was_written(done.returncode, done.stdout.decode()), done
-    assert (os.listdir(root), path.read_text()) == (["agent.conf"], "new")
+    command = write_command(Desired(str(path), b"new")).replace("/sys/fs/selinux/enforce", str(tmp_path))
+    assert failure(in_shell(command, b"new", tools=tools)) == ""
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "new")
     used = [Path(line.split()[0]).name for line in log.read_text().splitlines()] if log.exists() else []
-    expected = ["chcon"] * (chcon is not None and before is not None)
-    assert used == expected + ["restorecon"] * (restored or before is None)
-
-
-@pytest.mark.parametrize("mode", [0o4755, 0o2640, 0o1600, 0o0, 0o600, 0o44])
-def test_modes_as_bsd_prints_them(tmp_path: Path, mode: int) -> None:
-    path = tmp_path / "agent.conf"
-    path.write_text("x")
-    path.chmod(mode)
-    real = 'stat -c "$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/\')" "$3" "$4"'
-    tools = stub_tools(tmp_path / "tools", stat=f'[ "$1" = -f ] || exit 1; PATH=/usr/bin:/bin {real}')
-    assert facts_of(path, tools=tools).mode == mode
+    expected = ["chcon"] * (chcon is not None and before)
+    assert used == expected + ["restorecon"] * (restored or not before)
 
 
 _DIGEST = "a" * 64
 _FACTS = "monitor.cloud facts|file|y\nstat|5|0|root|0|wheel|600\n"
+_FILE = HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST, size=5)
+_MARKED = HostFile("missing", True, markers=("0123abcd",))
 
 
 @pytest.mark.parametrize(
@@ -412,21 +354,18 @@ _FACTS = "monitor.cloud facts|file|y\nstat|5|0|root|0|wheel|600\n"
         ("Welcome! monitor.cloud facts|missing|y\n", HostFile("missing", True)),
         ("monitor.cloud facts|no_parent|n\r\n", HostFile("no_parent", False)),
         ("monitor.cloud facts|missing|y|left\r\n", HostFile("missing", True, leftovers=True)),
-        ("monitor.cloud facts|missing|y|0123abcd\r\n", HostFile("missing", True, markers=("0123abcd",))),
+        ("monitor.cloud facts|missing|y|0123abcd\r\n", _MARKED),
         (
             "monitor.cloud facts|missing|y|left|0123abcd|01234567\nservice|failed\n",
-            HostFile("missing", True, leftovers=True, markers=("0123abcd", "01234567"), service="failed"),
+            _MARKED._replace(leftovers=True, markers=("0123abcd", "01234567"), service="failed"),
         ),
         ("monitor.cloud facts|missing|y\nservice|\n", HostFile("missing", True)),
         ("monitor.cloud facts|file|y\n", HostFile("file", True)),
-        (f"{_FACTS}{_DIGEST}  -\n", HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST, size=5)),
-        (f"{_FACTS}{_DIGEST}\n", HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST, size=5)),
-        (_FACTS, HostFile("file", True, "0", "root", "0", "wheel", 0o600, size=5)),
-        (
-            f"{_FACTS}{_DIGEST}  -\n".replace("\n", "\r\n"),
-            HostFile("file", True, "0", "root", "0", "wheel", 384, _DIGEST, size=5),
-        ),
-        (f"{_DIGEST}\nstat|5|9|x|9|x|777\n{_FACTS}", HostFile("file", True, "0", "root", "0", "wheel", 0o600, size=5)),
+        (f"{_FACTS}{_DIGEST}  -\n", _FILE),
+        (f"{_FACTS}{_DIGEST}\n", _FILE),
+        (_FACTS, _FILE._replace(digest=None)),
+        (f"{_FACTS}{_DIGEST}  -\n".replace("\n", "\r\n"), _FILE),
+        (f"{_DIGEST}\nstat|5|9|x|9|x|777\n{_FACTS}", _FILE._replace(digest=None)),
     ],
 )
 def test_the_output_of_hosts_is_parsed(output: str, found: HostFile | None) -> None:
