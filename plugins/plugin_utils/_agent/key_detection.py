@@ -23,7 +23,7 @@ SENTINELS = {
     "api_key": "5E171A7E-0000-4A91-C0DE5E171A7E0000",
     "install_code": "5E171A7E-1111-4A91-C0DE5E171A7E1111",
 }
-_KEY, _CODE = (re.compile(re.escape(SENTINELS[field]), re.IGNORECASE) for field in ("api_key", "install_code"))
+_KEY, _SECRET = (re.compile(pattern, re.IGNORECASE) for pattern in (SENTINELS["api_key"], "|".join(SENTINELS.values())))
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
@@ -81,24 +81,21 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
     In the line of the key, what the template has before the first install code, directly before the key and directly
     after it counts. The work grows with the length of the text, whatever a host has in its file.
     """
-    for line in pattern_text.splitlines():
-        before, *after = _KEY.split(line.strip(), maxsplit=1)
-        if not after:
+    for line in map(str.strip, pattern_text.splitlines()):
+        sentinel = _KEY.search(line)
+        if not sentinel:
             continue
-        (first, *codes), (right, *others) = _CODE.split(before), _CODE.split(after[0])
-        begin, left = (re.compile(_loosely(part)) for part in (first, "".join(codes[-1:])))
+        (first, *codes), (right, *others) = map(_SECRET.split, (line[: sentinel.start()], line[sentinel.end() :]))
+        # What follows an install code is tried at its first and at its last place.
+        ways = [f"{way}{_loosely(codes[-1])}" for way in (".*?", ".*")] if codes else [""]
+        begins = [re.compile(f"{_loosely(first)}{way}(?P<rest>.*)") for way in ways]
         end = re.compile(_loosely(right) + ("" if others else r"\Z"))
         # A line with only the key fits any text, so only the first line of the file is compared.
-        for candidate in text.splitlines()[: None if before or after[0] else 1]:
-            shown = " ".join(candidate.split())
-            begun = begin.match(shown)
-            if not begun:
-                continue
-            starts = [match.end() for match in (left.finditer(shown, begun.end()) if codes else [begun])]
-            for start in starts[:1] + starts[-1:]:
-                ended = end.search(shown, start)
-                key = shown[start : ended.start()] if ended else ""
-                if not looks_masked(key):
+        for candidate in text.splitlines()[: 1 if line == sentinel[0] else None]:
+            for begin in begins:
+                begun = begin.match(" ".join(candidate.split()))
+                ended = begun and end.search(begun["rest"])
+                if begun and ended and not looks_masked(key := begun["rest"][: ended.start()]):
                     return key
     return None
 

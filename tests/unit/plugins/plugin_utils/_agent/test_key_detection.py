@@ -87,6 +87,7 @@ _ASSIGNED = "api_key = {key}\n"
         ("{code}, {key}\n", f"a, b c, {_STRANGE}\n", _STRANGE),
         ("{code}, {key};\n", f"a, {_STRANGE};\n", _STRANGE),
         ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
+        ("{key} {key}\n", f"{_STRANGE} x\n", _STRANGE),
         # The key in its position counts before others.
         (_ASSIGNED, f"# was {_OTHER}\napi_key = {_OWN}\n", _OWN),
         # A former key that was commented out is not in use.

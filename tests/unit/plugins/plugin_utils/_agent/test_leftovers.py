@@ -106,6 +106,7 @@ def test_files_with_other_names_are_not_leftovers(tmp_path: Path, free_pid: int)
         (tmp_path / name).chmod(0o700 if name == other_mode else 0o1700)
         (tmp_path / name / "agent.conf").write_text("mine")
     (tmp_path / f"{writer}-aFileXYZ").write_text("mine")
+    (tmp_path / f"{writer}-aFileXYZ").chmod(0o1600)
     (tmp_path / f"{writer}-aLinkXYZ").symlink_to(tmp_path / directories[0])
     before = sorted(tmp_path.rglob("*"))
     assert not facts_of(path).leftovers
