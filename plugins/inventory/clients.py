@@ -135,11 +135,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         label = str(client["label"])
         # Core prints names of hosts as they are, control characters included.
         name = f"client-{label}" if label in _RESERVED and label not in inventory.hosts else label
-        host = inventory.add_host(_core.inventory_data(name if name.isprintable() else fields.client_label(name)))
-        variables = {f"monitor_{name}": _core.inventory_data(value) for name, value in client.items()}
+        host = inventory.add_host(_core.as_data(name if name.isprintable() else fields.client_label(name)))
+        variables = {f"monitor_{name}": _core.as_data(value) for name, value in client.items()}
         if fields.client_label(host) != label:
             # Role and playbooks would take it for a host without a client, and the client for one without a host.
-            variables["monitor_agent_label"] = _core.inventory_data(label)
+            variables["monitor_agent_label"] = _core.as_data(label)
         for name, value in variables.items():
             inventory.set_variable(host, name, value)
         strict = self.get_option("strict")

@@ -15,7 +15,6 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 import jinja2
-import jinja2.nodes
 from ansible import constants, context, template
 from ansible.executor import module_common
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -42,8 +41,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 # Before 2.19 each string is a template unless it is marked as unsafe; since then, only one that is marked as trusted.
 _TRUSTS_ALL = not hasattr(template, "trust_as_template")
 _TEMPLATE = re.compile(r"\{[{%#]")
-# To parse templates, not to render them.
-_SYNTAX = jinja2.Environment()
 
 
 def trusted(text: str) -> str:
@@ -52,13 +49,11 @@ def trusted(text: str) -> str:
 
 
 def as_data(value: t.Any) -> t.Any:
-    """A value of the service, or of a host, as it may stand among variables: no string in it is a template."""
-    return wrap_var(value) if _TRUSTS_ALL else value
+    """A value of the service, or of a host, as it may stand among variables: no string in it is a template.
 
-
-def inventory_data(value: t.Any) -> t.Any:
-    """The same for the inventory, where ``ansible-inventory`` prints a marked string as a dictionary."""
-    return as_data(value) if has_template(value) else value
+    Others are not marked, because ``ansible-inventory`` prints a marked string as a dictionary.
+    """
+    return wrap_var(value) if _TRUSTS_ALL and has_template(value) else value
 
 
 def has_template(value: t.Any) -> bool:
@@ -368,12 +363,11 @@ def forget_origins(task: Task) -> None:
     The task goes back with its result, and the controller keeps it for each host until the last is done. That is 8 KiB
     a host: with 500 hosts, 70.8 MiB instead of 66.8 MiB (67.9 MiB if only the arguments are plain).
     """
-    for name in ("action", "become_method", "connection", "name", "register"):
+    for name in ("action", "become_method", "connection", "name", "notify", "register"):
         value = getattr(task, name)
         # The 2.21 core has more types here.
-        if isinstance(value, str):
-            setattr(task, name, str(value))
-    task.notify = task.notify and plain(task.notify)
+        if isinstance(value, (list, str)):
+            setattr(task, name, plain(value))
     # The next attempt needs the arguments as they are: plain strings are not trusted as templates.
     if not (task.until or task.retries):
         task.args = plain(task.args)
@@ -618,7 +612,7 @@ def unrendered(value: t.Any, templar: t.Any) -> t.Any:
 
 
 def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
-    """The names that a template depends on, those in templates that are the values of others included."""
+    """The words in the templates that a value contains, those in the values of variables of such names included."""
     found: set[str] = set()
     values = [value]
     while values:
@@ -627,70 +621,46 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
             values += value.values() if isinstance(value, dict) else value
         # Text only: that of hostvars would be a rendering of all variables.
         elif isinstance(value, str) and has_template(value):
-            # An invalid template fails where it is used.
-            with contextlib.suppress(jinja2.TemplateSyntaxError):
-                tree = _SYNTAX.parse(str(value))
-                names = {name.name for name in tree.find_all(jinja2.nodes.Name)}
-                # A name that is computed may be another one on each host, and so may vars.name.
-                if "vars" in names:
-                    names.add("inventory_hostname")
-                for call in tree.find_all(jinja2.nodes.Call):
-                    texts = {text.value for text in call.find_all(jinja2.nodes.Const)}
-                    # As in lookup('vars', 'name').
-                    if texts & {"vars", "ansible.builtin.vars"}:
-                        constant = all(isinstance(each, jinja2.nodes.Const) for each in call.args)
-                        names |= texts.intersection(variables) - {"vars"} if constant else _computed(call, variables)
-                names -= found
-                found |= names
-                # The variable vars has all of them.
-                values += [variables[name] for name in names - {"vars"} if name in variables]
+            names = set(re.findall(r"\w+", value))
+            if "vars" in names:
+                # The name may be computed: 'token_' ~ customer. Without such a start it may be any, on each host.
+                starts = tuple(set(re.findall(r"""['"](\w+)""", value)) - {"vars", "ansible"})
+                names |= {name for name in variables if name.startswith(starts)} or {"inventory_hostname"}
+            # The variable vars has all of them.
+            names -= {*found, "vars"}
+            found |= names
+            values += [variables[name] for name in names if name in variables]
     return found
 
 
-def _computed(call: jinja2.nodes.Call, variables: Mapping[str, t.Any]) -> set[str]:
-    """The variables that a computed name can mean, by the text that it starts with: 'token_' ~ customer."""
-    first = [each.nodes[0] for each in call.args[1:] if isinstance(each, jinja2.nodes.Concat)]
-    starts = tuple(each.value for each in first if isinstance(each, jinja2.nodes.Const) and each.value)
-    if len(starts) < len(call.args) - 1 or not starts:
-        # It may be another one on each host.
-        return {"inventory_hostname"}
-    return {name for name in variables if name.startswith(starts)}
+def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str) -> t.Any:
+    """A templar with the variables that the task would have for another host of its batch."""
+    hostvars, task = variables["hostvars"], action._task
+    of_host = hostvars._variable_manager.get_vars(
+        play=play_of(task),
+        host=hostvars._inventory.get_host(host),
+        task=task,
+        _hosts=variables["ansible_play_batch"],
+        _hosts_all=variables["ansible_play_hosts_all"],
+    )
+    return _templar_for(action, of_host)
 
 
-def rendered_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, value: t.Any) -> t.Any:
-    """A value of the play or the inventory as it is for another host of the task's batch."""
-    first, of_play = raw_variables(variables, variables["inventory_hostname"]), variables_of_play(action._task)
-    own, role = raw_variables(variables, host), action._task._role
-    # Those of roles that use the role too.
-    defaults = role.get_default_vars(action._task.get_dep_chain()) if role else {}
-    below = {name for name in own if name in defaults and defaults[name] == variables.get(name)}
-    # What takes precedence over the inventory.
-    of_all = {
-        name: each
-        for name, each in variables.items()
-        if name in of_play or (each != first.get(name) and name not in below)
-    }
-    of_host = {**own, **of_all}
-    # The variable of this name would be that of the task's host.
-    of_host["vars"] = of_host.copy()
-    return _templar_for(action, of_host).template(value)
-
-
-def given_by_keywords(task: Task, option: str) -> tuple[str, list[t.Any]]:
-    """The name by which keywords around a task of the role give it a connection option, and the values, not rendered.
+def given_by_keywords(task: Task, option: str) -> dict[str, list[t.Any]]:
+    """By its name in keywords around a task of the role, what they give for a connection option, not rendered.
 
     A template of several options is a value too.
     """
-    groups, variable = ("group/monitor.cloud.api", task.action), f"MONITOR_{option.upper()}"
+    groups = ("group/monitor.cloud.api", task.action)
     around = task._get_parent_attribute("environment", omit=True)
     # module_defaults take precedence.
     for name, given in (
         (option, [options for each in task.module_defaults for group, options in each.items() if group in groups]),
-        (variable, around if isinstance(around, list) else []),
+        (f"MONITOR_{option.upper()}", around if isinstance(around, list) else []),
     ):
         if found := [each for each in given if not isinstance(each, dict) or name in each]:
-            return name, [each[name] if isinstance(each, dict) else each for each in found]
-    return "", []
+            return {name: [each[name] if isinstance(each, dict) else each for each in found]}
+    return {}
 
 
 def check_whole_inventory() -> None:

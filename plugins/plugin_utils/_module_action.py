@@ -147,9 +147,10 @@ class ModuleAction(_core.PrivateAction):
         _core.check_not_delegated(self, variables)
         # In ``rescue`` and ``always`` a host that has failed is not in its batch.
         batch = list(dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]]))
-        own = _role_variables.inventory(variables)
+        account = _role_variables.account_names(self, variables)
+        own = _role_variables.inventory(variables, account)
         of_batch = {host: own[host] for host in batch}
-        _role_variables.check_account(self, variables, of_batch)
+        _role_variables.check_account(self, variables, of_batch, account)
         if step == "prune":
             arguments["labels"] = list(_role_variables.labels(variables, list(own), own, windows=True).values())
             return True
@@ -166,9 +167,11 @@ class ModuleAction(_core.PrivateAction):
         if step == "register" and _role_variables.state_of_batch(self, variables, of_batch) != "present":
             return False
         # The client of a label that two hosts have would be removed from the other one too.
-        _role_variables.check_label_of_play(self, variables, batch)
+        _role_variables.check_label_of_play(self, variables)
         if step == "register":
-            arguments["labels"], arguments["planned_labels"] = _role_variables.labels_to_register(variables, own)
+            arguments["labels"], arguments["planned_labels"] = _role_variables.labels_to_register(
+                variables, own, account
+            )
         else:
             _role_variables.labels(variables, batch, own, windows=True)
         return True

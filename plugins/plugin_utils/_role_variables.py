@@ -114,12 +114,12 @@ def check_playbook(variables: Variables, extra: Iterable[str]) -> None:
             )
 
 
-def inventory(variables: Variables) -> dict[str, Variables]:
-    """Host → what the inventory sets for it of the role's variables, the account, and how to connect, as it is.
+def inventory(variables: Variables, names: Iterable[str] = ()) -> dict[str, Variables]:
+    """Host → what the inventory sets for it of the role's variables, how to connect, and these names, as it is.
 
     Not all of its variables: for ten thousand hosts they would take a hundred megabytes.
     """
-    kept = {*_CONNECTION, *_of_account(variables)}
+    kept = {*_CONNECTION, *names}
     found: dict[str, Variables] = {}
     for host in known_hosts(variables):
         raw = _core.raw_variables(variables, host)
@@ -128,9 +128,19 @@ def inventory(variables: Variables) -> dict[str, Variables]:
     return found
 
 
-def _of_account(variables: Variables) -> set[str]:
+def account_names(action: ActionBase, variables: Variables) -> set[str]:
     """The names of the variables that choose the account, those that templates depend on included."""
-    return set(ACCOUNT).union(*(_core.names_in(variables.get(name), variables) for name in ACCOUNT))
+    return _core.names_in(list(_sources(action, variables).values()), variables)
+
+
+def _sources(action: ActionBase, variables: Variables) -> dict[str, list[t.Any]]:
+    """What gives the account, not rendered, by name: the role's variables, and keywords for those that are not set."""
+    found: dict[str, list[t.Any]] = {}
+    for name in ACCOUNT:
+        found[name] = [_core.trusted(f"{{{{ {name} }}}}")]
+        if variables.get(name) in (None, ""):
+            found.update(_core.given_by_keywords(action._task, name.removeprefix(_PREFIX)))
+    return found
 
 
 def _values(own: Variables, names: Iterable[str]) -> list[t.Any]:
@@ -174,10 +184,15 @@ def _given_label(hostvars: Variables, host: str, own: Variables) -> t.Any:
     return own_label(hostvars, host) if _core.has_template(value) else value
 
 
-def labels_to_register(variables: Variables, own: Mapping[str, Variables]) -> tuple[list[str], list[str]]:
-    """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan."""
+def labels_to_register(
+    variables: Variables, own: Mapping[str, Variables], names: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan.
+
+    ``names`` are those of :func:`account_names`.
+    """
     found = labels(variables, variables["ansible_play_hosts"], own, windows=False)
-    batch, names = set(variables["ansible_play_batch"]), _of_account(variables)
+    batch = set(variables["ansible_play_batch"])
     account = _values(own[variables["inventory_hostname"]], names)
     planned = (
         host
@@ -276,52 +291,35 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
         raise InputError(" ".join([*lines, "Nothing was done."]))
 
 
-def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> None:
+def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Variables], names: Iterable[str]) -> None:
     """InputError if hosts of the batch have different accounts: the first one's is used for all."""
-    hosts, names = [variables["inventory_hostname"]], _of_account(variables)
-    seen = [_values(own[hosts[0]], names)]
+    hosts: list[str] = []
+    seen: list[list[t.Any]] = []
     # A host for each combination of values: rendering them for all takes long.
     for host, raw in own.items():
         if (values := _values(raw, names)) not in seen:
             hosts.append(host)
             seen.append(values)
-    for name in ACCOUNT if len(hosts) > 1 else ():
-        _check_same(name, [_for_host(action, variables, host, name) for host in hosts])
-    for name in ACCOUNT:
-        if variables.get(name) in (None, ""):
-            _check_keywords(action, variables, list(own), name.removeprefix(_PREFIX))
+    first: dict[str, list[t.Any]] = {}
+    for host in hosts if len(hosts) > 1 else ():
+        templar = _core.templar_for(action, variables, host)
+        account = {
+            name: [_rendered(templar, name, value) for value in given]
+            for name, given in _sources(action, variables).items()
+        }
+        first = first or account
+        if different := [name for name in account if account[name] != first[name]]:
+            raise InputError(
+                f"{different[0]} differs between the hosts of this play, and one account is used for all of them. "
+                "Nothing was done. Use a play, or a run with --limit or extra variables, for each account."
+            )
 
 
-def _check_keywords(action: ActionBase, variables: Variables, hosts: Iterable[str], option: str) -> None:
-    """InputError if ``module_defaults`` or ``environment`` give hosts of the batch different accounts."""
-    name, given = _core.given_by_keywords(action._task, option)
-    names = set().union(*(_core.names_in(each, variables) for each in given))
-    seen: list[list[t.Any]] = []
-    found = []
-    for host in hosts if names else ():
-        if (values := _values(_core.raw_variables(variables, host), names)) not in seen:
-            seen.append(values)
-            each = [_rendered(action, variables, host, value) for value in given]
-            found.append([value.get(name) if isinstance(value, dict) else value for value in each])
-    _check_same(name, found)
-
-
-def _check_same(name: str, values: t.Sequence[t.Any]) -> None:
-    if any(value != values[0] for value in values):
-        raise InputError(
-            f"{name} differs between the hosts of this play, and one account is used for all of them. Nothing was "
-            "done. Use a play, or a run with --limit or extra variables, for each account."
-        )
-
-
-def _for_host(action: ActionBase, variables: Variables, host: str, name: str) -> t.Any:
-    """The value of a variable for a host of the batch; None if it is not set, or if its template fails."""
-    return _rendered(action, variables, host, _core.trusted(f"{{{{ {name} }}}}"))
-
-
-def _rendered(action: ActionBase, variables: Variables, host: str, value: t.Any) -> t.Any:
+def _rendered(templar: t.Any, name: str, value: t.Any) -> t.Any:
+    """A value, or that of this name in a dictionary, with a host's variables; None if its template fails."""
     with contextlib.suppress(Exception):
-        return _core.plain(_core.rendered_for(action, variables, host, value))
+        value = _core.plain(templar.template(_core.looked_up(value, templar)))
+        return value.get(name) if isinstance(value, dict) else value
     return None
 
 
@@ -334,19 +332,17 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
     for host, raw in own.items():
         value = raw.get(_STATE, unset)
         if _core.has_template(value):
-            value = _core.rendered_for(action, variables, host, value)
+            value = _core.templar_for(action, variables, host).template(value)
         if value != state:
             raise InputError(STATES_DIFFER)
     return str(state)
 
 
-def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterable[str] = ()) -> None:
-    """InputError if play or role set a label for the task's host, or for one of the other ``hosts`` of its batch."""
+def check_label_of_play(action: ActionBase, variables: Variables) -> None:
+    """InputError if play or role set a label."""
+    of_inventory = variables["hostvars"][variables["inventory_hostname"]].get(_LABEL) or ""
     label = action._templar.template(variables.get(_LABEL)) or ""
-    found = {variables["inventory_hostname"]: label}
-    if _LABEL in _core.variables_of_play(action._task):
-        found.update((host, _for_host(action, variables, host, _LABEL) or "") for host in hosts)
-    if any(label != (variables["hostvars"][host].get(_LABEL) or "") for host, label in found.items()):
+    if label != of_inventory or _LABEL in _core.variables_of_play(action._task):
         raise InputError(LABEL_IN_PLAY)
 
 
