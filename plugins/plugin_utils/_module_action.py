@@ -152,7 +152,7 @@ class ModuleAction(_core.PrivateAction):
         of_batch = {host: own[host] for host in batch}
         _role_variables.check_account(self, variables, of_batch, account)
         if step == "prune":
-            arguments["labels"] = list(_role_variables.labels(variables, list(own), own, windows=True).values())
+            arguments["labels"] = list(_role_variables.labels(variables, list(own), own).values())
             return True
         if step == "delete":
             _role_variables.check_gone(variables, arguments["labels"], own)
@@ -161,7 +161,7 @@ class ModuleAction(_core.PrivateAction):
         if step == "inspect":
             # Of all batches: the account is compared with the whole play.
             hosts = variables["ansible_play_hosts_all"]
-            arguments["labels"] = list(_role_variables.labels(variables, hosts, own, windows=True).values())
+            arguments["labels"] = list(_role_variables.labels(variables, hosts, own).values())
             return True
         _core.check_not_once(self, variables)
         if step == "register" and _role_variables.state_of_batch(self, variables, of_batch) != "present":
@@ -173,7 +173,7 @@ class ModuleAction(_core.PrivateAction):
                 variables, own, account
             )
         else:
-            _role_variables.labels(variables, batch, own, windows=True)
+            _role_variables.labels(variables, batch, own)
         return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:

@@ -167,16 +167,9 @@ def check_facts(host: str, raw: Variables) -> None:
         )
 
 
-def labels(
-    variables: Variables, hosts: t.Sequence[str], own: Mapping[str, Variables], *, windows: bool
-) -> dict[str, str]:
-    """Host → label, for ``hosts`` among ``own``, the inventory; InputError for two hosts of it with one label.
-
-    ``windows``: whether Windows hosts have one too.
-    """
-    hostvars = variables["hostvars"]
-    found = fields.labels_of_hosts(hosts, own, lambda host: _given_label(hostvars, host, own[host]))
-    return {host: label for host, label in found.items() if windows or not _is_windows(hostvars, host, own[host])}
+def labels(variables: Variables, hosts: t.Sequence[str], own: Mapping[str, Variables]) -> dict[str, str]:
+    """Host → label, for ``hosts`` among ``own``, the inventory; InputError for two hosts of it with one label."""
+    return fields.labels_of_hosts(hosts, own, lambda host: _given_label(variables["hostvars"], host, own[host]))
 
 
 def _given_label(hostvars: Variables, host: str, own: Variables) -> t.Any:
@@ -189,11 +182,11 @@ def labels_to_register(
 ) -> tuple[list[str], list[str]]:
     """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan.
 
-    ``names`` are those of :func:`account_names`.
+    Without those of Windows hosts. ``names`` are those of :func:`account_names`.
     """
-    found = labels(variables, variables["ansible_play_hosts"], own, windows=False)
-    batch = set(variables["ansible_play_batch"])
-    account = _values(own[variables["inventory_hostname"]], names)
+    found = labels(variables, variables["ansible_play_hosts"], own)
+    found = {host: label for host, label in found.items() if not _is_windows(variables["hostvars"], host, own[host])}
+    batch, account = set(variables["ansible_play_batch"]), _values(own[variables["inventory_hostname"]], names)
     planned = (
         host
         for host in found

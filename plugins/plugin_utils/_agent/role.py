@@ -99,7 +99,7 @@ def _is_by_itself(action: HostAction, in_role: str, state: t.Any) -> bool:
     if missing or host not in variables["ansible_play_batch"]:
         _role_variables.check_batch(action, variables, {host: {}})
         # InputError if another host has the label too.
-        _role_variables.labels(variables, [host], _role_variables.inventory(variables), windows=True)
+        _role_variables.labels(variables, [host], _role_variables.inventory(variables))
         _role_variables.check_label_of_play(action, variables)
         return True
     if state == "absent" and in_role == "present":
