@@ -182,6 +182,18 @@ class PrivateAction(FinalizingAction):
         given = self._task.args.items()
         return {str(name): self._private.get(name, value) if value == PLACEHOLDER else value for name, value in given}
 
+    def take_token(self, arguments: dict[str, t.Any]) -> None:
+        """Remove the token from what the task's keyword ``environment`` asks for, and add it to arguments without one.
+
+        Core puts the environment on command lines, where others could read the token, and callbacks are given it.
+        """
+        token = given_environment(self).get("MONITOR_API_TOKEN")
+        forget_token(self._task)
+        if token and arguments.get("api_token") is None:
+            arguments["api_token"] = token
+            # For the next attempt.
+            self._task.args = {**self._task.args, "api_token": self._keep_back("api_token", token)}
+
 
 def plain(value: t.Any) -> t.Any:
     """An argument as JSON would carry it to a module: without what core keeps with strings, vaulted ones decrypted."""
@@ -252,23 +264,6 @@ def task_environment(action: ActionBase) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-# The token that was taken last, with its task.
-_taken: list[tuple[Task, str]] = []
-
-
-def take_token(action: ActionBase) -> str | None:
-    """Take the token out of what the task's keyword ``environment`` asks for, and return it.
-
-    Core puts the environment on command lines, where others could read the token, and callbacks are given it.
-    """
-    token = given_environment(action).get("MONITOR_API_TOKEN")
-    forget_token(action._task)
-    if token:
-        _taken[:] = [(action._task, token)]
-    # A retry has the same task, and another action.
-    return next((token for task, token in _taken if task is action._task), None)
 
 
 def forget_token(task: Task) -> None:
@@ -552,7 +547,7 @@ def run_action(
     task.action = name
     task.vars = {**task.vars, **(task_vars or {})}
     if not name.startswith("monitor.cloud."):
-        # As in take_token; the module is not ours and needs none.
+        # As in PrivateAction.take_token; the module is not ours and needs none.
         forget_token(task)
     task.module_defaults = [*task.module_defaults, *module_defaults]
     task.args = _with_defaults(name, task, arguments, action._templar)

@@ -177,9 +177,7 @@ class ModuleAction(_core.PrivateAction):
         return True
 
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
-        token = _core.take_token(self)
-        if token and arguments.get("api_token") is None:
-            arguments["api_token"] = token
+        self.take_token(arguments)
         if self._can_run_here(variables):
             with _core.task_environment(self):
                 result = self._run_here(_core.plain(arguments), _core.injects_invocation(variables))
