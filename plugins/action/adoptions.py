@@ -25,7 +25,7 @@ class ActionModule(base.FleetAction):
         check_label_facts(variables)
         labels = base.labels_of_inventory(variables)
         inspected = base.inspected(variables, variables["ansible_play_batch"], options, labels)
-        report = audit(inspected, base.account_of(variables, options["account"]), labels, generated_at="")
+        report = audit(inspected, base.account_of(variables, options), labels, generated_at="")
         findings = sorted(report.hosts, key=lambda finding: natural(finding.host))
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]
         lines = rows(("HOST", "ACTION", "WHY"), entries) if entries else []

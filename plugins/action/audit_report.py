@@ -16,7 +16,6 @@ import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import audit_report
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
@@ -30,7 +29,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
 
 class ActionModule(base.FleetAction):
@@ -50,7 +48,7 @@ class ActionModule(base.FleetAction):
         _check(options)
         hosts, complete = self._audited(variables)
         labels = base.labels_of_inventory(variables)
-        account = base.account_of(variables, options["account"], options["plan"], options["subscriptions"])
+        account = base.account_of(variables, options)
         now = datetime.datetime.now(datetime.timezone.utc)
         joined: dict[str, t.Any] = {}
         if options["config"]:
@@ -67,7 +65,7 @@ class ActionModule(base.FleetAction):
             orphan_pattern=options["orphan_pattern"],
             **joined,
         )
-        todo = remedies.steps(report, self._invocation(options, variables))
+        todo = remedies.steps(report, invocation.of_run(self, options, variables))
         try:
             files = _write_all(report, todo, options, account.url)
         except InputError:
@@ -90,7 +88,8 @@ class ActionModule(base.FleetAction):
         if isinstance(given, str):
             given = self._templar.template(given)
         # As core reads lists from the command line.
-        audits = [given] if isinstance(given, Mapping) else given.split(",") if isinstance(given, str) else given or []
+        given = given.split(",") if given and isinstance(given, str) else given
+        audits = given if isinstance(given, (list, tuple)) else [given] if given else []
         audits = [self._templar.template(one) if isinstance(one, str) else one for one in audits]
         return base.slices_of(audits, variables, options["audits_variables"] or "")
 
@@ -102,29 +101,6 @@ class ActionModule(base.FleetAction):
             return hosts, True
         last = max(number for number, host in enumerate(hosts) if host in batch)
         return hosts[: last + 1], False
-
-    def _invocation(self, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> invocation.Invocation:
-        """How this run was started, for the commands that the report proposes."""
-        # A variable of the role; other users of this plugin may not have it.
-        service = dict(self._templar.template(variables.get("monitor_agent_reading_connection")) or {})
-        clients = map(unseal, variables[options["account"]]["clients"].values())
-        secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
-        secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
-        kept, left_out = invocation.extra_vars(self._loader, secrets, options["audits_variables"] or "")
-        report = next((options[kind] for kind in ("json", "html", "junit") if options[kind]), "")
-        sources = variables.get("ansible_inventory_sources") or []
-        return invocation.Invocation(
-            inventory=invocation.inventory_options(sources),
-            options=invocation.task_options(self._task),
-            vaults=invocation.given_options(invocation.VAULTS),
-            extra_vars=kept,
-            left_out=left_out,
-            service=service,
-            reports=[f"monitor_agent_audit_{kind}" for kind in invocation.REPORTS if options[kind]],
-            report_stem=invocation.short_path(_absolute(os.path.splitext(report)[0])) if report else "",
-            play_only=invocation.only_in_play(self._task, variables["playbook_dir"], sources),
-            partial=_partial(options, variables),
-        )
 
 
 def _check(options: Mapping[str, t.Any]) -> None:
@@ -138,20 +114,12 @@ def _check(options: Mapping[str, t.Any]) -> None:
         )
     if artifact and not artifact.isidentifier():
         raise InputError(f"artifact {artifact!r} is not the name of a variable. Choose another name.")
-    paths = [_absolute(options[kind]) for kind in ("json", "junit", "html", "metrics") if options[kind]]
+    paths = [base.absolute(options[kind]) for kind in ("json", "junit", "html", "metrics") if options[kind]]
     if twice := {path for path in paths if paths.count(path) > 1}:
         raise InputError(f"Several reports have the path {min(twice)}. Choose a path for each.")
     # Not a number is neither less nor more.
     if not options["max_age"] >= 0:
         raise InputError(f"max_age {options['max_age']} is not a number of hours. Set 0 for audits of any age.")
-
-
-def _partial(options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> str:
-    """Why the inventory may not be whole, as the start of a sentence; a joined report is made with the whole one."""
-    # A job slice of AWX is a job of a workflow, and has only its hosts in its inventory; no variable names slices.
-    if options["config"] and (options["artifact"] or "awx_workflow_job_id" in variables):
-        return "This audit can be that of a slice, to be joined with others"
-    return _core.partial_inventory()
 
 
 def _drift(report: findings.Report) -> str:
@@ -178,14 +146,9 @@ def _write_all(
     return {**files, **lists}
 
 
-def _absolute(path: str) -> str:
-    """A path on the controller; a relative one starts at the directory in which Ansible was started."""
-    return os.path.abspath(os.path.expanduser(path))
-
-
 def _write(path: str, text: str, mode: int | None = None) -> str:
     """Write a file on the controller, whole or not at all; without a mode, the umask decides who may read it."""
-    target = _absolute(path)
+    target = base.absolute(path)
     temporary = f"{target}.{os.getpid()}"
     try:
         if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):

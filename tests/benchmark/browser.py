@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Invocation, steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
 from ansible_collections.monitor.cloud.tests.support.audits import account, inspected, report, unreachable
 

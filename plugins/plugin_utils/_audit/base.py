@@ -68,16 +68,14 @@ def inspected(
 
     A host that failed in an earlier play, or that a condition leaves out, has the result of an audit before this one.
     """
-    active, results = set(variables["ansible_play_hosts"]), {}
+    active, found = set(variables["ansible_play_hosts"]), []
     for host in hosts:
         raw = _core.raw_variables(variables, host)
-        result = raw.get(options["config"])
-        former = (result or {}).get("use") not in (None, (raw.get(options["account"]) or {}).get("use"))
-        results[host] = None if former or host not in active else result
-    return [
-        Host(host, client_label(host, (result or {}).get("label") or labels.get(host)), facts_of(result))
-        for host, result in results.items()
-    ]
+        result, use = raw.get(options["config"]), (raw.get(options["account"]) or {}).get("use")
+        if not isinstance(result, Mapping) or host not in active or result.get("use") not in (None, use):
+            result = {}
+        found.append(Host(host, client_label(host, result.get("label") or labels.get(host)), facts_of(result)))
+    return found
 
 
 def absent_hosts(variables: Mapping[str, t.Any], hosts: Iterable[str]) -> set[str]:
@@ -92,44 +90,41 @@ def absent_hosts(variables: Mapping[str, t.Any], hosts: Iterable[str]) -> set[st
     return found
 
 
-def account_of(
-    variables: Mapping[str, t.Any], name: str, plan: str | None = None, subscriptions: str | None = None
-) -> Account:
-    """The account, from the names of the variables that hold what monitor_clients and others registered."""
-    result = _registered(variables, name)
+def account_of(variables: Mapping[str, t.Any], options: Mapping[str, t.Any]) -> Account:
+    """The account, from the variables that hold what monitor_clients and others registered; options name them."""
+    names = [options.get(option) for option in ("account", "plan", "subscriptions")]
+    if missing := [name for name in names if name and not hasattr(variables.get(name), "get")]:
+        raise InputError(f"There is no variable {missing[0]!r}. Run the task that registers it first.")
+    result, plan, tiers = (variables[name] if name else {} for name in names)
     if "account_labels" not in result:
-        raise InputError(f"{name!r} holds no clients: the task monitor_clients was skipped or failed. Run that task.")
-    planned = _registered(variables, plan) if plan else {}
-    tiers = _registered(variables, subscriptions) if subscriptions else {}
+        raise InputError(
+            f"{names[0]!r} holds no clients: the task monitor_clients was skipped or failed. Run that task."
+        )
     return Account(
         clients=result["clients"],
         # Clients that check mode predicts do not exist.
         labels=frozenset(result["account_labels"]) - set(result["created"]),
         key_owners=result["key_owners"],
         url=result.get("account_url") or "",
-        plan=planned.get("plan"),
-        plan_problem=str(planned["msg"]) if planned.get("msg") else None,
+        plan=plan.get("plan"),
+        plan_problem=str(plan["msg"]) if plan.get("msg") else None,
         tiers=tiers.get("subscriptions") or (),
     )
 
 
-def slices_of(audits: Iterable[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
+def slices_of(audits: Sequence[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
     """The audits of a list of paths, patterns of paths and reports, and those in variables of matching names."""
-    paths: dict[str, None] = {}
-    slices = []
-    for number, given in enumerate(audits):
-        if isinstance(given, str):
-            paths.update(dict.fromkeys(map(os.path.realpath, _paths(given))))
-        else:
-            slices.append(parse(f"audits[{number}]", _core.plain(given)))
-    names = sorted(matching(pattern, "audits_variables", list(map(str, variables)))) if pattern else []
+    given = list(enumerate(audits))
+    slices = [parse(f"audits[{number}]", _core.plain(one)) for number, one in given if not isinstance(one, str)]
+    names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
     if pattern and not names:
         raise InputError(
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
             "this run."
         )
     slices += [parse(f"The variable {name}", _core.plain(variables[name])) for name in names]
-    slices += [parse(path, _read(path)) for path in paths]
+    paths = [os.path.realpath(path) for number, one in given if isinstance(one, str) for path in _paths(one)]
+    slices += [parse(path, _read(path)) for path in dict.fromkeys(paths)]
     if not slices:
         raise InputError(
             "There are no audits to join. Choose the files that monitor_agent_audit_json wrote: "
@@ -138,9 +133,14 @@ def slices_of(audits: Iterable[t.Any], variables: Mapping[str, t.Any], pattern: 
     return slices
 
 
+def absolute(path: str) -> str:
+    """A path on the controller; a relative one starts at the directory in which Ansible was started."""
+    return os.path.abspath(os.path.expanduser(path))
+
+
 def _paths(given: str) -> list[str]:
-    """A path, or what a pattern matches; relative ones start at the directory in which Ansible was started."""
-    path = os.path.abspath(os.path.expanduser(given))
+    """A path, or what a pattern matches."""
+    path = absolute(given)
     if os.path.exists(path) or not glob.has_magic(path):
         return [path]
     if found := sorted(glob.glob(path)):
@@ -153,14 +153,9 @@ def _read(path: str) -> t.Any:
     try:
         # Reading a FIFO would wait for a writer.
         if os.path.exists(path) and not os.path.isfile(path):
-            raise InputError(
-                f"The audit {path} is not a regular file. Choose a file that monitor_agent_audit_json wrote."
-            )
+            raise OSError("it is not a regular file")
         with open(path, encoding="utf-8") as stream:
-            text = stream.read()
-        if not text.strip():
-            raise InputError(f"The audit {path} is empty. Audit its hosts again, or leave it out.")
-        return json.loads(text)
+            return json.load(stream)
     except OSError as error:
         raise InputError(
             f"The audit {path} could not be read: {error.strerror or error}. Check the path, and whether that audit "
@@ -168,12 +163,5 @@ def _read(path: str) -> t.Any:
         ) from error
     except (ValueError, RecursionError):
         raise InputError(
-            f"The audit {path} is not valid JSON. Choose a file that monitor_agent_audit_json wrote."
+            f"The audit {path} is not valid JSON. Choose a file that monitor_agent_audit_json wrote, or leave it out."
         ) from None
-
-
-def _registered(variables: Mapping[str, t.Any], name: str) -> Mapping[str, t.Any]:
-    result = variables.get(name)
-    if not hasattr(result, "get"):
-        raise InputError(f"There is no variable {name!r}. Run the task that registers it first.")
-    return t.cast("Mapping[str, t.Any]", result)

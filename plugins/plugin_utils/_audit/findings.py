@@ -107,19 +107,17 @@ class Host:
         return self.adoption in ("adopt", "later")
 
 
-def facts_of(result: Mapping[str, t.Any] | None) -> dict[str, t.Any]:
-    """The facts in what agent_config registered for a host, None for a host without a result.
+def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The facts in what agent_config registered for a host, which is empty for a host without a result.
 
     ``key_owner`` is None for a host that was not inspected. ``reason`` tells why, and is None for one without a result.
     """
-    if result is not None and result.get("skipped"):
-        result = None
-    reached = result is not None and not result.get("unreachable")
-    found = result if result is not None and reached else {}
-    inspected = found.get("key_owner") is not None
+    given = {} if result.get("skipped") else result
+    reached = bool(given) and not given.get("unreachable")
+    found = given if reached else {}
     return {
         "reached": reached,
-        "reason": None if inspected or result is None else _reason(result.get("msg")),
+        "reason": _reason(given.get("msg")) if given and not found.get("key_owner") else None,
         "key_owner": found.get("key_owner"),
         "owner_label": found.get("owner_label"),
         "key_fingerprint": found.get("key_fingerprint"),
@@ -301,28 +299,23 @@ class _Fleet:
 
     def _file_states(self, one: Host) -> dict[State, str]:
         """State → sentence, for what a host's file shows."""
+        facts, reason, differs = one.facts, one.facts["reason"], one.facts["differs"]
         if not one.audited:
             return {"unreachable": "Not inspected: it is in none of the audits that were joined."}
-        facts, reason = one.facts, one.facts["reason"]
-        if not facts["reached"] and reason is None:
-            return {
-                "unreachable": "Not inspected: it had failed before, could not be reached, or a condition left it out."
-            }
         if not facts["reached"]:
-            return {"unreachable": f"Could not be reached: {reason}"}
+            unknown = "Not inspected: it had failed before, could not be reached, or a condition left it out."
+            return {"unreachable": f"Could not be reached: {reason}" if reason else unknown}
         if facts["key_owner"] is None:
             return {"unverifiable": f"Could not be inspected: {reason}"}
-        sentences, differs = self._key_states(one), facts["differs"]
-        if facts["key_owner"] == "own" and "type" in differs:
-            sentences["outdated"] = "The right key, but in a symbolic link instead of a file."
-        elif facts["key_owner"] == "own" and "content" in differs:
-            sentences["outdated"] = "The right key, but other text."
+        sentences = self._key_states(one)
+        if facts["key_owner"] == "own" and not {"type", "content"}.isdisjoint(differs):
+            what = "in a symbolic link instead of a file" if "type" in differs else "other text"
+            sentences["outdated"] = f"The right key, but {what}."
         if "restart" in differs:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
         if facts["service_state"] not in _RUNNING:
             sentences["agent_stopped"] = f"The agent does not run: its service is {facts['service_state']}."
-        permissions = [name for name in ("owner", "group", "mode") if name in differs]
-        if permissions:
+        if permissions := [name for name in ("owner", "group", "mode") if name in differs]:
             sentences["wrong_permissions"] = f"Not as expected: {' and '.join(permissions)} of the file."
         return sentences
 
@@ -395,5 +388,5 @@ def instant(text: str) -> datetime.datetime:
     # Python 3.10 knows no Z.
     at = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     if at.tzinfo is None:
-        raise ValueError(text)
+        raise ValueError(f"Invalid isoformat string, without a zone: {text!r}")
     return at

@@ -6,22 +6,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
 import os
 import re
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
+from ansible.plugins.action import ActionBase
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import REPORTS, Invocation
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS
+from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
-# The options of audit_report that choose reports; those of the role have the prefix monitor_agent_audit_.
-REPORTS = ("json", "junit", "html", "metrics", "artifact")
 # Options of the command line, by the name in core's parser.
 _OPTIONS = {
     "become_ask_pass": "--ask-become-pass",
@@ -33,7 +34,7 @@ _OPTIONS = {
     "vault_ids": "--vault-id",
     "vault_password_files": "--vault-password-file",
 }
-VAULTS = ("ask_vault_pass", "vault_ids", "vault_password_files")
+_VAULTS = ("ask_vault_pass", "vault_ids", "vault_password_files")
 # Those that can hold the password of a gateway.
 _LEFT_OUT = ("ssh_common_args", "ssh_extra_args", "sftp_extra_args", "scp_extra_args")
 # Other variables are the user's own and can hold anything.
@@ -44,53 +45,67 @@ _OF_PLAYBOOK = re.compile(rf"{PLAYBOOK}\Z|monitor_agent_audit")
 _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|community|psk|args|command", re.IGNORECASE)
 # Queries hold signatures of addresses.
 _URL_WITH_SECRET = re.compile(r"://(\S*\?|[^/\s]*@)")
-_PLAIN_VALUE = re.compile(r"[\w./:@,+-]*", re.ASCII)
 
 
-@dataclasses.dataclass(frozen=True)
-class Invocation:
-    """How a command was started.
+def of_run(action: ActionBase, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> Invocation:
+    """How the run of audit_report was started, for the commands that its report proposes."""
+    task, sources = action._task, variables.get("ansible_inventory_sources") or []
+    # A variable of the role; other users of this plugin may not have it.
+    service = dict(action._templar.template(variables.get("monitor_agent_reading_connection")) or {})
+    clients = map(unseal, variables[options["account"]]["clients"].values())
+    secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
+    secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
+    kept, left_out = _extra_vars(action._loader, secrets, options["audits_variables"] or "")
+    play_only = _only_in_play(task, variables["playbook_dir"], sources)
+    lacks = ""
+    if play_only:
+        lacks = f" The command lacks what counts for this play only: {', '.join(play_only)}. Add the values with -e."
+    if left_out:
+        names = ", ".join(sorted(set(left_out)))
+        lacks += f" Add these again; they are not shown, because they can be secret: {names}."
+    report = next((options[kind] for kind in ("json", "html", "junit") if options[kind]), "")
+    return Invocation(
+        options=[*inventory_options(sources), *_task_options(task), *_given_options(_OPTIONS)],
+        vaults=_given_options(_VAULTS),
+        extra_vars=kept,
+        service=service,
+        reports=[f"monitor_agent_audit_{kind}" for kind in REPORTS if options[kind]],
+        report_stem=report and _short_path(absolute(os.path.splitext(report)[0])),
+        lacks=lacks,
+        partial=_partial(options, variables),
+    )
 
-    ``vaults`` are those of the options that open vaults. ``extra_vars`` are files, as ``@file``, and variables, in the
-    order in which they count; ``left_out`` names those, and options, that are left out because they may be secret.
-    ``service`` are the modules' connection options. ``reports`` names the variables by which it writes reports.
-    ``report_stem`` is the path of a report without its suffix: lists of hosts are written beside it. Empty for none.
-    ``play_only`` names variables, files and directories that count for the play of the run, and for no command.
-    ``partial`` is the reason why hosts are missing from the inventory, or empty.
-    """
 
-    inventory: Sequence[str] = ()
-    options: Sequence[str] = ()
-    vaults: Sequence[str] = ()
-    extra_vars: Sequence[str | Mapping[str, t.Any]] = ()
-    left_out: Sequence[str] = ()
-    service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
-    report_stem: str = ""
-    reports: Sequence[str] = ()
-    play_only: Sequence[str] = ()
-    partial: str = ""
+def _partial(options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> str:
+    """Why the inventory may not be whole, and what to do; a joined report is made with the whole one."""
+    reason = _core.partial_inventory()
+    # A job slice of AWX is a job of a workflow, and has only its hosts in its inventory; no variable names slices.
+    if options["config"] and (options["artifact"] or "awx_workflow_job_id" in variables):
+        reason = "This audit can be that of a slice, to be joined with others"
+    text = f"{reason}, so the clients can be those of missing hosts. Audit again with the whole inventory."
+    return text if reason else ""
 
 
 def inventory_options(sources: Iterable[str]) -> list[str]:
     """The options that name the inventory."""
-    return [part for source in sources for part in ("-i", short_path(source))]
+    return [part for source in sources for part in ("-i", _short_path(source))]
 
 
-def short_path(path: str) -> str:
+def _short_path(path: str) -> str:
     """A path, or an inventory source, as one would type it in the current directory."""
     relative = os.path.relpath(path) if os.path.isabs(path) else path
     return path if relative.startswith(os.pardir) else relative
 
 
-def task_options(task: Task) -> list[str]:
-    """How to reach hosts and what opens vaults, from the command line and from the task's play, as options."""
+def _task_options(task: Task) -> list[str]:
+    """How the task reaches hosts, as options."""
     options = ["--become"] if task.become else []
     for option, value in _core.connection_options(task).items():
-        options += [option, short_path(value) if option == "--private-key" else value]
-    return [*options, *given_options(_OPTIONS)]
+        options += [option, _short_path(value) if option == "--private-key" else value]
+    return options
 
 
-def given_options(names: Iterable[str]) -> list[str]:
+def _given_options(names: Iterable[str]) -> list[str]:
     """Those of the command line, by their name in core's parser, as options."""
     options = []
     for name in names:
@@ -100,7 +115,7 @@ def given_options(names: Iterable[str]) -> list[str]:
     return options
 
 
-def only_in_play(task: Task, directory: str, sources: Iterable[str]) -> list[str]:
+def _only_in_play(task: Task, directory: str, sources: Iterable[str]) -> list[str]:
     """The role's variables that the play sets, its files of variables, and directories beside its playbook.
 
     ``directory`` is that of the playbook. ``sources`` are those of the inventory: directories beside them always count.
@@ -118,10 +133,10 @@ def only_in_play(task: Task, directory: str, sources: Iterable[str]) -> list[str
     counted = {os.path.realpath(one if os.path.isdir(one) else os.path.dirname(one)) for one in sources}
     beside = [] if os.path.realpath(directory) in counted else ["group_vars", "host_vars"]
     paths = [os.path.join(directory, name) for name in beside]
-    return [*known, *map(str, files), *(short_path(path) for path in paths if os.path.isdir(path))]
+    return [*known, *map(str, files), *(_short_path(path) for path in paths if os.path.isdir(path))]
 
 
-def extra_vars(
+def _extra_vars(
     loader: DataLoader, secrets: t.Collection[str], audits: str = ""
 ) -> tuple[list[str | dict[str, t.Any]], list[str]]:
     """Extra variables of the command line in their order, and names of those and of options that may be secret.
@@ -145,17 +160,6 @@ def extra_vars(
                 left_out.append(str(name))
         kept.append(shown)
     return kept, left_out
-
-
-def as_options(variables: Mapping[str, t.Any]) -> list[str]:
-    """Variables as options of a command line."""
-    plain, others = [], {}
-    for name, value in variables.items():
-        if isinstance(value, str) and _PLAIN_VALUE.fullmatch(value):
-            plain += ["-e", f"{name}={value}"]
-        else:
-            others[name] = value
-    return [*plain, "-e", json.dumps(others)] if others else plain
 
 
 def _may_be_secret(name: str, value: t.Any, secrets: t.Collection[str]) -> bool:

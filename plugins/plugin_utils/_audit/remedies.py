@@ -11,7 +11,7 @@ import json
 import re
 import shlex
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     TITLES,
@@ -21,7 +21,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     named,
     titled,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import REPORTS, Invocation, as_options
 
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
 # whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored.
@@ -80,11 +79,34 @@ _PRUNE_LIMIT = 10
 _PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 _PLAIN_PATH = re.compile(r"[\w./+-]*", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]")
-# The hosts and labels of a run: each command has its own.
-_CHOICE = {"target", "labels", "prune_pattern", "prune_limit"}
-_OF_AUDIT = re.compile("monitor_agent_audit_")
-# Of the variables of an audit, those that write reports.
-_REPORTS = {f"monitor_agent_audit_{name}" for name in (*REPORTS, "metrics_hosts")}
+# The options of audit_report that choose reports; those of the role have the prefix monitor_agent_audit_.
+REPORTS = ("json", "junit", "html", "metrics", "artifact")
+# Extra variables that other commands do not get: each chooses hosts and labels of its own, and an audit its reports.
+_CHOICE = "target|labels|prune_pattern|prune_limit"
+_NOT_OF_AUDIT = re.compile(rf"{_CHOICE}|monitor_agent_audit_({'|'.join(REPORTS)}|metrics_hosts)")
+_OF_THIS_RUN = re.compile(rf"{_CHOICE}|monitor_agent_audit_.*", re.DOTALL)
+_PLAIN_VALUE = re.compile(r"[\w./:@,+-]*", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True)
+class Invocation:
+    """How a command was started.
+
+    ``options`` name the inventory, and how to reach hosts; ``vaults`` are those of them that open vaults.
+    ``extra_vars`` are files, as ``@file``, and variables, in the order in which they count. ``service`` are connection
+    options of modules. ``reports`` names the variables by which it writes reports. ``report_stem`` is the path of a
+    report without its suffix: lists of hosts are written beside it. Empty for none. ``lacks`` and ``partial`` are
+    sentences: what of it commands do not have, and why the inventory may not be whole.
+    """
+
+    options: Sequence[str] = ()
+    vaults: Sequence[str] = ()
+    extra_vars: Sequence[str | Mapping[str, t.Any]] = ()
+    service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    report_stem: str = ""
+    reports: Sequence[str] = ()
+    lacks: str = ""
+    partial: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,7 +163,7 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
     text = _TEXTS[kind]
     hosts = tuple(one.host for one in findings)
     if kind == "renamed" and run.partial:
-        return Step(kind, _partial(run), hosts)
+        return Step(kind, run.partial, hosts)
     moved = [one.host for one in findings if not one.shared_with and one.owner_label in orphans]
     if kind == "foreign_key" and moved:
         text += _MOVED.format(named(moved))
@@ -149,7 +171,7 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
         text += _LATER
     patterns = [_pattern(host) for host in hosts]
     target, hosts_file = ",".join(patterns), None
-    choice, pattern = as_options({"target": target}), [target]
+    choice, pattern = _as_options({"target": target}), [target]
     if len(target) > _LONGEST_LIST and run.report_stem and _PLAIN_PATH.fullmatch(run.report_stem):
         hosts_file = (f"{run.report_stem}.{kind}.hosts", "".join(f"{one}\n" for one in patterns))
         choice = ["--limit", f"@{hosts_file[0]}"]
@@ -162,43 +184,42 @@ def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: S
     if kind in _SHELL:
         # Not modules such as ping, which need Python.
         task = ["-m", "ansible.builtin.raw", "-a", _SHELL[kind]]
-        command = ["ansible", *run.inventory, *run.options, *pattern, *task, *_variables(run)]
+        command = ["ansible", *run.options, *pattern, *task, *_variables(run, _OF_THIS_RUN)]
     else:
         playbook = _PLAYBOOKS.get(kind, "rollout")
         # The audit of a few hosts must not replace the reports of the run, wherever their variables are set.
         reports = dict.fromkeys(run.reports, "") if playbook == "audit" else {}
         if kind == "not_audited":
             reports["monitor_agent_audit_json"] = _NEW_AUDIT
-        command = [*_playbook(playbook, run), *as_options(reports), *choice]
-    return Step(kind, text + _left_out(run), hosts, tuple(command), hosts_file)
+        command = [*_playbook(playbook, run), *_as_options(reports), *choice]
+    return Step(kind, text + run.lacks, hosts, tuple(command), hosts_file)
 
 
 def _playbook(name: str, run: Invocation) -> list[str]:
-    variables = _variables(run, audits=name == "audit")
-    return ["ansible-playbook", *run.inventory, *run.options, f"monitor.cloud.{name}", *variables]
+    variables = _variables(run, _NOT_OF_AUDIT if name == "audit" else _OF_THIS_RUN)
+    return ["ansible-playbook", *run.options, f"monitor.cloud.{name}", *variables]
 
 
-def _variables(run: Invocation, *, audits: bool = False) -> list[str]:
-    """The extra variables of the run, those of an audit included or not; without its reports."""
+def _variables(run: Invocation, left_out: re.Pattern[str]) -> list[str]:
+    """The extra variables of the run as options, but for those whose name matches."""
     options = []
     for given in run.extra_vars:
         if isinstance(given, str):
             options += ["-e", given]
-            continue
-        left_out = _CHOICE | _REPORTS if audits else {*_CHOICE, *filter(_OF_AUDIT.match, given)}
-        options += as_options({name: value for name, value in given.items() if name not in left_out})
+        else:
+            options += _as_options({name: value for name, value in given.items() if not left_out.fullmatch(name)})
     return options
 
 
-def _left_out(run: Invocation) -> str:
-    text, names = "", ", ".join(sorted(set(run.left_out)))
-    if run.play_only:
-        text = f" The command lacks what counts for this play only: {', '.join(run.play_only)}. Add the values with -e."
-    return f"{text} Add these again; they are not shown, because they can be secret: {names}." if names else text
-
-
-def _partial(run: Invocation) -> str:
-    return f"{run.partial}, so the clients can be those of missing hosts. Audit again with the whole inventory."
+def _as_options(variables: Mapping[str, t.Any]) -> list[str]:
+    """Variables as options of a command line."""
+    plain, others = [], {}
+    for name, value in variables.items():
+        if isinstance(value, str) and _PLAIN_VALUE.fullmatch(value):
+            plain += ["-e", f"{name}={value}"]
+        else:
+            others[name] = value
+    return [*plain, "-e", json.dumps(others)] if others else plain
 
 
 def _pattern(host: str) -> str:
@@ -219,26 +240,24 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
     labels = tuple(label for label in report.orphans if label not in carried)
     if not labels:
         return []
+    if run.partial:
+        return [Step("orphans", run.partial, labels)]
     variables: dict[str, t.Any] = {"prune_pattern": "|".join(map(_escaped, labels))}
     if len(labels) > _PRUNE_LIMIT:
         variables["prune_limit"] = len(labels)
     given = json.dumps(variables)
-    command: tuple[str, ...] = ()
-    if run.partial:
-        text = _partial(run)
-    elif len(given) > _LONGEST_ARGUMENT:
+    if len(given) > _LONGEST_ARGUMENT:
         text = "They are too many for a command: prune them in parts, each with a prune_pattern of your own."
-    else:
-        text = (
-            "Clients of hosts that are gone, or of other users of this account. The command shows what would be "
-            "deleted, with all data of these clients. Run it without --check to delete them."
-        )
-        if report.unidentified:
-            hosts = named(report.unidentified)
-            text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
-        text += _left_out(run)
-        command = (*_playbook("prune", run), "--check", "-e", given)
-    return [Step("orphans", text, labels, command)]
+        return [Step("orphans", text, labels)]
+    text = (
+        "Clients of hosts that are gone, or of other users of this account. The command shows what would be "
+        "deleted, with all data of these clients. Run it without --check to delete them."
+    )
+    if report.unidentified:
+        hosts = named(report.unidentified)
+        text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
+    command = (*_playbook("prune", run), "--check", "-e", given)
+    return [Step("orphans", text + run.lacks, labels, command)]
 
 
 def _plan_step(report: Report, run: Invocation) -> list[Step]:

@@ -30,8 +30,14 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
 
 # The states of a file that holds a key, so that its owner can be determined again.
 _WITH_KEY = ("own", "other", "unknown")
-# The members that hold the facts of a host, from which findings are made.
-_FACTS = tuple(facts_of(None))
+# The members of a host's entry that are read: its name and the facts from which findings are made, if they are valid.
+_MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
+    **dict.fromkeys(facts_of({}), lambda value: value is None or isinstance(value, str)),
+    "host": lambda value: isinstance(value, str),
+    "reached": lambda value: isinstance(value, bool),
+    "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
+    "differs": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,57 +46,39 @@ class Slice:
 
     name: str
     generated_at: str
-    at: datetime.datetime
     hosts: Mapping[str, dict[str, t.Any]]
 
 
 def parse(name: str, document: t.Any) -> Slice:
     """A document of schema :data:`.findings.SCHEMA_VERSION`; InputError for anything else."""
-    if not isinstance(document, dict) or "schema_version" not in document:
-        raise InputError(
-            f"{name} is not an audit: it has no schema_version. Choose what monitor_agent_audit_json wrote."
-        )
-    version = document["schema_version"]
+    version = document.get("schema_version") if isinstance(document, dict) else None
     if version != SCHEMA_VERSION:
         raise InputError(
-            f"{name} has the schema version {version!r}, and only version {SCHEMA_VERSION} can be joined. Audit its "
-            "hosts again, with the version of monitor.cloud that joins them."
+            f"{name} is not an audit with the schema version {SCHEMA_VERSION}: it has {version!r}. Choose what "
+            "monitor_agent_audit_json of this version of monitor.cloud wrote, or audit its hosts again."
         )
     if "audits" in document:
         raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
-    hosts = document.get("hosts")
-    if not isinstance(hosts, list):
-        raise _invalid(name, "hosts is missing or invalid")
-    entries = dict(_facts(name, number, entry) for number, entry in enumerate(hosts))
-    if len(entries) != len(hosts):
-        raise _invalid(name, "it has a host twice")
     try:
-        at = instant(str(document.get("generated_at")))
-    except ValueError:
-        raise _invalid(name, "generated_at is missing or invalid") from None
-    return Slice(name, str(document["generated_at"]), at, entries)
+        instant(str(document.get("generated_at")))
+        return Slice(name, document["generated_at"], _facts(document.get("hosts")))
+    except ValueError as error:
+        raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 
 
-def _facts(name: str, number: int, entry: t.Any) -> tuple[str, dict[str, t.Any]]:
-    """A host and its facts, if all are valid. Its entry can hold anything else too."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("host"), str):
-        raise _invalid(name, f"hosts[{number}].host is missing or invalid")
-    for member in _FACTS:
-        if member not in entry or not _is_valid(member, entry[member]):
-            raise _invalid(name, f"hosts[{number}].{member} is missing or invalid")
-    return entry["host"], {member: entry[member] for member in _FACTS}
-
-
-def _is_valid(member: str, value: t.Any) -> bool:
-    if member == "reached":
-        return isinstance(value, bool)
-    if member == "differs":
-        return isinstance(value, list) and all(isinstance(name, str) for name in value)
-    return value is None or (value in t.get_args(KeyState) if member == "key_owner" else isinstance(value, str))
-
-
-def _invalid(name: str, problem: str) -> InputError:
-    return InputError(f"{name} is not a valid audit: {problem}. Audit its hosts again.")
+def _facts(entries: t.Any) -> dict[str, dict[str, t.Any]]:
+    """Host → facts; ValueError if an entry lacks them. It can hold anything else too."""
+    if not isinstance(entries, list):
+        raise ValueError("hosts is missing or invalid")
+    found = {}
+    for number, entry in enumerate(entries):
+        for member, is_valid in _MEMBERS.items():
+            if not isinstance(entry, dict) or not is_valid(entry.get(member, ...)):
+                raise ValueError(f"hosts[{number}].{member} is missing or invalid")
+        found[entry["host"]] = {member: entry[member] for member in facts_of({})}
+    if len(found) < len(entries):
+        raise ValueError("it has a host twice")
+    return found
 
 
 def join(
@@ -107,14 +95,13 @@ def join(
     ``labels`` gives the label of each host of the whole inventory. Of a host that several slices have, the latest
     counts. A slice is stale if ``max_age`` hours lie between it and now; 0 allows any age.
     """
-    reported = set(hosts)
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     # Of two of the same second, the one that was given last counts.
-    for one in sorted(slices, key=lambda one: one.at):
-        for host in reported.intersection(one.hosts):
-            before = chosen.get(host)
-            if before and before.hosts[host] != one.hosts[host]:
+    for one in sorted(slices, key=lambda one: instant(one.generated_at)):
+        for host in filter(one.hosts.__contains__, hosts):
+            before = chosen.get(host, one)
+            if before.hosts[host] != one.hosts[host]:
                 differing[one.name, before.name].append(host)
             chosen[host] = one
     counts = collections.Counter(one.name for one in chosen.values())
@@ -122,7 +109,7 @@ def join(
     for one in slices:
         used = counts[one.name]
         # One from the future would never become stale.
-        stale = bool(used and max_age) and abs((now - one.at).total_seconds()) > max_age * 3600
+        stale = bool(used and max_age) and abs((now - instant(one.generated_at)).total_seconds()) > max_age * 3600
         sources.append({"name": one.name, "generated_at": one.generated_at, "hosts": used, "stale": stale})
         if stale:
             notes.append(
@@ -145,7 +132,7 @@ def join(
 def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: Account) -> Host:
     """A host with its facts, if a slice has it; whose key it carries is decided by the clients that there are now."""
     if facts is None:
-        return Host(host, label, facts_of(None), audited=False)
+        return Host(host, label, facts_of({}), audited=False)
     if facts["key_owner"] not in _WITH_KEY:
         return Host(host, label, facts)
     owner = account.key_owners.get(facts["key_fingerprint"])

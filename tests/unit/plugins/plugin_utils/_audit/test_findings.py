@@ -29,7 +29,7 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
 
 _FOREIGN = inspected("web", "other", owner_label="old")
 _CARRIES = "Carries the key of client 'old'"
-_NO_RESULT = Host("web", "web", facts_of(None))
+_NO_RESULT = Host("web", "web", facts_of({}))
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,14 @@ def test_hosts_that_may_be_renamed_need_no_client() -> None:
     ("seen", "detail"),
     [
         (
-            Host("web", "web", facts_of(None), audited=False),
+            Host("web", "web", facts_of({}), audited=False),
             "Not inspected: it is in none of the audits that were joined.",
         ),
         (
             _NO_RESULT,
             "Not inspected: it had failed before, could not be reached, or a condition left it out.",
         ),
-        (Host("web", "web", facts_of({})), "Could not be inspected: no reason given."),
+        (Host("web", "web", facts_of({"msg": ""})), "Could not be inspected: no reason given."),
         (inspected("web", differs=["type"]), "The right key, but in a symbolic link instead of a file."),
         (inspected("web", differs=["content"]), "The right key, but other text."),
         (inspected("web", "no_file"), "There is no configuration."),

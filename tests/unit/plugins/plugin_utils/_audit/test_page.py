@@ -15,8 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import Invocation
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Invocation, steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
 from ansible_collections.monitor.cloud.tests.benchmark.browser import CHROMIUM, OPTIONS
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable

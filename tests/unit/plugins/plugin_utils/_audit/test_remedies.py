@@ -136,7 +136,7 @@ def test_commands_repeat_the_options_of_the_run() -> None:
             {"target": "all", "x": "1", "monitor_agent_audit_html": "a.html", "y": "a b"},
             {"monitor_agent_audit_orphan_pattern": "old"},
         ],
-        "left_out": ["my_token"],
+        "lacks": " Add my_token again.",
         "service": {"base_url": "https://monitor.example.com/v4", "api_token": "SECRET"},
     }
     todo = {step.kind: step for step in made(of, **run)[1]}
@@ -148,7 +148,7 @@ def test_commands_repeat_the_options_of_the_run() -> None:
     assert "monitor_agent_audit_html" not in todo["unverifiable"].shell
     assert json.loads(todo["plan"].command[-1]) == {"min_clients": 14, "base_url": "https://monitor.example.com/v4"}
     assert "MONITOR_API_TOKEN" in todo["plan"].text
-    assert todo["outdated"].text.endswith("because they can be secret: my_token.")
+    assert todo["outdated"].text.endswith("template. Add my_token again.")
     assert "SECRET" not in str(todo)
 
 
@@ -178,7 +178,7 @@ def test_orphans_may_be_clients_of_hosts_whose_key_is_not_known(seen: list[Host]
 
 
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
-    seen = [Host(host, host, facts_of(None), audited=False) for host in ("web", "db")]
+    seen = [Host(host, host, facts_of({}), audited=False) for host in ("web", "db")]
     of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
     variables = {
         "monitor_agent_audit_html": "joined.html",
