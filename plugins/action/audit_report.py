@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import functools
 import os
 import stat
 import typing as t
@@ -27,7 +26,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
     reports,
     slices,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 
 
@@ -136,12 +134,15 @@ def _write_all(
     report: findings.Report, todo: list[remedies.Step], options: Mapping[str, t.Any], address: str
 ) -> dict[str, str]:
     """Write the requested reports and the lists of hosts; kind → path."""
-    html = functools.partial(reports.as_html, steps=todo, address=address)
-    formats: dict[str, t.Any] = {"json": reports.as_json, "junit": reports.as_junit, "html": html}
-    files = {kind: _write(options[kind], make(report)) for kind, make in formats.items() if options[kind]}
-    if options["metrics"]:
-        # Collectors of metrics run as another user.
-        files["metrics"] = _write(options["metrics"], as_openmetrics(report, hosts=options["metrics_hosts"]), 0o644)
+    forms: dict[str, t.Callable[[], str]] = {
+        "json": lambda: reports.as_json(report),
+        "junit": lambda: reports.as_junit(report),
+        "html": lambda: reports.as_html(report, todo, address),
+        "metrics": lambda: reports.as_openmetrics(report, hosts=options["metrics_hosts"]),
+    }
+    # Collectors of metrics run as another user.
+    modes = {"metrics": 0o644}
+    files = {kind: _write(options[kind], make(), modes.get(kind)) for kind, make in forms.items() if options[kind]}
     lists = {f"{step.kind}.hosts": _write(*step.hosts_file) for step in todo if step.hosts_file}
     return {**files, **lists}
 

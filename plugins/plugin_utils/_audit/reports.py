@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An audit as JSON, whose schema is docs/audit.schema.json, as JUnit XML, and as one HTML page.
+"""An audit as JSON, whose schema is docs/audit.schema.json, as JUnit XML, as metrics, and as one HTML page.
 
-The page needs no network and no other file.
+The metrics are both OpenMetrics 1.0 and the Prometheus text format 0.0.4: gauges only, because the older format has no
+info and no state set; no timestamps, which textfile collectors refuse. The page needs no network and no other file.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import pathlib
 import re
 import typing as t
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree
 
 import jinja2
@@ -24,9 +25,11 @@ import jinja2
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     SCHEMA_VERSION,
+    STATES,
     TITLES,
     Host,
     Report,
+    instant,
     titled,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
@@ -36,6 +39,9 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 # The least width in a bar of 1,000 units, so that a single host among thousands is visible.
 _NARROWEST = 6
 _HERE = pathlib.Path(__file__).parent
+# Of metrics. They do not depend on the brand.
+_PREFIX = "monitor_cloud_"
+_INCLUDED = "Clients that the plan includes; no sample on the free plan, or if it cannot be read."
 
 
 def document(report: Report) -> dict[str, t.Any]:
@@ -95,6 +101,53 @@ def as_junit(report: Report) -> str:
 
 def _xml(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", text)
+
+
+def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
+    """The metrics of an audit; with ``hosts`` also a series for each host, with its name.
+
+    A value of the account that is not known, or has no limit, has no sample.
+    """
+    account, price = report.account, report.account["price"] or {}
+    # A joined report is as old as the oldest audit that it uses.
+    times = [one["generated_at"] for one in report.sources if one["hosts"]] or [report.generated_at]
+    made = int(min(map(instant, times)).timestamp())
+    states = [({"state": state}, report.counts.get(state, 0)) for state in STATES]
+    prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
+    families: list[tuple[str, str, t.Any]] = [
+        ("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(SCHEMA_VERSION)}, 1)]),
+        ("audit_timestamp_seconds", "When the hosts were inspected, in seconds since 1970.", made),
+        ("audit_hosts", "Hosts of the audit by state, each counted once, in its worst state.", states),
+        ("audit_orphans", "Clients without a host in the whole inventory.", len(report.orphans)),
+        ("clients_used", "Clients that the account has.", account["clients_used"]),
+        ("clients_included", _INCLUDED, account["clients_included"]),
+        ("clients_missing", "Hosts of the audit that need a new client.", account["clients_missing"]),
+        ("clients_masked", "Clients whose keys the token cannot read.", account["clients_masked"]),
+        ("plan_price", "The price of the plan by period, as the service states it.", prices),
+    ]
+    if hosts:
+        each = [({"host": one.host, "state": one.state}, 1) for one in report.hosts]
+        families.append(("audit_host_state", "The state of a host; 1 for the state that it is in.", each))
+    lines = []
+    for name, text, samples in families:
+        pairs = samples if isinstance(samples, list) else [({}, samples)]
+        if numbers := [(labels, value) for labels, value in pairs if isinstance(value, (int, float))]:
+            unit = [f"# UNIT {_PREFIX}{name} seconds"] if name.endswith("_seconds") else []
+            lines += [f"# TYPE {_PREFIX}{name} gauge", *unit, f"# HELP {_PREFIX}{name} {text}"]
+            lines += [f"{_PREFIX}{name}{_labels(labels)} {value}" for labels, value in numbers]
+    return "".join(f"{line}\n" for line in [*lines, "# EOF"])
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    pairs = ",".join(f'{name}="{_value(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def _value(text: str) -> str:
+    """A label value on one line. Other names are written as in Python, so that no two become the same."""
+    if not text.isprintable() or "\\" in text:
+        text = text.encode("unicode_escape").decode("ascii")
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:

@@ -10,7 +10,7 @@ import itertools
 import shlex
 import textwrap
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
@@ -101,17 +101,16 @@ def joined_sentences(report: Report) -> list[str]:
     return [f"Joined from {len(times)} audit{'' if len(times) == 1 else 's'}, made {made}.", *report.notes]
 
 
-def price(value: t.Any) -> str:
-    """A price as text, with its currency if the service states one."""
-    monthly = value.get("monthly") if isinstance(value, dict) else None
-    if not isinstance(monthly, (int, float)):
+def price(value: Mapping[str, t.Any] | None) -> str:
+    """A price of a report as text, with its currency if the service states one."""
+    if not value or "monthly" not in value:
         return "price not known"
-    return " ".join(filter(None, (f"{monthly:g}", currency(value), "a month")))
+    return " ".join(filter(None, (f"{value['monthly']:g}", currency(value), "a month")))
 
 
-def currency(value: t.Any) -> str:
+def currency(value: Mapping[str, t.Any] | None) -> str:
     """The currency of a price. The API specifies no such member; a service may add it."""
-    stated = value.get("currency") if isinstance(value, dict) else None
+    stated = (value or {}).get("currency")
     return stated if isinstance(stated, str) else ""
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import prometheus_client.openmetrics.parser
 import prometheus_client.parser
 import pytest
-from prometheus_client import Metric
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Account, Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_openmetrics
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 
 # Each differs from the others in what a format, or a terminal, takes for a sign of its own.
@@ -34,20 +33,19 @@ NAMES = [
 ]
 
 
-def parsed(text: str) -> list[Metric]:
-    """The families, which both parsers read alike."""
+def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
+    """The samples by name and labels, which the parsers of both formats read alike."""
+    text = as_openmetrics(of, **options).encode("utf-8").decode()
     new = list(prometheus_client.openmetrics.parser.text_string_to_metric_families(text))
     old = list(prometheus_client.parser.text_string_to_metric_families(text))
     assert [(one.name, one.type, one.documentation, one.samples) for one in new] == [
         (one.name, one.type, one.documentation, one.samples) for one in old
     ]
-    return new
-
-
-def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
+    assert {family.type for family in new} == {"gauge"} and all(family.documentation for family in new)
+    assert [family.unit for family in new if family.name.endswith("_seconds")] == ["seconds"]
     return {
         (sample.name.removeprefix("monitor_cloud_"), *sample.labels.values()): sample.value
-        for family in parsed(as_openmetrics(of, **options))
+        for family in new
         for sample in family.samples
     }
 
@@ -64,13 +62,10 @@ def test_a_joined_report_is_as_old_as_the_oldest_audit_that_it_uses() -> None:
     assert values(joined)["audit_timestamp_seconds",] == 1767236645
 
 
-def test_counts_of_all_states_and_of_the_account() -> None:
-    found = values(fleet())
+def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     counts = {"unreachable": 1, "not_registered": 1, "ok": 2}
-    assert {key[1]: value for key, value in found.items() if key[0] == "audit_hosts"} == {
-        state: counts.get(state, 0) for state in STATES
-    }
-    assert {key: value for key, value in found.items() if key[0] != "audit_hosts"} == {
+    expected = {
+        **{("audit_hosts", state): counts.get(state, 0) for state in STATES},
         ("audit_info", "2"): 1,
         ("audit_timestamp_seconds",): 1767323045,
         ("audit_orphans",): 1,
@@ -80,16 +75,9 @@ def test_counts_of_all_states_and_of_the_account() -> None:
         ("clients_masked",): 1,
         ("plan_price", "monthly"): 20,
     }
-
-
-def test_types_and_units() -> None:
-    families = parsed(as_openmetrics(fleet(), hosts=True))
-    assert {family.type for family in families} == {"gauge"}
-    assert {family.name: family.unit for family in families if family.unit} == {
-        "monitor_cloud_audit_timestamp_seconds": "seconds"
-    }
-    assert all(family.name.startswith("monitor_cloud_") and family.documentation for family in families)
-    assert as_openmetrics(fleet()).endswith("\n# EOF\n")
+    assert values(fleet()) == expected
+    states = {"gone": "unreachable", "new": "not_registered", "web": "ok", "db": "ok"}
+    assert values(fleet(), hosts=True) == {**expected, **{("audit_host_state", *each): 1 for each in states.items()}}
 
 
 @pytest.mark.parametrize("facts", [{"plan": {}}, {"plan": None, "plan_problem": "no grant"}], ids=["free", "unknown"])
@@ -98,21 +86,8 @@ def test_what_is_not_known_has_no_sample(facts: dict[str, Any]) -> None:
     assert "clients_used" in names and not names & {"clients_included", "plan_price"}
 
 
-def test_hosts_are_named_on_request_only() -> None:
-    assert "gone" not in as_openmetrics(fleet())
-    found = values(fleet(), hosts=True)
-    assert {key[1:]: value for key, value in found.items() if key[0] == "audit_host_state"} == {
-        ("gone", "unreachable"): 1,
-        ("new", "not_registered"): 1,
-        ("web", "ok"): 1,
-        ("db", "ok"): 1,
-    }
-
-
 def test_each_name_is_one_series() -> None:
     of = report([inspected(name) for name in NAMES], account(NAMES))
-    text = as_openmetrics(of, hosts=True)
-    text.encode("utf-8")
     named = [key[1] for key in values(of, hosts=True) if key[0] == "audit_host_state"]
     assert len(named) == len(set(named)) == len(NAMES)
     assert {'a"b', '{x="y"} 1', "# EOF", "\u05e9\u05e8\u05ea", "a\\nb"} <= set(named)

@@ -21,8 +21,12 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     Report,
     facts_of,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.metrics import as_openmetrics
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import (
+    as_html,
+    as_json,
+    as_junit,
+    as_openmetrics,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
     WIDTH,
     account_sentence,
@@ -222,7 +226,6 @@ def test_the_account_in_a_sentence(facts: dict[str, Any], hosts: int, expected: 
     ("value", "text"),
     [
         (None, "price not known"),
-        ({"monthly": "10"}, "price not known"),
         ({"hourly": 0.1}, "price not known"),
         ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
         ({"monthly": 10.0, "currency": 7}, "10 a month"),
