@@ -8,9 +8,9 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from .settings import Settings
+from starlette.responses import Response
 
-Headers = list[tuple[bytes, bytes]]
+from .settings import Settings
 
 
 @dataclass
@@ -37,21 +37,6 @@ def error_body(settings: Settings, error: ServiceError) -> dict[str, object]:
     return {"errors": [entry]}
 
 
-@dataclass
-class Response:
-    """A whole HTTP response, kept until it is decided whether it is sent."""
-
-    status: int
-    headers: Headers
-    body: bytes
-
-    @classmethod
-    def of(cls, status: int, body: bytes, media_type: str, headers: dict[str, str] | None = None) -> "Response":
-        pairs = [(b"content-type", media_type.encode())]
-        pairs += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
-        return cls(status, pairs, body)
-
-    @classmethod
-    def of_error(cls, settings: Settings, error: ServiceError) -> "Response":
-        body = json.dumps(error_body(settings, error)).encode()
-        return cls.of(error.status, body, "application/json", error.headers)
+def error_response(settings: Settings, error: ServiceError) -> Response:
+    body = json.dumps(error_body(settings, error))
+    return Response(body, error.status, error.headers, media_type="application/json")

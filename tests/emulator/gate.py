@@ -12,20 +12,21 @@ import contextlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qsl
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
-from .errors import Headers, Response, ServiceError
+from .errors import ServiceError, error_response
 from .faults import Fault, edited, take
-from .settings import Settings
-from .state import CALLER, QUERY, Hits, LogEntry, State, Token
+from .state import LogEntry, State, Token
 from .store import LabelTaken
 
 _GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>The gateway is unwell.</p></body></html>"
@@ -49,7 +50,8 @@ class Call:
 
 async def serve_call(state: State, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
     """Respond to one call of the service, or fail it as the faults require."""
-    call = _call(state, scope, await _read(receive))
+    request = Request(scope, receive)
+    call = _call(state, request, await request.body())
     call.fault = take(state.faults, call.entry)
     kind = call.fault.kind if call.fault else None
     call.entry["fault"] = kind
@@ -58,8 +60,8 @@ async def serve_call(state: State, service: Service, scope: Scope, receive: Rece
         if kind in ("drop", "lost_response"):
             await _hang_up(state, call, reset=True)
             return
-        call.entry["status"] = response.status
-        response.headers += _facts(state, call)
+        call.entry["status"] = response.status_code
+        response.headers.update(_facts(state, call))
         await _send(response, send, half=kind == "truncate")
         if kind == "truncate":
             await _hang_up(state, call, reset=False)
@@ -76,7 +78,7 @@ async def _response(state: State, call: Call, service: Service) -> Response:
         await asyncio.sleep(fault.seconds)
     if state.resets != call.resets:
         # A late call must not change the account of the next test.
-        return Response.of_error(state.settings, ServiceError(503, "The emulator was reset."))
+        return error_response(state.settings, ServiceError(503, "The emulator was reset."))
     if fault and not fault.done:
         _meanwhile(state, fault)
     response = _faulty(fault) if fault and not fault.work_is_done else None
@@ -85,12 +87,12 @@ async def _response(state: State, call: Call, service: Service) -> Response:
             _admit(state, call)
             response = await _run(service(call.variant), call)
         except ServiceError as error:
-            response = Response.of_error(state.settings, error)
+            response = error_response(state.settings, error)
     if fault and fault.done:
         _meanwhile(state, fault)
         await asyncio.sleep(fault.seconds)
         response = _faulty(fault) or response
-    if fault and fault.kind == "edit" and 200 <= response.status < 300 and response.body:
+    if fault and fault.kind == "edit" and 200 <= response.status_code < 300 and response.body:
         response.body = edited(fault, response.body)
     return response
 
@@ -115,15 +117,19 @@ def _meanwhile(state: State, fault: Fault) -> None:
 def _faulty(fault: Fault) -> Response | None:
     """The response of the fault instead of the service's; none if the connection breaks."""
     title = f"{fault.status} Gateway Trouble"
-    if fault.kind == "html":
-        page = fault.body or _GATEWAY_PAGE.format(title)
-        return Response.of(fault.status, page.encode(), "text/html", fault.headers)
-    if fault.kind == "text":
-        return Response.of(fault.status, (fault.body or title).encode(), "text/plain", fault.headers)
-    if fault.kind == "status":
-        body = {"errors": [{"field": "", "reason": title}]} if fault.body is None else fault.body
-        return Response.of(fault.status, json.dumps(body).encode(), "application/json", fault.headers)
-    return Response(0, [], b"") if fault.kind == "drop" else None
+    # The media type, and the body if the fault has none.
+    forms: dict[str, tuple[str, Any]] = {
+        "drop": ("", ""),
+        "html": ("text/html", _GATEWAY_PAGE.format(title)),
+        "text": ("text/plain", title),
+        "status": ("application/json", {"errors": [{"field": "", "reason": title}]}),
+    }
+    if fault.kind not in forms:
+        return None
+    media_type, body = forms[fault.kind]
+    body = body if fault.body is None else fault.body
+    content = json.dumps(body) if fault.kind == "status" else body
+    return Response(content, fault.status, {"Content-Type": media_type, **fault.headers})
 
 
 def _no_operation(call: Call) -> ServiceError:
@@ -152,7 +158,7 @@ def _admit(state: State, call: Call) -> None:
         raise ServiceError(settings.forbidden_status, f"Unauthorized: your user lacks the grant {lacking}.")
     if settings.rate_limit:
         caller = token.name if token else "anonymous"
-        count_call(state.hits, settings, caller, operation.operation_id, operation.paged)
+        count_call(state, caller, operation)
 
 
 def _branded(state: State, name: str) -> str:
@@ -160,53 +166,43 @@ def _branded(state: State, name: str) -> str:
     return name.replace("monitor", state.settings.brand)
 
 
-def _facts(state: State, call: Call) -> Headers:
+def _facts(state: State, call: Call) -> dict[str, str]:
     """The headers that come with each response: scopes of the token and of the operation, rate limit."""
-    headers = rate_headers(state.hits, state.settings, call.token.name if call.token else "anonymous")
+    headers = rate_headers(state, call.token.name if call.token else "anonymous")
     if state.settings.scope_headers and call.operation and call.operation.scope:
         headers["X-Accepted-OAuth-Scopes"] = _branded(state, call.operation.scope)
     if state.settings.scope_headers and call.token:
         headers["X-OAuth-Scopes"] = _branded(state, " ".join(sorted(call.token.scopes)))
-    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-
-
-async def _read(receive: Receive) -> bytes:
-    chunks = []
-    more = True
-    while more:
-        message = await receive()
-        chunks.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(chunks)
+    return headers
 
 
 async def _run(service: ASGIApp, call: Call) -> Response:
     """Let the service do its work, and keep its response."""
-    response = Response(500, [], b"")
+    response = Response()
 
     async def receive() -> Message:
         return {"type": "http.request", "body": call.body, "more_body": False}
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
-            response.status, response.headers = message["status"], list(message["headers"])
+            response.status_code, response.raw_headers = message["status"], list(message["headers"])
         else:
             response.body += message.get("body", b"")
 
-    CALLER.set(call.token)
-    QUERY.set(dict(parse_qsl(call.entry["query"])))
-    await service(call.scope, receive, send)
+    await service({**call.scope, "caller": call.token}, receive, send)
     return response
 
 
 async def _send(response: Response, send: Send, half: bool) -> None:
     """Send the response, or announce all of it and send the first half."""
-    if response.status == HTTPStatus.NO_CONTENT:
-        headers, body = [pair for pair in response.headers if not pair[0].startswith(b"content-")], b""
+    body = response.body
+    if response.status_code == HTTPStatus.NO_CONTENT:
+        body = b""
+        del response.headers["content-type"], response.headers["content-length"]
     else:
-        headers, body = [pair for pair in response.headers if pair[0] != b"content-length"], response.body
-        headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        response.headers["content-length"] = str(len(body))
+    headers = response.raw_headers
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": body[: len(body) // 2] if half else body, "more_body": half})
 
 
@@ -214,15 +210,6 @@ async def _hang_up(state: State, call: Call, reset: bool) -> None:
     """Close the connection. The server has to see that before this call returns, or it responds with an error."""
     state.close_connection(call.entry["connection"], reset)
     await asyncio.sleep(0)
-
-
-def _header(scope: Scope, name: bytes) -> str | None:
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), None)
-
-
-def _token(state: State, scope: Scope) -> Token | None:
-    scheme, dummy, value = (_header(scope, b"authorization") or "").partition(" ")
-    return state.token(value.strip()) if scheme.lower() == "bearer" else None
 
 
 def _label(state: State, body: bytes, client_id: str | None) -> str | None:
@@ -238,49 +225,47 @@ def _label(state: State, body: bytes, client_id: str | None) -> str | None:
     return row["label"] if row else None
 
 
-def _call(state: State, scope: Scope, body: bytes) -> Call:
+def _call(state: State, request: Request, body: bytes) -> Call:
     """The call, entered in the request log, which never has the token itself."""
-    variant = variant_of(state.settings)
-    operation, parameter = find_operation(variant, scope["method"], scope["path"])
-    token = _token(state, scope)
-    query = scope["query_string"].decode("latin-1")
-    page = dict(parse_qsl(query)).get("page", "")[:18]
+    variant, path = variant_of(state.settings), request.scope["path"]
+    operation, parameter = find_operation(variant, request.method, path)
+    scheme, _space, value = request.headers.get("authorization", "").partition(" ")
+    token = state.token(value.strip()) if scheme.lower() == "bearer" else None
+    page = request.query_params.get("page", "")[:18]
     entry = {
         "operation": operation.operation_id if operation else None,
-        "method": scope["method"],
-        "path": scope["path"],
-        "query": query,
+        "method": request.method,
+        "path": path,
+        "query": request.scope["query_string"].decode("latin-1"),
         "page": int(page) if page.isdecimal() else None,
         "status": None,
         "token": token.name if token else None,
-        "authorization": _header(scope, b"authorization") is not None,
-        "connection": "{}:{}".format(*scope["client"]),
-        "user_agent": _header(scope, b"user-agent"),
-        "label": _label(state, body, parameter if operation and "clients" in scope["path"] else None),
+        "authorization": "authorization" in request.headers,
+        "connection": "{}:{}".format(*request.scope["client"]),
+        "user_agent": request.headers.get("user-agent"),
+        "label": _label(state, body, parameter if operation and "clients" in path else None),
         "started": time.monotonic(),
         "ended": None,
         "fault": None,
     }
     state.log.append(entry)
-    return Call(scope, body, variant, operation, token, entry, state.resets)
+    return Call(request.scope, body, variant, operation, token, entry, state.resets)
 
 
 # Rate limits, per token, over sliding windows
 
-_TOTAL_SECONDS, _PAGED_SECONDS = 120.0, 60.0
 
-
-def count_call(hits: Hits, settings: Settings, caller: str, operation: str, paged: bool) -> None:
+def count_call(state: State, caller: str, operation: Operation) -> None:
     """Count a call, or raise 429 if it is one too many; calls that are refused do not count."""
-    now = time.monotonic()
-    buckets = list(_buckets(settings, operation, paged))
-    wait = 0.0
-    for name, limit, window in buckets:
-        times = hits[caller, name]
-        while times and times[0] <= now - window:
-            times.popleft()
-        if len(times) >= limit:
-            wait = max(wait, times[len(times) - limit] + window - now if limit else window)
+    settings, now = state.settings, time.monotonic()
+    # Name, limit and window in seconds of each count that the call belongs to.
+    buckets = [
+        ("total", settings.rate_total, 120.0),
+        (operation.operation_id, settings.rate_call, settings.rate_call_window),
+        *([("paged", settings.rate_paged, 60.0)] if operation.paged else []),
+    ]
+    counted = [(_counted(state, caller, name), limit, window) for name, limit, window in buckets]
+    wait = max(ends[-limit] - now if len(ends) >= limit else 0.0 for ends, limit, _window in counted)
     if wait > 0:
         # A date has whole seconds: rounded up, so that the caller does not retry too early.
         forms = {
@@ -288,25 +273,23 @@ def count_call(hits: Hits, settings: Settings, caller: str, operation: str, page
             "date": {"Retry-After": formatdate(math.ceil(time.time() + wait), usegmt=True)},
         }
         raise ServiceError(429, "Too many requests.", headers=forms.get(settings.retry_after, {}))
-    for name, _limit, _window in buckets:
-        hits[caller, name].append(now)
+    for ends, _limit, window in counted:
+        ends.append(now + window * settings.rate_window_scale)
 
 
-def rate_headers(hits: Hits, settings: Settings, caller: str) -> dict[str, str]:
+def rate_headers(state: State, caller: str) -> dict[str, str]:
     """What a response reports of the caller's total limit; without rate limits, nothing is used up."""
-    now, window = time.monotonic(), _TOTAL_SECONDS * settings.rate_window_scale
-    used = [hit for hit in hits.get((caller, "total"), ()) if hit > now - window]
+    ends = _counted(state, caller, "total")
     return {
-        "X-RateLimit-Limit": str(settings.rate_total),
-        "X-RateLimit-Remaining": str(max(0, settings.rate_total - len(used))),
-        "X-RateLimit-Reset": str(math.ceil(time.time() + (used[0] + window - now if used else 0))),
+        "X-RateLimit-Limit": str(state.settings.rate_total),
+        "X-RateLimit-Remaining": str(max(0, state.settings.rate_total - len(ends))),
+        "X-RateLimit-Reset": str(math.ceil(time.time() + (ends[0] - time.monotonic() if ends else 0))),
     }
 
 
-def _buckets(settings: Settings, operation: str, paged: bool) -> Iterator[tuple[str, int, float]]:
-    """Name, limit and window in seconds of each count that the call belongs to."""
-    scale = settings.rate_window_scale
-    yield "total", settings.rate_total, _TOTAL_SECONDS * scale
-    yield operation, settings.rate_call, settings.rate_call_window * scale
-    if paged:
-        yield "paged", settings.rate_paged, _PAGED_SECONDS * scale
+def _counted(state: State, caller: str, name: str) -> deque[float]:
+    """The ends of the windows of the calls that count now."""
+    ends = state.hits[caller, name]
+    while ends and ends[0] <= time.monotonic():
+        ends.popleft()
+    return ends

@@ -2,19 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The emulator for tests: starts it as a process of its own and steers it. Needs nothing but the standard library."""
+"""The emulator for tests: starts it as a process of its own, steers it, and calls it as a client would."""
 
 import json
 import os
-import ssl
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from requests import Response, Session
 
 _MODULE = "ansible_collections.monitor.cloud.tests.emulator"
 _START_SECONDS = 30.0
@@ -23,7 +21,7 @@ _SETTLE_SECONDS = 60.0
 
 
 class Emulator:
-    """An emulator process on a free loopback port.
+    """An emulator process on a free loopback port, within a ``with`` statement.
 
     `base_url` ends in `/v4`; `tokens` has each token by name (`read_write`, `read_only`, `no_plan`). `arguments` are
     added to the command line; with `--tls-cert` among them, `cafile` is what the certificate is checked against.
@@ -31,57 +29,38 @@ class Emulator:
 
     def __init__(self, *, arguments: Sequence[str] = (), cafile: str | None = None) -> None:
         self._command = [sys.executable, "-m", _MODULE, "--port", "0", "--with-parent", str(os.getpid()), *arguments]
-        self._tls = ssl.create_default_context(cafile=cafile) if cafile else None
-        # Calls to loopback must not go to a proxy that the environment names.
-        handlers = [urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self._tls)]
-        self._opener = urllib.request.build_opener(*handlers)
-        # A file, not a pipe: it is not read while the emulator runs.
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
-        self._process: subprocess.Popen[str] | None = None
+        self._verify = cafile or True
+        self._control = self._session()
         self.base_url = ""
         self.tokens: dict[str, str] = {}
 
+    def _session(self) -> Session:
+        session = Session()
+        # Calls to loopback must not go to a proxy that the environment names.
+        session.trust_env = False
+        session.verify = self._verify
+        return session
+
     def __enter__(self) -> "Emulator":
-        self.start()
+        """Start the process and wait until it responds. Raises RuntimeError if it does not; it prints the reason."""
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=pipe, text=True)
+        assert self.process.stdout is not None
+        self.base_url = self.process.stdout.readline().strip().partition("=")[2]
+        if not self.base_url:
+            raise RuntimeError("The emulator did not start.")
+        # It listens already: the call waits until it is served.
+        self._refresh_tokens()
         return self
 
     def __exit__(self, *_details: object) -> None:
-        self.stop()
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
-    def start(self) -> None:
-        """Start the process and wait until it responds. Raises RuntimeError with its output if it does not."""
-        self._process = subprocess.Popen(
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, text=True
-        )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if "=" not in line:
-            self._fail("did not start")
-        self.base_url = line.strip().partition("=")[2]
-        try:
-            # It listens already: the call waits until it is served.
-            self._refresh_tokens()
-        except OSError:
-            self._fail("does not respond")
-
-    def stop(self) -> None:
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout:
-            self._process.stdout.close()
-        self._errors.close()
-        self._process = None
+        self._control.close()
+        with self.process as process:
+            process.terminate()
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
     def reset(self) -> None:
         """An empty account on the free plan, settings and tokens as at the start, no faults, an empty log."""
@@ -156,19 +135,23 @@ class Emulator:
     def _refresh_tokens(self) -> None:
         self.tokens = dict(self._call("GET", "tokens"))
 
-    def _call(self, method: str, path: str, body: Any = None) -> Any:
-        root = self.base_url.rpartition("/")[0]
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{root}/_emulator/{path}", data, headers, method=method)
-        try:
-            with self._opener.open(request, timeout=_START_SECONDS) as response:
-                return json.load(response)
-        except urllib.error.HTTPError as error:
-            raise ValueError(f"The emulator refuses {method} {path}: {error.read().decode()}") from None
+    def call(
+        self, method: str, path: str, body: Any = None, *, token: str | None = "read_write", timeout: float = 10
+    ) -> Response:
+        """Call the service over a connection of its own, without retries.
 
-    def _fail(self, what: str) -> None:
-        self._errors.seek(0)
-        output = self._errors.read().strip()
-        self.stop()
-        raise RuntimeError(f"The emulator {what}: {output}")
+        `path` begins behind the version; `body` is sent as JSON unless bytes; `token` is the name of one, or a text.
+        """
+        headers = {"Authorization": f"Bearer {self.tokens.get(token, token)}"} if token else {}
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        with self._session() as session:
+            return session.request(method, self.base_url + path, data=data, headers=headers, timeout=timeout)
+
+    def _call(self, method: str, path: str, body: Any = None) -> Any:
+        url = f"{self.base_url.rpartition('/')[0]}/_emulator/{path}"
+        response = self._control.request(method, url, json=body, timeout=_START_SECONDS)
+        if not response.ok:
+            raise ValueError(f"The emulator refuses {method} {path}: {response.text}")
+        return response.json()

@@ -15,9 +15,11 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import connexion
+
 from . import catalogue
 from .errors import ServiceError
-from .state import CALLER, QUERY, State
+from .state import State
 from .store import LabelTaken, Row
 
 Body = dict[str, Any]
@@ -168,7 +170,7 @@ def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) ->
 
 
 def _query_number(name: str, default: int) -> int:
-    text = QUERY.get().get(name)
+    text = connexion.request.query_params.get(name)
     try:
         return default if text is None else int(text)
     except ValueError as error:
@@ -194,8 +196,7 @@ def _unlisted(state: State) -> set[int]:
 
 def _writable_client(state: State, client_id: int) -> Row:
     row = _client(state, client_id)
-    caller = CALLER.get()
-    if caller and caller.reads_only(client_id):
+    if _reads_only(row):
         raise ServiceError(state.settings.forbidden_status, "You have read-only access to this client.")
     return row
 
@@ -221,10 +222,13 @@ def _shown(state: State, row: Row) -> Body:
 
 
 def _is_masked(state: State, row: Row) -> bool:
-    if state.settings.mask_for == "all" or row["label"] in state.settings.mask_labels:
-        return True
-    caller = CALLER.get()
-    return caller is not None and caller.reads_only(row["id"])
+    settings = state.settings
+    return settings.mask_for == "all" or row["label"] in settings.mask_labels or _reads_only(row)
+
+
+def _reads_only(row: Row) -> bool:
+    """Whether the caller, whose token the gate has checked, may only read this client."""
+    return bool(connexion.context.scope["caller"].reads_only(row["id"]))
 
 
 def _check_label(state: State, label: str) -> None:

@@ -7,7 +7,6 @@
 import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,7 @@ from .store import Store
 
 LogEntry = dict[str, Any]
 Hits = defaultdict[tuple[str, str], deque[float]]
-"""When calls were let through, in monotonic seconds, by token and bucket."""
+"""Until when calls count, in monotonic seconds, by token and bucket."""
 READ_ONLY = "monitor:read_only"
 READ_WRITE = "monitor:read_write"
 
@@ -66,12 +65,6 @@ def default_tokens() -> dict[str, Token]:
         new_token("no_plan"),
     ]
     return {token.name: token for token in tokens}
-
-
-CALLER: ContextVar[Token | None] = ContextVar("caller")
-"""Who makes the call that is being processed; None if no token is needed."""
-QUERY: ContextVar[Mapping[str, str]] = ContextVar("query")
-"""Its query as it came."""
 
 
 @dataclass

@@ -30,7 +30,6 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 from ansible_collections.monitor.cloud.tests.emulator.contract import document, operation_ids, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
-from ansible_collections.monitor.cloud.tests.support.calls import call
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
@@ -283,7 +282,7 @@ class Account:
 
     @classmethod
     def of(cls, emulator: Emulator) -> Account:
-        plan = call(emulator, "GET", "/monitor/plan").json
+        plan = emulator.call("GET", "/monitor/plan").json
         return cls({client["id"]: client["label"] for client in emulator.clients()}, plan.get("id"))
 
 

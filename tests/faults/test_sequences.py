@@ -23,7 +23,6 @@ from ansible_collections.monitor.cloud.tests.faults.matrix import (
     attempt,
     carried_out,
 )
-from ansible_collections.monitor.cloud.tests.support.calls import call
 from ansible_collections.monitor.cloud.tests.support.inputs import examples
 from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, writes
@@ -108,11 +107,11 @@ class Tasks(RuleBasedStateMachine):
     def other_controller_renames_or_deletes(self, number: int, label: str | None) -> None:
         clients = self.emulator.clients()
         path = f"/monitor/clients/{clients[number % len(clients)]['id']}"
-        call(self.emulator, "DELETE", path) if label is None else self._rename(path, label)
+        self.emulator.call("DELETE", path) if label is None else self._rename(path, label)
 
     def _rename(self, path: str, label: str) -> None:
         method = "PUT" if self.emulator.settings()["update_verb"] == "put_only" else "POST"
-        call(self.emulator, method, path, {"label": label})
+        self.emulator.call(method, path, {"label": label})
 
     @rule(labels=some_labels, kind=st.sampled_from(["text", "missing", "cut_short"]))
     def keys_are_masked(self, labels: list[str], kind: str) -> None:

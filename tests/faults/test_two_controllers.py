@@ -14,7 +14,6 @@ from ansible_collections.monitor.cloud.tests.faults.interruption import (
     started,
     wait_until,
 )
-from ansible_collections.monitor.cloud.tests.support.calls import call
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run
 from ansible_collections.monitor.cloud.tests.support.steps import labels
@@ -64,7 +63,7 @@ def test_a_rollout_while_other_hosts_are_retired(counts: Tally, both: tuple[Cont
     service = one.service
     check(counts, service, one.run(ANSIBLE_FORKS="20"))
     for client in service.clients()[:2]:
-        assert call(service, "DELETE", f"/monitor/clients/{client['id']}").status == 200
+        assert service.call("DELETE", f"/monitor/clients/{client['id']}").status_code == 200
     retired = [one.hosts.pop(name) for name in NAMES[4:]]
     service.fault(kind="slow", done=True, operation="list_clients", seconds=1.0)
     with started(one, ROLLOUT) as first, started(other, "monitor.cloud.retire", "-e", "target=web-05,web-06") as second:

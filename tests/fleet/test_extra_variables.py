@@ -6,7 +6,6 @@
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.calls import call
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play, text_of
 
@@ -31,7 +30,7 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
 
     kept = text_of(controller, "db-2")
     old = next(client for client in controller.service.clients() if client["label"] == "db-2")
-    assert call(controller.service, "POST", f"/monitor/clients/{old['id']}", {"label": "old-name"}).status == 200
+    assert controller.service.call("POST", f"/monitor/clients/{old['id']}", {"label": "old-name"}).status_code == 200
     adopt = controller.run("monitor.cloud.adopt", *given, **sudo)
     assert (adopt.code, adopt.writes()) == (0, ["update_client db-2"]), adopt.output
     assert text_of(controller, "db-2") == kept == controller.hosts["db-2"].read()

@@ -4,20 +4,18 @@
 
 """The emulator as a process: its command line, its end, its request log, and the harness that steers it."""
 
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
+import requests
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.calls import call, create
 
 COMMAND = [sys.executable, "-m", "ansible_collections.monitor.cloud.tests.emulator"]
 
@@ -31,7 +29,7 @@ def test_prints_the_environment_and_ends_cleanly(number: signal.Signals) -> None
         environment = dict(line.split("=", 1) for line in lines)
         assert set(environment) == {"MONITOR_BASE_URL", "MONITOR_API_TOKEN"}
         assert environment["MONITOR_BASE_URL"].endswith("/v4")
-        urllib.request.urlopen(environment["MONITOR_BASE_URL"] + "/regions", timeout=60).close()
+        assert requests.get(environment["MONITOR_BASE_URL"] + "/regions", timeout=60).ok
         process.send_signal(number)
         dummy, errors = process.communicate(timeout=60)
     assert process.returncode == 0
@@ -79,9 +77,9 @@ def test_ends_if_its_parent_ended_before_the_first_check() -> None:
 def test_options_of_the_start_are_what_a_reset_goes_back_to_and_the_database_keeps_the_account(tmp_path: Path) -> None:
     arguments = ["--database", str(tmp_path / "account.sqlite"), "--set", "brand=longview", "--token", "abc"]
     with Emulator(arguments=[*arguments, "--seed", "3"]) as emulator:
-        process_id = emulator.pid
+        process_id = emulator.process.pid
         assert emulator.tokens["read_write"] == "abc"
-        assert len(call(emulator, "GET", "/longview/clients").json["data"]) == 3
+        assert len(emulator.call("GET", "/longview/clients").json()["data"]) == 3
         emulator.configure(brand="other", latency_ms=1)
         emulator.set_token("more")
         emulator.fault(kind="drop")
@@ -91,20 +89,20 @@ def test_options_of_the_start_are_what_a_reset_goes_back_to_and_the_database_kee
         assert emulator.settings()["latency_ms"] == 0
         assert set(emulator.tokens) == {"read_write", "read_only", "no_plan"}
         assert emulator.tokens["read_write"] == "abc"
-        assert call(emulator, "GET", "/longview/plan").json == {}
-        assert call(emulator, "POST", "/longview/clients", {"label": "web"}).json["id"] == 1
+        assert emulator.call("GET", "/longview/plan").json() == {}
+        assert emulator.call("POST", "/longview/clients", {"label": "web"}).json()["id"] == 1
         emulator.set_plan("longview-10")
         before = emulator.clients()
     with pytest.raises(ProcessLookupError):
         os.kill(process_id, 0)
     with Emulator(arguments=arguments) as emulator:
         assert emulator.clients() == before
-        assert call(emulator, "GET", "/longview/plan").json["id"] == "longview-10"
+        assert emulator.call("GET", "/longview/plan").json()["id"] == "longview-10"
 
 
 def test_request_log_has_no_token_and_all_else(emulator: Emulator) -> None:
-    create(emulator, "web")
-    call(emulator, "GET", "/monitor/clients?page=1&page_size=25", token="read_only")
+    emulator.call("POST", "/monitor/clients", {"label": "web"})
+    emulator.call("GET", "/monitor/clients?page=1&page_size=25", token="read_only")
     first, second = emulator.requests()
     assert not set(emulator.tokens.values()) & set(str([first, second]).replace("'", " ").split())
     assert (first["operation"], first["method"], first["path"], first["status"], first["label"]) == (
@@ -130,9 +128,10 @@ def test_unknown_tier_is_refused(emulator: Emulator) -> None:
         emulator.set_plan("gold")
 
 
-def test_an_emulator_that_cannot_start_reports_the_reason() -> None:
-    with pytest.raises(RuntimeError, match="no setting 'colour'"):
-        Emulator(arguments=["--set", "colour=red"]).start()
+def test_an_emulator_that_cannot_start_reports_the_reason(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="did not start"):
+        Emulator(arguments=["--set", "colour=red"]).__enter__()
+    assert "no setting 'colour'" in capfd.readouterr().err
 
 
 def test_reports_of_agents_are_kept_by_host(emulator: Emulator) -> None:
@@ -145,7 +144,7 @@ def test_reports_of_agents_are_kept_by_host(emulator: Emulator) -> None:
     for host, (install_code, api_key) in sent.items():
         report = {"host": host, "install_code": install_code, "api_key": api_key}
         url = f"{emulator.base_url.rpartition('/')[0]}/_emulator/reports"
-        urllib.request.urlopen(urllib.request.Request(url, json.dumps(report).encode()), timeout=60).close()
+        assert requests.post(url, json=report, timeout=60).ok
     assert emulator.reports() == {"web-1": "one", "web-2": None, "web-3": None}
     emulator.clear_reports()
     assert emulator.reports() == {}

@@ -10,14 +10,13 @@ Not here: settings whose effect a contract test needs in order to pass.
 import json
 import re
 import time
-import urllib.request
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
+import requests
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.calls import call
 
 CLIENT = "GET /monitor/clients/1"
 CREATE = "POST /monitor/clients"
@@ -73,9 +72,9 @@ def test_responses(
     emulator.set_plan("monitor-10")
     emulator.configure(**settings)
     method, path = request_line.split(" ")
-    reply = call(emulator, method, path, body, token=token or None)
-    assert reply.status == status
-    assert re.search(expected, json.dumps(reply.json if reply.text else None))
+    reply = emulator.call(method, path, body, token=token or None)
+    assert reply.status_code == status
+    assert re.search(expected, json.dumps(reply.json() if reply.text else None))
     assert ("content-type" in reply.headers) is bool(reply.text)
 
 
@@ -83,9 +82,10 @@ def test_responses(
     "body", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b'{"label": null}', b'{"label": "\\ud800abc"}']
 )
 def test_an_invalid_body_is_refused_with_an_error_of_the_service(emulator: Emulator, body: bytes) -> None:
-    reply = call(emulator, "POST", "/monitor/clients", body)
-    assert reply.status == 400
-    assert reply.error["reason"]
+    reply = emulator.call("POST", "/monitor/clients", body)
+    assert reply.status_code == 400
+    (error,) = reply.json()["errors"]
+    assert error["reason"]
     assert emulator.clients() == []
     assert emulator.requests()[0]["status"] == 400
 
@@ -95,8 +95,7 @@ def test_filters_are_ignored(emulator: Emulator) -> None:
     emulator.seed(2)
     address = f"{emulator.base_url}/monitor/clients"
     headers = {"Authorization": f"Bearer {emulator.tokens['read_only']}", "X-Filter": '{"label": "none"}'}
-    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as reply:
-        assert json.load(reply)["results"] == 2
+    assert requests.get(address, headers=headers, timeout=30).json()["results"] == 2
 
 
 @pytest.mark.parametrize(
@@ -112,20 +111,20 @@ def test_filters_are_ignored(emulator: Emulator) -> None:
 def test_rate_limit_holds_until_its_window_is_over(emulator: Emulator, limit: dict[str, int], path: str) -> None:
     # Windows of 120 and 60 seconds become 2 seconds and 1.
     emulator.configure(rate_limit=True, rate_window_scale=1 / 60, **limit)
-    statuses = [call(emulator, "GET", path).status for dummy in range(5)]
+    statuses = [emulator.call("GET", path).status_code for dummy in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
-    refused = call(emulator, "GET", path)
+    refused = emulator.call("GET", path)
     wait = int(refused.headers["retry-after"])
     assert wait in (1, 2)
     emulator.configure(retry_after="date")
-    refused = call(emulator, "GET", path)
+    refused = emulator.call("GET", path)
     assert 0 < parsedate_to_datetime(refused.headers["retry-after"]).timestamp() - time.time() <= 3
     if "rate_total" in limit:
         assert [refused.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining")] == ["3", "0"]
     emulator.configure(retry_after="none")
-    assert "retry-after" not in call(emulator, "GET", path).headers
+    assert "retry-after" not in emulator.call("GET", path).headers
     time.sleep(wait)
-    assert call(emulator, "GET", path).status == 200
+    assert emulator.call("GET", path).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -136,17 +135,17 @@ def test_rate_limits_are_per_token_and_per_call_or_of_all_paged_reads(
 ) -> None:
     emulator.configure(rate_limit=True, **{limit: 1})
     paths = ["/monitor/clients", "/monitor/clients", "/regions", "/monitor/plan"]
-    found = [call(emulator, "GET", path).status for path in paths]
-    assert [*found, call(emulator, "GET", "/monitor/clients", token="read_only").status] == statuses
+    found = [emulator.call("GET", path).status_code for path in paths]
+    assert [*found, emulator.call("GET", "/monitor/clients", token="read_only").status_code] == statuses
 
 
 def test_responses_are_checked_against_the_contract_by_default(emulator: Emulator) -> None:
     # A product word that is too long makes the service invent a label that the contract does not allow.
     brand = "x" * 40
     emulator.configure(brand=brand)
-    assert call(emulator, "POST", f"/{brand}/clients", {}).status == 500
+    assert emulator.call("POST", f"/{brand}/clients", {}).status_code == 500
     emulator.configure(validate_responses=False)
-    assert call(emulator, "POST", f"/{brand}/clients", {}).status == 200
+    assert emulator.call("POST", f"/{brand}/clients", {}).status_code == 200
 
 
 @pytest.mark.parametrize(
