@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures of the faults: certificates, servers, and the counts of each file of tests, printed as a table."""
+"""Fixtures of the faults: certificates, servers, and an environment without settings."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support import tally
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds, all_kinds
 from ansible_collections.monitor.cloud.tests.support.hostile import CANARY
 from ansible_collections.monitor.cloud.tests.support.servers import Open, service
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 
 @pytest.fixture(autouse=True)
@@ -22,13 +20,6 @@ def no_canary() -> Iterator[None]:
     """Nothing ran on this machine."""
     yield
     assert not Path(CANARY).exists()
-
-
-@pytest.fixture
-def counts(request: pytest.FixtureRequest) -> tally.Tally:
-    """The counts of the file that the test is in."""
-    part = request.path.stem.removeprefix("test_").replace("_", " ")
-    return tally.TALLIES.setdefault(part, tally.Tally())
 
 
 @pytest.fixture(scope="session")
@@ -51,22 +42,3 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand the counts of a worker process on to the process that started it."""
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["tally"] = tally.exported()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    tally.add(getattr(node, "workeroutput", {}).get("tally", {}))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show what was counted, and keep it."""
-    if tally.TALLIES and not hasattr(terminalreporter.config, "workerinput"):
-        tally.keep(CHECKOUT / "build" / "faults.json")
-        terminalreporter.section("faults")
-        terminalreporter.write_line(tally.table())

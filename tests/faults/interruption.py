@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run, texts
-from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 PATIENCE = 60.0
 # The directory that sshd puts first into PATH.
@@ -193,14 +193,13 @@ def assert_converged(controller: Controller, before: dict[str, str | None] | Non
     assert_nothing_readable(controller.hosts.values())
 
 
-def converge(controller: Controller, counts: Tally, playbook: str = ROLLOUT, *, check: bool = True) -> Run:
+def converge(controller: Controller, playbook: str = ROLLOUT, *, check: bool = True) -> Run:
     """Run once more, to the end; check mode predicts what it changes."""
     predicted = controller.run(playbook, "--check", ANSIBLE_FORKS="20") if check else None
     run = controller.run(playbook, ANSIBLE_FORKS="20")
     for one in (predicted, run):
         if one is not None:
-            counts.check(controller.service, one.output)
+            assert_sound(controller.service, one.output)
             assert one.code == 0, one.output
             assert one.changed_hosts() == run.changed_hosts()
-    counts.converged += 1
     return run

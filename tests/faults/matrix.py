@@ -30,7 +30,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 from ansible_collections.monitor.cloud.tests.emulator.contract import document, operation_ids, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
-from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
 # What the account holds before each task. Their ids count from 1.
@@ -299,7 +299,6 @@ def attempt(service: Any, case: Case, **options: Any) -> Outcome:
 
 def carried_out(
     emulator: Emulator,
-    counts: Tally,
     case: Case,
     *,
     fault: Mapping[str, Any] | None = None,
@@ -315,20 +314,19 @@ def carried_out(
     outcome = attempt(outage or emulator, case, **options)
     calls = emulator.settle()
     emulator.clear_faults()
-    counts.check(emulator, outcome.text, faults=bool(outage) + sum(entry["fault"] is not None for entry in calls))
+    assert_sound(emulator, outcome.text)
     assert_true(outcome, before, Account.of(emulator))
     assert_right_keys(emulator, outcome, masked=masked)
     return dataclasses.replace(outcome, calls=calls)
 
 
-def assert_settled(emulator: Emulator, counts: Tally, case: Case) -> None:
+def assert_settled(emulator: Emulator, case: Case) -> None:
     """The task, done once more, changes nothing."""
     before = Account.of(emulator)
-    again = carried_out(emulator, counts, case, masked=True)
+    again = carried_out(emulator, case, masked=True)
     assert again.result is not None and again.result["changed"] is False, again.message
     assert [call for call in again.calls if call["method"] != "GET"] == []
     assert Account.of(emulator) == before
-    counts.converged += 1
 
 
 def assert_only(

@@ -34,9 +34,9 @@ from ansible_collections.monitor.cloud.tests.faults.interruption import (
     wait_until,
 )
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller
 from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play
-from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
 NAMES = [f"web-{number:02}" for number in range(1, 15)]
 OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
@@ -67,7 +67,7 @@ def texts_of(controller: Controller) -> dict[str, str | None]:
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_at_a_create(controller: Controller, counts: Tally, when: str, number: int) -> None:
+def test_killed_at_a_create(controller: Controller, when: str, number: int) -> None:
     service, hosts = only(controller, 3).service, controller.hosts
     controller.group_vars["monitor_agent_concurrency"] = 1
     kind = {"kind": "drop"} if when == "before" else {"kind": "slow", "done": True}
@@ -75,15 +75,15 @@ def test_killed_at_a_create(controller: Controller, counts: Tally, when: str, nu
     made = number + (when == "after")
     with started(controller, ROLLOUT) as (process, record):
         wait_until(lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process)
-        counts.check(service, kill_run(process, record), faults=1)
+        assert_sound(service, kill_run(process, record))
     assert labels(controller) == NAMES[:made]
     assert_whole(controller, dict.fromkeys(hosts))
-    run = converge(controller, counts, check=False)
+    run = converge(controller, check=False)
     assert run.writes() == [f"create_client {name}" for name in NAMES[made:3]]
     assert_converged(controller)
 
 
-def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str, Stop], playbook: str) -> None:
+def stop_all(controller: Controller, victim: str, stops: dict[str, Stop], playbook: str) -> None:
     """Kill when every host is at the step: the run, or each host, or the writer on each host."""
     hosts = controller.hosts
     for name, stop in stops.items():
@@ -98,7 +98,7 @@ def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str
                 if victim != "run":
                     {"host": kill_host, "shell": kill_shell}[victim](hosts[name])
         output = kill_run(process, record) if victim == "run" else controller.finish(process, record).output
-    counts.check(controller.service, output, faults=len(stops))
+    assert_sound(controller.service, output)
     for host in hosts.values():
         release(host)
     settle(hosts.values())
@@ -106,7 +106,7 @@ def stop_all(controller: Controller, counts: Tally, victim: str, stops: dict[str
 
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("victim", ["run", "host", "shell"])
-def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, victim: str, half: int) -> None:
+def test_killed_at_a_step_of_the_writer(controller: Controller, victim: str, half: int) -> None:
     stops = dict(zip(only(controller, len(WRITING) // 2).hosts, WRITING[half::2], strict=True))
     for number, (name, stop) in enumerate(stops.items()):
         # Every other host by sudo.
@@ -115,16 +115,16 @@ def test_killed_at_a_step_of_the_writer(controller: Controller, counts: Tally, v
             controller.hosts[name].write(OLD)
     before = texts_of(controller)
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
-    stop_all(controller, counts, victim, stops, playbook)
+    stop_all(controller, victim, stops, playbook)
     assert_whole(controller, before)
     # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
     assert bool(leftovers(controller)) is (victim != "run")
-    converge(controller, counts, playbook)
+    converge(controller, playbook)
     assert_converged(controller, before)
 
 
 @pytest.mark.parametrize("victim", ["run", "host"])
-def test_killed_at_a_step_of_writing_without_input(controller: Controller, counts: Tally, victim: str) -> None:
+def test_killed_at_a_step_of_writing_without_input(controller: Controller, victim: str) -> None:
     """If commands can't be given input. A symbolic link is replaced then too."""
     controller.group_vars["ansible_become_method"] = "su"
     stops = dict(zip(NAMES, WITHOUT_INPUT, strict=True))
@@ -137,9 +137,9 @@ def test_killed_at_a_step_of_writing_without_input(controller: Controller, count
             host.write(OLD)
     before = texts_of(controller)
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
-    stop_all(controller, counts, victim, stops, playbook)
+    stop_all(controller, victim, stops, playbook)
     assert_whole(controller, before)
-    converge(controller, counts, playbook)
+    converge(controller, playbook)
     assert_converged(controller, before)
     for name, stop in stops.items():
         if before[name] == "elsewhere\n":
@@ -158,9 +158,7 @@ FRACTIONS = [_SHORT[number] if number < 3 else random.Random(number).uniform(0.1
 
 @pytest.mark.parametrize("fraction", FRACTIONS[: short_or_long(3, 25)])
 @pytest.mark.parametrize("state", ["nothing is there", "all has to change"])
-def test_killed_at_any_time(
-    controller: Controller, counts: Tally, usual: list[float], state: str, fraction: float
-) -> None:
+def test_killed_at_any_time(controller: Controller, usual: list[float], state: str, fraction: float) -> None:
     only(controller, 8)
     if state == "all has to change" or not usual:
         begun = time.monotonic()
@@ -174,9 +172,9 @@ def test_killed_at_any_time(
     before = texts_of(controller)
     with started(controller, ROLLOUT) as (process, record):
         time.sleep(min(usual) * fraction)
-        counts.check(controller.service, kill_run(process, record), faults=1)
+        assert_sound(controller.service, kill_run(process, record))
     settle(controller.hosts.values())
     assert_whole(controller, before)
-    converge(controller, counts, check=False)
+    converge(controller, check=False)
     assert_converged(controller)
     assert labels(controller) == NAMES[:8]

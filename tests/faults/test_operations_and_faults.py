@@ -28,7 +28,6 @@ from ansible_collections.monitor.cloud.tests.faults.matrix import (
     carried_out,
 )
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
-from ansible_collections.monitor.cloud.tests.support.tally import Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import Result
 
 # Enough for a fault that ends, and little for one that does not.
@@ -65,7 +64,7 @@ def _one_by_one(case: Case) -> dict[str, Any]:
     return {"concurrency": 1} if "concurrency" in case.module.OPTIONS else {}
 
 
-def meet(emulator: Emulator, counts: Tally, cell: Cell, sequence: list[str]) -> Outcome:
+def meet(emulator: Emulator, cell: Cell, sequence: list[str]) -> Outcome:
     """Run the task while the fault is there."""
     timeout = matrix.SLOW_TIMEOUT if cell.fault == "slow" else 20.0
     options: dict[str, Any] = {"timeout": timeout, "retry_timeout": _BRIEF if cell.times == -1 else _PATIENT}
@@ -73,14 +72,14 @@ def meet(emulator: Emulator, counts: Tally, cell: Cell, sequence: list[str]) -> 
         after = sequence.index(cell.operation)
         with Outage(emulator, after=after, seconds=_OUTAGES[cell.times]) as outage:
             own = {"outage": outage, "allow_http": True, **_one_by_one(cell.case)}
-            outcome = carried_out(emulator, counts, cell.case, **options, **own)
+            outcome = carried_out(emulator, cell.case, **options, **own)
             assert outage.came
         return outcome
     if cell.fault == "unknown field":
         # The results are compared: creates come in any order.
         options |= _one_by_one(cell.case)
     options |= {"fault": cell.scheduled(), "masked": cell.fault == "missing field"}
-    outcome = carried_out(emulator, counts, cell.case, **options)
+    outcome = carried_out(emulator, cell.case, **options)
     assert any(entry["fault"] for entry in outcome.calls), "the fault was not met"
     return outcome
 
@@ -122,7 +121,7 @@ def assert_never_sent_blindly(calls: Sequence[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("cell", matrix.cells(), ids=lambda cell: cell.name)
-def test_a_task_with_a_fault(emulator: Emulator, counts: Tally, cell: Cell) -> None:
+def test_a_task_with_a_fault(emulator: Emulator, cell: Cell) -> None:
     """Field notes "lost responses", "statuses", "gateway", "errors", "unknown fields"."""
     case = cell.case
     right, sequence = usual(emulator, case)
@@ -130,7 +129,7 @@ def test_a_task_with_a_fault(emulator: Emulator, counts: Tally, cell: Cell) -> N
     if cell.fault == "unknown field":
         # A single record is taken for the first of several, which are then read by another call.
         emulator.configure(region_availability="array")
-    outcome = meet(emulator, counts, cell, sequence)
+    outcome = meet(emulator, cell, sequence)
     calls = outcome.calls
     assert_never_sent_blindly(calls)
     assert_expected(cell, outcome, right)
@@ -143,10 +142,10 @@ def test_a_task_with_a_fault(emulator: Emulator, counts: Tally, cell: Cell) -> N
         assert outcome.result is not None and '"of_the_future"' in outcome.text
         assert without_new(outcome.result) == without_new(right)
     # One more run does the rest.
-    repaired = carried_out(emulator, counts, case)
+    repaired = carried_out(emulator, case)
     assert repaired.result is not None, repaired.message
     assert_done(emulator, case)
-    assert_settled(emulator, counts, case)
+    assert_settled(emulator, case)
 
 
 def assert_done(emulator: Emulator, case: Case) -> None:

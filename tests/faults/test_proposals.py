@@ -14,11 +14,11 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
 from ansible_collections.monitor.cloud.tests.support.hostile import TEMPLATES
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
-from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 STRANGE = "11111111-2222-3333-4444444444444444"
 AUDIT = "monitor.cloud.audit"
@@ -37,12 +37,10 @@ def proposals(audit: Run) -> dict[str, str]:
 class Fleet(Local):
     """Hosts that are directories, and what a command changes: files on hosts, and the account."""
 
-    counts: Tally
-
     def audit(self, *options: str, **environment: str) -> dict[str, str]:
         before = snapshots(self)
         run = self.run(AUDIT, *options, **environment)
-        self.counts.check(self.service, run.output)
+        assert_sound(self.service, run.output)
         assert (run.writes(), snapshots(self)) == ([], before)
         return proposals(run)
 
@@ -58,21 +56,18 @@ class Fleet(Local):
         """Run a command as it is printed: it changes these hosts, makes these calls, and nothing else."""
         before = snapshots(self)
         run = self.shell(command, **(environment or {}))
-        self.counts.check(self.service, run.output, faults=1)
+        assert_sound(self.service, run.output)
         assert run.code == code, f"{command}\n{run.output}"
         after = snapshots(self)
         assert {host for host in before if before[host] != after[host]} == set(hosts), command
         assert sorted(run.writes()) == sorted(writes), command
-        self.counts.converged += 1
         return run
 
 
 @pytest.fixture
-def fleet_of(emulator: Emulator, counts: Tally, tmp_path: Path) -> Fleet:
+def fleet_of(emulator: Emulator, tmp_path: Path) -> Fleet:
     emulator.configure(validate_responses=False)
-    found = Fleet(tmp_path, emulator)
-    found.counts = counts
-    return found
+    return Fleet(tmp_path, emulator)
 
 
 def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
@@ -218,7 +213,7 @@ def test_a_part_of_the_inventory_proposes_neither_adopt_nor_prune(
     fleet_of.inventory()
     inventory = [part for source in sources.split() for part in ("-i", source)]
     audit = fleet_of.shell(" ".join(["ansible-playbook", *inventory, AUDIT, "-e", f"'{json.dumps(given)}'"]))
-    fleet_of.counts.check(fleet_of.service, audit.output)
+    assert_sound(fleet_of.service, audit.output)
     assert audit.code == 0, audit.output
     todo = " ".join(audit.output.partition("What to do:\n")[2].split())
     for title in ("Renamed hosts: 1.", "Clients without a host: 1."):
@@ -345,7 +340,6 @@ def test_a_proposal_connects_and_becomes_as_the_audit_did(
     machines: Callable[..., list[Host]],
     controllers: Callable[..., Controller],
     workshop: tuple[Path, Path],
-    counts: Tally,
 ) -> None:
     running = machines("web-1", "db-1")
     controller, key = controllers(*running), str(workshop[1] / "client")
@@ -357,7 +351,6 @@ def test_a_proposal_connects_and_becomes_as_the_audit_did(
     # With a connection that the audit left open, a missing key would not fail.
     assert "--private-key" in command
     run = controller.shell(command, **unset)
-    counts.check(controller.service, audit.output, run.output, faults=1)
+    assert_sound(controller.service, audit.output, run.output)
     assert run.code == 0, run.output
     assert {host.facts() for host in running} == {"regular file 600 root root"}
-    counts.converged += 1

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import HOST, Kinds
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, try_task
 from ansible_collections.monitor.cloud.tests.support.inputs import ONE_OF_EACH
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
 from ansible_collections.monitor.cloud.tests.support.servers import (
@@ -29,7 +30,6 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     forbidden,
     service,
 )
-from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
@@ -50,7 +50,7 @@ def _goes_by_proxy(scheme: str, host: str, port: int, setting: str, exempt: str 
 @pytest.mark.parametrize("exempt", _EXEMPT)
 @pytest.mark.parametrize("setting", _SETTINGS)
 def test_tunnels_through_proxies(
-    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, exempt: str | None
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str, exempt: str | None
 ) -> None:
     """Over TLS a proxy sees the name of the host, and its own password; the service sees the token, and no password."""
     authority, certificates = kinds
@@ -67,7 +67,7 @@ def test_tunnels_through_proxies(
         expected = _goes_by_proxy("https", host, listener.port, setting, exempt)
         if host == HOST and not expected:
             continue
-        result, message = counts.task(account, monitor_client, label="web9", ca_path=authority, faults=0)
+        result, message = try_task(account, monitor_client, label="web9", ca_path=authority)
         assert result is not None, message
         assert PASSWORD not in message
         assert bool(proxy.connections) is expected
@@ -81,7 +81,7 @@ def test_tunnels_through_proxies(
 @pytest.mark.parametrize("proxy_host", ["127.0.0.1", OTHER_HOST])
 @pytest.mark.parametrize("setting", _SETTINGS)
 def test_plain_http_through_proxies(
-    opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, setting: str, proxy_host: str
+    opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str, proxy_host: str
 ) -> None:
     """A proxy on another machine for loopback is refused: the token would leave unencrypted."""
     account, listener = service(opened)
@@ -96,7 +96,7 @@ def test_plain_http_through_proxies(
         proxy.forget()
         monkeypatch.setenv(setting, value)
         monkeypatch.setenv("no_proxy", exempt)
-        result, message = counts.task(account, monitor_client, label="web9", allow_http=allowed, faults=0)
+        result, message = try_task(account, monitor_client, label="web9", allow_http=allowed)
         assert PASSWORD not in message
         assert PASSWORD.encode() not in listener.received
         if by_proxy and not exempt and not allowed and proxy_host == OTHER_HOST:
@@ -113,7 +113,7 @@ def test_plain_http_through_proxies(
 
 @pytest.mark.parametrize("status", [302, 307, 403, 407, 502])
 def test_a_proxy_that_gives_no_tunnel_gets_no_token(
-    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, status: int
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     account, listener = service(opened, kinds[1]["good"])
     trap = forbidden(opened)
@@ -127,7 +127,7 @@ def test_a_proxy_that_gives_no_tunnel_gets_no_token(
     proxy = opened(Listener, refuse, address=OTHER_HOST)
     monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
     for name, (module, options, _call) in ONE_OF_EACH.items():
-        result, message = counts.task(account, module, ca_path=kinds[0], **options)
+        result, message = try_task(account, module, ca_path=kinds[0], **options)
         assert result is None, name
         assert PASSWORD not in message
     assert {request.method for request in received} == {"CONNECT"}
@@ -135,9 +135,7 @@ def test_a_proxy_that_gives_no_tunnel_gets_no_token(
     assert listener.connections == trap.connections == 0
 
 
-def test_a_tunnel_to_another_server_gets_no_token(
-    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tunnel_to_another_server_gets_no_token(kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """A man in the middle, with his own certificate, even of the right name."""
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
@@ -145,7 +143,7 @@ def test_a_tunnel_to_another_server_gets_no_token(
         trap = forbidden(opened, certificates[kind])
         proxy = opened(Proxy, (trap.address, trap.port))
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        result, message = counts.task(account, monitor_clients, labels=["web1", "web9"], ca_path=authority)
+        result, message = try_task(account, monitor_clients, labels=["web1", "web9"], ca_path=authority)
         assert result is None
         assert "no secure connection" in message
         assert_no_token(proxy, trap)
@@ -170,11 +168,11 @@ _BAD_PROXIES = (
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("value", _BAD_PROXIES)
 def test_invalid_proxies_give_an_error_without_their_password(
-    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, value: str, scheme: str
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, value: str, scheme: str
 ) -> None:
     account, listener = service(opened, kinds[1]["good"] if scheme == "https" else None)
     monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
-    result, message = counts.task(account, monitor_client, label="web1", ca_path=kinds[0])
+    result, message = try_task(account, monitor_client, label="web1", ca_path=kinds[0])
     assert result is None
     assert PASSWORD not in message
     assert listener.connections == 0
@@ -187,16 +185,14 @@ def test_the_listeners_detect_a_token(opened: Open, kinds: Kinds, monkeypatch: p
     account, listener = service(opened)
     proxy = opened(Proxy, (listener.address, listener.port))
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
-    assert Tally().task(account, monitor_client, label="web1")[0] is not None
+    assert try_task(account, monitor_client, label="web1")[0] is not None
     for endpoint in (proxy, listener):
         with pytest.raises(AssertionError):
             assert_no_token(endpoint)
 
 
 @pytest.mark.parametrize("setting", ["https_proxy", "ALL_PROXY"][: short_or_long(1, 2)])
-def test_a_rollout_by_a_proxy_and_amid_netrc_files(
-    kinds: Kinds, opened: Open, counts: Tally, tmp_path: Path, setting: str
-) -> None:
+def test_a_rollout_by_a_proxy_and_amid_netrc_files(kinds: Kinds, opened: Open, tmp_path: Path, setting: str) -> None:
     (tmp_path / ".netrc").write_text(f"default login someone password {PASSWORD}\n", encoding="ascii")
     (tmp_path / ".netrc").chmod(0o600)
     certificate, key = kinds[1]["good"]
@@ -213,8 +209,7 @@ def test_a_rollout_by_a_proxy_and_amid_netrc_files(
             "MONITOR_CA_PATH": kinds[0],
         }
         run = controller.run(ROLLOUT, ROLLOUT, "monitor.cloud.audit", "-vvv", "--diff", **environment)
-        counts.check(secure, run.output, faults=3)
-        counts.converged += 1
+        assert_sound(secure, run.output)
         assert run.code == 0, run.output[-3000:]
         assert PASSWORD not in run.output
         assert "Warning: Unverified" not in run.output

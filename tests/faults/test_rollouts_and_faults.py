@@ -19,9 +19,9 @@ import pytest
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
 from ansible_collections.monitor.cloud.tests.faults.matrix import MAY_BE_DONE, Account, Case, Cell, assert_only
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Local, Run
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
-from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
 HOSTS = ("web-1", "web-2", "web-3")
@@ -133,26 +133,25 @@ def assert_true(hosts: Local, playbook: Playbook, run: Run, files: dict[str, str
     assert {host: numbers[0] for host, numbers in recap.items()} == {host: changed[host] for host in recap}
 
 
-def assert_converges(hosts: Local, playbook: Playbook, counts: Tally) -> None:
+def assert_converges(hosts: Local, playbook: Playbook) -> None:
     """Without the fault, one run does the rest, and the next nothing."""
     wrong = set(playbook.hosts) - right(hosts, playbook)
     rest = set(labels(hosts.service)) & {"web-1"} if playbook.removes else set(HOSTS) - set(labels(hosts.service))
     run = hosts.run(playbook.arguments[0], *playbook.arguments)
-    counts.check(hosts.service, run.output)
+    assert_sound(hosts.service, run.output)
     assert run.code == 0, run.output
     assert run.writes() == [f"{playbook.calls[-1]} {label}" for label in sorted(rest)]
     changed = [event.host for event in run.events if event.task.endswith(CONFIGURE) and event.status == "changed"]
     assert sorted(changed) == sorted(wrong)
     assert right(hosts, playbook) == set(playbook.hosts)
-    counts.converged += 1
 
 
 @pytest.mark.parametrize("cell", cells(), ids=lambda cell: cell.name)
-def test_a_playbook_with_a_fault(hosts: Local, counts: Tally, cell: Cell) -> None:
+def test_a_playbook_with_a_fault(hosts: Local, cell: Cell) -> None:
     playbook = OPERATIONS[cell.operation]
     files, before = hosts.files(), Account.of(hosts.service)
     run, met = meet(hosts, cell, playbook)
-    counts.check(hosts.service, run.output, faults=met)
+    assert_sound(hosts.service, run.output)
     assert met, "the fault was not met"
     assert_true(hosts, playbook, run, files, before)
     if cell.fault == "unknown field" or (cell.fault in matrix.PASSING and cell.times == 1):
@@ -161,12 +160,12 @@ def test_a_playbook_with_a_fault(hosts: Local, counts: Tally, cell: Cell) -> Non
         # The create of one host does not affect the others; the client of a host is removed after its file.
         done = {"create_client": {"web-1", "web-2"}, "get_client": {"web-1"}, "delete_client": {"web-1"}}
         assert done_by(run) >= done[cell.operation] if cell.operation in done else not done_by(run), run.output
-    assert_converges(hosts, playbook, counts)
+    assert_converges(hosts, playbook)
 
 
-def test_the_operations_are_those_of_a_rollout(hosts: Local, counts: Tally) -> None:
+def test_the_operations_are_those_of_a_rollout(hosts: Local) -> None:
     run = hosts.run(*_ROLLOUT.arguments)
-    counts.check(hosts.service, run.output)
+    assert_sound(hosts.service, run.output)
     assert tuple(run.calls()) == _ROLLOUT.calls
     made = cells()
     assert {(cell.operation, cell.times) for cell in made} == {(name, times) for name in OPERATIONS for times in _TIMES}

@@ -23,8 +23,8 @@ from ansible_collections.monitor.cloud.tests.faults.matrix import (
     attempt,
     carried_out,
 )
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
 from ansible_collections.monitor.cloud.tests.support.inputs import examples
-from ansible_collections.monitor.cloud.tests.support.tally import SOAK, Tally
 from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, writes
 
 # The last one does not match the prune pattern, though it is similar.
@@ -40,10 +40,9 @@ faults = st.none() | st.tuples(
 
 
 class Tasks(RuleBasedStateMachine):
-    """Tasks of the modules, without Ansible's machinery around them. Subclasses have an emulator and counts."""
+    """Tasks of the modules, without Ansible's machinery around them. Subclasses have an emulator."""
 
     emulator: Emulator
-    counts: Tally
 
     @initialize(
         labels=some_labels,
@@ -141,7 +140,7 @@ class Tasks(RuleBasedStateMachine):
         if outcome.result is None:
             assert outcome.details == {}, "a task that can't be done is refused before anything is done"
         else:
-            assert_settled(self.emulator, self.counts, case)
+            assert_settled(self.emulator, case)
 
     def _operation(self, predicted: Outcome, number: int) -> str:
         """One of the operations that a task will use that check mode, its last run, has predicted."""
@@ -163,17 +162,17 @@ class Tasks(RuleBasedStateMachine):
         outcome = attempt(self.emulator, case, check_mode=True)
         assert writes(self.emulator) == [], "check mode wrote"
         assert Account.of(self.emulator) == before
-        self.counts.check(self.emulator, outcome.text)
+        assert_sound(self.emulator, outcome.text)
         return outcome
 
     def _run(self, case: Case, given: tuple[str, str, int, int] | None) -> Outcome:
         if given is None:
-            return carried_out(self.emulator, self.counts, case, masked=True)
+            return carried_out(self.emulator, case, masked=True)
         operation, name, times, number = given
         fault = {**matrix.scheduled(operation, name, number), "operation": operation, "times": times}
         options = {"retry_timeout": 0.1 if times == -1 else 20.0}
         options["timeout"] = matrix.SLOW_TIMEOUT if name == "slow" else 20.0
-        return carried_out(self.emulator, self.counts, case, fault=fault, masked=True, **options)
+        return carried_out(self.emulator, case, fault=fault, masked=True, **options)
 
     def _assert_predicted(self, predicted: Outcome, outcome: Outcome, moved: set[str]) -> None:
         """Check mode predicted what was then done. ``moved``: the labels that clients get or lose."""
@@ -193,11 +192,11 @@ class Tasks(RuleBasedStateMachine):
             assert (predicted.result, predicted.message) == (outcome.result, outcome.message)
 
 
-def test_tasks_in_any_sequence(emulator: Emulator, counts: Tally, quick_backoff: None) -> None:
+def test_tasks_in_any_sequence(emulator: Emulator, quick_backoff: None) -> None:
     class Bound(Tasks):
         pass
 
-    Bound.emulator, Bound.counts = emulator, counts
+    Bound.emulator = emulator
     steps = settings(
         examples(40, 1500),
         stateful_step_count=24 if SOAK else 12,

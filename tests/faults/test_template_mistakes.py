@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Event, Local
-from ansible_collections.monitor.cloud.tests.support.tally import Tally, short_or_long
 
 # KEY stands for the key.
 MISTAKES = {
@@ -98,7 +98,7 @@ def _parts(service: Emulator) -> set[str]:
     return {secret[start : start + 8].lower() for secret in secrets for start in range(len(secret) - 7)}
 
 
-def _run(controller: Controller, counts: Tally, tasks: dict[str, dict[str, Any]], *options: str) -> dict[str, Event]:
+def _run(controller: Controller, tasks: dict[str, dict[str, Any]], *options: str) -> dict[str, Event]:
     """The events by task, after no part of a secret was found in all that was shown, logged and given to callbacks."""
     service, directory = controller.service, controller.directory
     service.seed(labels=["web-1", "web-2"])
@@ -123,8 +123,7 @@ def _run(controller: Controller, counts: Tally, tasks: dict[str, dict[str, Any]]
     outputs += [path.read_text(encoding="utf-8") for path in (seen, log, *tree.iterdir())]
     parts = _parts(service)
     leaking = {part for part in parts for text in outputs if part in text.lower()}
-    counts.check(service, faults=len(tasks))
-    counts.leaks += len(leaking)
+    assert_sound(service)
     assert not leaking, [line for line in run.output.splitlines() if any(part in line.lower() for part in leaking)]
     return events
 
@@ -134,14 +133,14 @@ FORMS = ([], ["--check", "--diff"], ["--diff"], ["--check"])[: short_or_long(2, 
 
 @pytest.mark.parametrize("source", ["content", "template"])
 @pytest.mark.parametrize("form", FORMS, ids=" ".join)
-def test_mistakes_in_templates(emulator: Emulator, counts: Tally, tmp_path: Path, source: str, form: list[str]) -> None:
+def test_mistakes_in_templates(emulator: Emulator, tmp_path: Path, source: str, form: list[str]) -> None:
     controller = Local(tmp_path, emulator, "web-1")
     tasks = {
         name: {source: text.replace("KEY", "client.api_key") if source == "content" else f"{name}.j2"}
         for name, text in MISTAKES.items()
     }
     assert len(tasks) == 30
-    events = _run(controller, counts, tasks, *form)
+    events = _run(controller, tasks, *form)
     warned = {name for name in tasks if "as a warning" in name}
     assert {name for name in tasks if events[name].status == "ignored"} == set(tasks) - warned
     # The reason is still there, with placeholders for the secrets.
@@ -152,10 +151,10 @@ def test_mistakes_in_templates(emulator: Emulator, counts: Tally, tmp_path: Path
 
 
 @pytest.mark.parametrize("form", FORMS, ids=" ".join)
-def test_secrets_in_options(emulator: Emulator, counts: Tally, tmp_path: Path, form: list[str]) -> None:
+def test_secrets_in_options(emulator: Emulator, tmp_path: Path, form: list[str]) -> None:
     controller = Local(tmp_path, emulator, "web-1")
     tasks = {name: {"content": "{{ client.api_key }}", **options} for name, options in OPTIONS.items()}
-    events = _run(controller, counts, tasks, *form)
+    events = _run(controller, tasks, *form)
     assert {name: events[name].status for name in tasks} == dict.fromkeys(tasks, "ignored")
     for name in ("path", "owner", "group"):
         assert events[name].result["msg"].startswith(f"{name} holds the api_key of the client")

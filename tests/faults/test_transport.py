@@ -23,6 +23,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds
+from ansible_collections.monitor.cloud.tests.support.checks import try_task
 from ansible_collections.monitor.cloud.tests.support.inputs import ONE_OF_EACH
 from ansible_collections.monitor.cloud.tests.support.servers import (
     OTHER_HOST,
@@ -33,7 +34,6 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     forbidden,
     service,
 )
-from ansible_collections.monitor.cloud.tests.support.tally import Tally
 
 REASONS = {
     "wrong name": "IP address mismatch",
@@ -80,13 +80,13 @@ def trust(way: str, kinds: Kinds, monkeypatch: pytest.MonkeyPatch, directory: Pa
 
 @pytest.mark.parametrize(("kind", "way"), _CERTIFICATES)
 def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
-    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     recwarn: pytest.WarningsRecorder, kind: str, way: str,
 ) -> None:  # fmt: skip
     """Refused at once and for a reason that helps; nothing at all is sent to who shows another."""
     account, listener = service(opened, kinds[1][kind])
     options = trust(way, kinds, monkeypatch, tmp_path)
-    result, message = counts.task(account, monitor_client, label="web9", retry_timeout=60.0, **options)
+    result, message = try_task(account, monitor_client, label="web9", retry_timeout=60.0, **options)
     if way == "unchecked" or (kind == "good" and way in _TRUSTED):
         assert result is not None, message
         assert {request.header("Authorization") for request in listener.requests} == {f"Bearer {Account.TOKEN}"}
@@ -100,10 +100,10 @@ def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
     assert (listener.connections, listener.received) == (1, b"")
 
 
-def test_plain_http_to_a_service_over_tls(kinds: Kinds, opened: Open, counts: Tally) -> None:
+def test_plain_http_to_a_service_over_tls(kinds: Kinds, opened: Open) -> None:
     account, _listener = service(opened, kinds[1]["good"])
     account.base_url = account.base_url.replace("https:", "http:")
-    result, message = counts.task(account, monitor_client, label="web1")
+    result, message = try_task(account, monitor_client, label="web1")
     assert result is None and message.startswith("Could not list the clients: ")
 
 
@@ -164,7 +164,7 @@ def network() -> Iterator[list[str]]:
 @pytest.mark.parametrize("proxied", [False, True])
 @pytest.mark.parametrize("address", [*_REMOTE, *_INVALID])
 def test_plain_http_to_others_is_refused_before_any_packet(
-    opened: Open, counts: Tally, network: list[str], monkeypatch: pytest.MonkeyPatch, address: str, proxied: bool
+    opened: Open, network: list[str], monkeypatch: pytest.MonkeyPatch, address: str, proxied: bool
 ) -> None:
     account, _listener = service(opened)
     trap = forbidden(opened, address=OTHER_HOST)
@@ -172,14 +172,14 @@ def test_plain_http_to_others_is_refused_before_any_packet(
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{trap.port}")
     account.base_url = address.format(port=trap.port)
     for module, options in ((monitor_client_info, {}), (region_info, {}), (monitor_client, {"label": "web1"})):
-        assert counts.task(account, module, faults=0, **options)[0] is None
+        assert try_task(account, module, **options)[0] is None
     assert network == []
     assert trap.connections == 0
 
 
-def test_plain_http_if_it_is_allowed(opened: Open, counts: Tally, network: list[str]) -> None:
+def test_plain_http_if_it_is_allowed(opened: Open, network: list[str]) -> None:
     account, listener = service(opened, address=OTHER_HOST)
-    result, message = counts.task(account, monitor_client, label="web1", allow_http=True, faults=0)
+    result, message = try_task(account, monitor_client, label="web1", allow_http=True)
     assert result is not None
     assert Account.TOKEN.encode() in listener.received
     assert all(OTHER_HOST in event for event in network)
@@ -191,7 +191,7 @@ def test_plain_http_if_it_is_allowed(opened: Open, counts: Tally, network: list[
 
 @pytest.mark.parametrize("to", ["same host", "other host", "other name", "http", "http of the service"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tally, status: int, to: str) -> None:
+def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, status: int, to: str) -> None:
     """From a secure service: not followed, whatever the call, the status and the target."""
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
@@ -206,7 +206,7 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
     for name, (module, options, call) in ONE_OF_EACH.items():
         listener.forget()
         account.overrides = {call: as_json({}, status, Location=targets[to])}
-        result, message = counts.task(account, module, ca_path=authority, **options)
+        result, message = try_task(account, module, ca_path=authority, **options)
         assert result is None, name
         assert f"returned {status}, a redirect to '{targets[to]}', which is not followed" in message
         assert message.count("Set base_url to the right address.") == 1
@@ -224,7 +224,7 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, counts: Tall
 @pytest.mark.parametrize("name_of_file", ["NETRC", ".netrc", "_netrc"])
 @pytest.mark.parametrize("secure", [False, True])
 def test_netrc_files_are_not_used(
-    kinds: Kinds, opened: Open, counts: Tally, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     entry: str, name_of_file: str, secure: bool,
 ) -> None:  # fmt: skip
     authority, certificates = kinds
@@ -236,7 +236,7 @@ def test_netrc_files_are_not_used(
         monkeypatch.setenv("NETRC", str(file))
     account.base_url = account.base_url.replace("127.0.0.1", "localhost") if "localhost" in entry else account.base_url
     for name, (module, options, _call) in ONE_OF_EACH.items():
-        result, message = counts.task(account, module, ca_path=authority, **options, faults=0)
+        result, message = try_task(account, module, ca_path=authority, **options)
         assert result is not None, f"{name}: {message}"
     public = [r for r in listener.requests if "/regions" in r.target or "/subscriptions" in r.target]
     assert {request.header("Authorization") for request in public} == {None}

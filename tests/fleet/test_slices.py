@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.checks import short_or_long
 from ansible_collections.monitor.cloud.tests.support.runner import Job
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local, texts
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.tally import short_or_long
 
 SLICES = 4
 KILLED = (1, 3)

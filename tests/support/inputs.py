@@ -21,8 +21,8 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, short_or_long
 from ansible_collections.monitor.cloud.tests.support.servers import Account, Request
-from ansible_collections.monitor.cloud.tests.support.tally import SOAK, short_or_long
 
 Path = tuple[str | int, ...]
 

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What holds after each run, whatever service, network or user did wrong."""
+
+import json
+import os
+from collections import Counter
+from typing import Any
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
+
+# The long forms are for `make soak`; the short ones belong to `make test`.
+SOAK = os.environ.get("SOAK") == "1"
+
+
+def short_or_long(short: int, long: int) -> int:
+    """The number of attempts."""
+    return long if SOAK else short
+
+
+def assert_sound(service: Any, *outputs: str) -> None:
+    """No label has two clients, and all that a run printed or returned shows no secret and no traceback."""
+    times = Counter(client["label"] for client in service.clients())
+    assert not [label for label, number in times.items() if number > 1]
+    output = "\n".join(outputs)
+    leaked = [secret[:4] for secret in found_in(output, plain_secrets(service))]
+    assert not leaked, f"secrets that begin with {leaked} are in the output"
+    assert "Traceback (most recent call last)" not in output, output
+
+
+def try_task(service: Any, module: Any, **options: Any) -> tuple[Result | None, str]:
+    """The result of a task, None for an error of the collection, and its message, or its result as JSON.
+
+    Any other exception is one that a user would see as a traceback, and is raised.
+    """
+    try:
+        result = go(service, module, **{"retry_timeout": 0.0, "timeout": 20.0, **options})
+    except MonitorError as error:
+        message = str(error)
+        assert 10 < len(message) < 5000, message
+        assert message.isprintable() or "\n" not in message, message
+        assert_sound(service, message, json.dumps(error.details))
+        return None, message
+    shown = json.dumps(result)
+    if options.get("include_keys"):
+        # They are not a leak.
+        for client in service.clients():
+            shown = shown.replace(client["api_key"], "").replace(client["install_code"], "")
+    assert_sound(service, shown)
+    return result, shown
