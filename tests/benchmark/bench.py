@@ -14,9 +14,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.monitor.cloud.tests.benchmark.fleets import Fleet
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -45,8 +45,7 @@ FORKS = 10
 _SHOWN = 4000
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """What a command took: seconds on the clock, seconds of processors, and MiB.
 
     ``cpu`` covers all processes that the command started and waited for; ``memory`` is the largest resident set that
@@ -56,10 +55,6 @@ class Cost:
     wall: float
     cpu: float
     memory: float
-
-    def as_result(self) -> dict[str, Any]:
-        """As plain data, rounded to what is worth knowing."""
-        return {name: round(value, 3) for name, value in asdict(self).items()}
 
 
 Contender = Callable[[], Cost]

@@ -4,6 +4,7 @@
 
 """What is compared with what, and how the comparison has to end."""
 
+import itertools
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +23,6 @@ from ansible_collections.monitor.cloud.tests.benchmark.bench import (
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = Mapping[str, Sequence[Cost]]
-# The values of a contender's runs: their wall, cpu or memory.
-Pick = Callable[[str, str], list[float]]
 # Milliseconds that a reader of the audit page waits for what it does.
 _LONGEST_WAIT = 300.0
 
@@ -66,51 +65,46 @@ class Outcome:
     skipped: str | None = None
 
 
-def _picked(costs: Costs) -> Pick:
-    return lambda name, what: [getattr(cost, what) for cost in costs[name]]
-
-
-def _above_start(costs: Costs, *names: str) -> Pick:
-    """The same, of these contenders without what Ansible takes to start."""
-    pick = _picked(costs)
-
-    def above(name: str, what: str) -> list[float]:
-        start = pick("Ansible's start", what)
-        return (
-            [own - idle for own, idle in zip(pick(name, what), start, strict=True)]
-            if name in names
-            else pick(name, what)
-        )
-
-    return above
+def _above_start(costs: Costs, name: str, times: int = 1) -> list[Cost]:
+    """What each run took for one of so many times, without what Ansible takes to start."""
+    pairs = zip(costs[name], costs["Ansible's start"], strict=True)
+    return [Cost(*((own - idle) / times for own, idle in zip(*pair, strict=True))) for pair in pairs]
 
 
 CPU, AT_LEAST, MEMORY = {"of_cpu": True}, {"at_least": True}, {"what": "memory", "unit": "MiB"}
 
 
 def _figure(
-    scenario: str, size: int, pick: Pick, ours: str, theirs: str, limit: float | None, *, what: str = "wall",
-    name: str = "", **more: Any,
+    scenario: str, size: int, costs: Costs, ours: str, theirs: str, limit: float | None, *, what: str = "wall",
+    **more: Any,
 ) -> Figure:  # fmt: skip
-    """The wall time, or what else is picked, of one contender against that of another."""
-    values = pick(ours, what), pick(theirs, what)
-    cpu = median_ratio(pick(ours, "cpu"), pick(theirs, "cpu")) if what == "wall" else None
-    of = statistics.median(values[0]), statistics.median(values[1])
-    name = name or (f"{ours}, peak memory" if what == "memory" else ours)
-    return Figure(scenario, size, name, theirs, median_ratio(*values), of, cpu=cpu, limit=limit, **more)
+    """The wall time, or what else is named, of one contender against that of another."""
+
+    def compared(what: str) -> tuple[float, tuple[float, float]]:
+        values = [[getattr(cost, what) for cost in costs[contender]] for contender in (ours, theirs)]
+        return median_ratio(*values), (statistics.median(values[0]), statistics.median(values[1]))
+
+    ratio, of = compared(what)
+    cpu = compared("cpu")[0] if what == "wall" else None
+    name = f"{ours}, peak memory" if what == "memory" else ours
+    return Figure(scenario, size, name, theirs, ratio, of, cpu=cpu, limit=limit, **more)
 
 
-def _compared(scenario: str, size: int, costs: Costs, *rows: tuple[Any, ...], pick: Pick | None = None) -> Outcome:
+def _compared(scenario: str, size: int, costs: Costs, *rows: tuple[Any, ...]) -> Outcome:
     """A figure for each row: ours, theirs, the limit, and more options of the figure."""
     figures = [
-        _figure(scenario, size, pick or _picked(costs), ours, theirs, limit, **(more[0] if more else {}))
+        _figure(scenario, size, costs, ours, theirs, limit, **(more[0] if more else {}))
         for ours, theirs, limit, *more in rows
     ]
     return _outcome(costs, figures)
 
 
 def _outcome(costs: Costs, figures: list[Figure]) -> Outcome:
-    return Outcome(figures, {name: [cost.as_result() for cost in runs] for name, runs in costs.items()})
+    rounded = {
+        name: [{what: round(value, 3) for what, value in cost._asdict().items()} for cost in runs]
+        for name, runs in costs.items()
+    }
+    return Outcome(figures, rounded)
 
 
 def local(bench: Bench) -> Outcome:
@@ -145,7 +139,7 @@ def small(bench: Bench) -> Outcome:
         bench.first_rollout(fleet)()
         contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet)}
         costs = side_by_side(contenders, times * bench.rounds)
-        figures.append(_figure("small", size, _picked(costs), "steady run", "ping", limit, of_cpu=True))
+        figures.append(_figure("small", size, costs, "steady run", "ping", limit, of_cpu=True))
         all_costs.update({f"{name} {size}": runs for name, runs in costs.items()})
     return _outcome(all_costs, figures)
 
@@ -171,8 +165,7 @@ def uses(bench: Bench) -> Outcome:
             run = bench.bare if name else bench.steady_run
             contenders[f"{use}{name}"] = run(fleet, playbook)
     costs = side_by_side(contenders, bench.rounds)
-    pick = _picked(costs)
-    figures = {name: _figure("uses", fleet.size, pick, name, "ping", None) for name in contenders if name != "ping"}
+    figures = {name: _figure("uses", fleet.size, costs, name, "ping", None) for name in contenders if name != "ping"}
     cpu = {name: figure.cpu or 0.0 for name, figure in figures.items()}
     limits = dict.fromkeys(("import_playbook", *_USES), min(cpu[use] for use in ("import_playbook", *_USES)) + 0.03)
     # No role can avoid what core needs to include one for each host.
@@ -234,19 +227,14 @@ def growth(bench: Bench) -> Outcome:
             f"steady run {size}": bench.steady_run(fleet),
         }
         all_costs.update(side_by_side(contenders, bench.rounds))
-    pick = _picked(all_costs)
-
-    def per_host(size: int) -> Pick:
-        """How much the time per host grows from the smallest fleet to this one."""
-
-        def grown(name: str, what: str) -> list[float]:
-            runs = [[seconds / of for seconds in pick(f"{name} {of}", what)] for of in (sizes[0], size)]
-            return [after / before for before, after in zip(*runs, strict=True)]
-
-        return grown
-
+    for name, size in itertools.product(("raw", "steady run", "first rollout"), sizes[1:]):
+        # How much the time for each host grows from the smallest fleet to this one.
+        pairs = zip(all_costs[f"{name} {size}"], all_costs[f"{name} {sizes[0]}"], strict=True)
+        share = sizes[0] / size
+        grown = [Cost(*(share * many / few for many, few in zip(*pair, strict=True))) for pair in pairs]
+        all_costs[f"{name} per host, {size}"] = grown
     figures = [
-        _figure("growth", size, per_host(size), ours, "raw", limit, name=f"{ours}, time per host", unit="x")
+        _figure("growth", size, all_costs, f"{ours} per host, {size}", f"raw per host, {size}", limit, unit="x")
         for ours in ("steady run", "first rollout")
         for size, limit in ((sizes[1], None), (sizes[2], 1.1))
     ]
@@ -291,15 +279,15 @@ def registration(bench: Bench) -> Outcome:
     }
     costs = side_by_side(contenders, bench.rounds)
     bench.emulator.configure(latency_ms=0)
+    costs |= {f"{name} labels": _above_start(costs, name) for name in ("creating", "reading")}
     return _compared(
         "registration",
         len(labels),
         costs,
-        ("creating", "script, creating", 1.10),
-        ("reading", "script, reading", None),
+        ("creating labels", "script, creating", 1.10),
+        ("reading labels", "script, reading", None),
         # What the emulator takes for requests as fast as possible: far less, so it does not hold up the others.
         ("script, no latency", "script, creating", None),
-        pick=_above_start(costs, "creating", "reading"),
     )
 
 
@@ -317,12 +305,8 @@ def module(bench: Bench) -> Outcome:
     }
     # The two are nearly alike, and shared machines waver by more than that from one run to the next.
     costs = side_by_side(contenders, 3 * bench.rounds)
-    above = _above_start(costs, "monitor_client", "uri")
-
-    def each(name: str, what: str) -> list[float]:
-        return [seconds / times for seconds in above(name, what)]
-
-    return _compared("module", 1, costs, ("monitor_client", "uri", 1.1), pick=each)
+    costs |= {f"one {name}": _above_start(costs, name, times) for name in ("monitor_client", "uri")}
+    return _compared("module", 1, costs, ("one monitor_client", "one uri", 1.1))
 
 
 def _reports(bench: Bench) -> dict[str, str]:

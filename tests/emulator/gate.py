@@ -93,7 +93,7 @@ async def _response(state: State, call: Call, service: Service) -> Response:
         await asyncio.sleep(fault.seconds)
         response = _faulty(fault) or response
     if fault and fault.kind == "edit" and 200 <= response.status_code < 300 and response.body:
-        response.body = edited(fault, response.body)
+        response.body = edited(fault, bytes(response.body))
     return response
 
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-import connexion
+from connexion import context
+from starlette.datastructures import QueryParams
 
 from . import catalogue
 from .errors import ServiceError
@@ -170,7 +171,7 @@ def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) ->
 
 
 def _query_number(name: str, default: int) -> int:
-    text = connexion.request.query_params.get(name)
+    text = QueryParams(context.scope["query_string"]).get(name)
     try:
         return default if text is None else int(text)
     except ValueError as error:
@@ -228,7 +229,7 @@ def _is_masked(state: State, row: Row) -> bool:
 
 def _reads_only(row: Row) -> bool:
     """Whether the caller, whose token the gate has checked, may only read this client."""
-    return bool(connexion.context.scope["caller"].reads_only(row["id"]))
+    return bool(context.scope["caller"].reads_only(row["id"]))
 
 
 def _check_label(state: State, label: str) -> None:

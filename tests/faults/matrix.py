@@ -282,7 +282,7 @@ class Account:
 
     @classmethod
     def of(cls, emulator: Emulator) -> Account:
-        plan = emulator.call("GET", "/monitor/plan").json
+        plan = emulator.call("GET", "/monitor/plan").json()
         return cls({client["id"]: client["label"] for client in emulator.clients()}, plan.get("id"))
 
 
