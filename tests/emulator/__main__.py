@@ -45,7 +45,7 @@ def main() -> int:
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
-    serve(state, listener, options.tls_cert, options.tls_key, options.with_parent)
+    serve(state, listener, options.tls_cert, options.tls_key, options.until_eof)
     state.store.close()
     return 0
 
@@ -61,14 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--token", metavar="TEXT", help="the token with all rights (default: made at the start)")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
-    parser.add_argument(
-        "--with-parent",
-        nargs="?",
-        type=int,
-        const=os.getppid(),
-        metavar="PID",
-        help="end when the process that started this one ends; its id, in case it ends before the first check",
-    )
+    until = "end at the end of standard input, which comes when the process that started this one ends"
+    parser.add_argument("--until-eof", action="store_true", help=until)
     return parser
 
 
@@ -95,7 +89,7 @@ def _print_environment(options: argparse.Namespace, port: int, state: State) -> 
 
 def _explain(options: argparse.Namespace, text: str) -> None:
     """For a person who started it, not for a program that did."""
-    if not options.with_parent:
+    if not options.until_eof:
         print(text, file=sys.stderr, flush=True)
 
 

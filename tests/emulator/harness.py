@@ -5,7 +5,6 @@
 """The emulator for tests: starts it as a process of its own, steers it, and calls it as a client would."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -28,7 +27,7 @@ class Emulator:
     """
 
     def __init__(self, *, arguments: Sequence[str] = (), cafile: str | None = None) -> None:
-        self._command = [sys.executable, "-m", _MODULE, "--port", "0", "--with-parent", str(os.getpid()), *arguments]
+        self._command = [sys.executable, "-m", _MODULE, "--port", "0", "--until-eof", *arguments]
         self._verify = cafile or True
         self._control = self._session()
         self.base_url = ""
@@ -44,7 +43,7 @@ class Emulator:
     def __enter__(self) -> "Emulator":
         """Start the process and wait until it responds. Raises RuntimeError if it does not; it prints the reason."""
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=pipe, text=True)
+        self.process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True)
         assert self.process.stdout is not None
         self.base_url = self.process.stdout.readline().strip().partition("=")[2]
         if not self.base_url:

@@ -9,7 +9,6 @@ import signal
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,6 @@ from .app import emulator_app
 from .state import State
 
 _NO_LINGER = struct.pack("ii", 1, 0)
-_PARENT_CHECK_SECONDS = 0.5
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -28,8 +26,8 @@ def listen(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=1024)
 
 
-def serve(state: State, listener: socket.socket, certificate: str | None, key: str | None, parent: int | None) -> None:
-    """Serve until SIGINT or SIGTERM or until the parent process, if one is named, is gone."""
+def serve(state: State, listener: socket.socket, certificate: str | None, key: str | None, until_eof: bool) -> None:
+    """Serve until SIGINT or SIGTERM or, if it is set, until standard input ends."""
     config = uvicorn.Config(
         emulator_app(state),
         lifespan="off",
@@ -47,15 +45,14 @@ def serve(state: State, listener: socket.socket, certificate: str | None, key: s
     # Uvicorn raises the signal that ended it once more. It is ignored: the end was requested.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    if parent:
-        threading.Thread(target=_end_with_parent, args=(server, parent), daemon=True).start()
+    if until_eof:
+        threading.Thread(target=_end_with_input, args=[server], daemon=True).start()
     server.run(sockets=[listener])
 
 
-def _end_with_parent(server: uvicorn.Server, parent: int) -> None:
-    """A process whose parent is gone is given to another one."""
-    while os.getppid() == parent:
-        time.sleep(_PARENT_CHECK_SECONDS)
+def _end_with_input(server: uvicorn.Server) -> None:
+    while os.read(0, 4096):
+        pass
     server.should_exit = True
 
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -54,24 +53,13 @@ def test_settings_are_listed() -> None:
     assert 'update_verb="post"  (one of "post", "put_only")' in done.stdout
 
 
-def test_ends_with_its_parent(tmp_path: Path) -> None:
-    printed = tmp_path / "printed"
-    # A shell that starts the emulator, waits for its first output and ends.
-    arguments = [*COMMAND, "--port", "0", "--with-parent"]
-    script = '"$@" >"$0" & while ! [ -s "$0" ]; do sleep 0.05; done; sleep 1; echo $!'
-    done = subprocess.run(["sh", "-c", script, printed, *arguments], stdout=subprocess.PIPE, check=True, timeout=30)
-    process_id = int(done.stdout)
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{process_id}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{process_id}").exists()
-
-
-def test_ends_if_its_parent_ended_before_the_first_check() -> None:
-    other = os.getppid()
-    command = [*COMMAND, "--port", "0", "--with-parent", str(other)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_ends_with_its_input() -> None:
+    """Which ends with the process that started it, however that ends."""
+    command = [*COMMAND, "--port", "0", "--until-eof"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline().startswith(b"export MONITOR_BASE_URL=")
+        dummy, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, b"")
 
 
 def test_options_of_the_start_are_what_a_reset_goes_back_to_and_the_database_keeps_the_account(tmp_path: Path) -> None:
