@@ -16,9 +16,8 @@ from pathlib import Path
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH
 
-BIN = Path(sys.executable).parent
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
 # What an audit has to find after break_two(): the host, and its state.
@@ -50,7 +49,7 @@ def play(inventory: Path, environment: dict[str, str], *arguments: str) -> bool:
     """Run a playbook of the collection; whether no host failed."""
     command = ["ansible-playbook", "-i", str(inventory), *arguments]
     print(f"$ {shlex.join(command)}", flush=True)
-    code = subprocess.call([str(BIN / command[0]), *command[1:]], env=environment, stdin=subprocess.DEVNULL)
+    code = subprocess.call(command, env={**environment, "PATH": PATH}, stdin=subprocess.DEVNULL)
     print(flush=True)
     return code == 0
 

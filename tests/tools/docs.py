@@ -11,9 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, copied_tree
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, PATH, copied_tree
 
-BIN = Path(sys.executable).parent
 OUTPUT = CHECKOUT / "build" / "docs"
 NAME = "monitor.cloud"
 SETTINGS = (
@@ -35,10 +34,10 @@ SETTINGS = (
 def _run(root: Path, *command: str) -> int:
     environment = {
         **os.environ,
-        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        "PATH": PATH,
         "ANSIBLE_COLLECTIONS_PATH": str(root.parents[len(COLLECTION.parts) - 1]),
     }
-    return subprocess.run([str(BIN / command[0]), *command[1:]], cwd=root, env=environment, check=False).returncode
+    return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
 
 def main() -> int:

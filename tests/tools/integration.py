@@ -12,9 +12,7 @@ from pathlib import Path
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.tools.tree import copied_tree
-
-BIN = Path(sys.executable).parent
+from ansible_collections.monitor.cloud.tests.tools.tree import PATH, copied_tree
 
 
 def configure(root: Path, service: Emulator) -> None:
@@ -37,7 +35,7 @@ def main(targets: Sequence[str]) -> int:
         command.append("--allow-root")
     # Only what ansible-test sets up for its targets: no connection options from the caller's environment.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MONITOR_", "ANSIBLE_"))}
-    environment["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    environment["PATH"] = PATH
     with copied_tree() as root, Emulator() as service:
         configure(root, service)
         done = subprocess.run([*command, *targets], cwd=root, env=environment, stdin=subprocess.DEVNULL, check=False)

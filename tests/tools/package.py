@@ -13,9 +13,8 @@ import tempfile
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.tools.install import install
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, copied_tree, tracked_files
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, copied_tree, tracked_files
 
-BIN = Path(sys.executable).parent
 IMPORTER = CHECKOUT / ".cache" / "importer"
 IMPORTER_LOCK = CHECKOUT / "tests" / "locks" / "importer.txt"
 CONTENT = {"CHANGELOG.rst", "LICENSES", "README.md", "SECURITY.md"}
@@ -25,8 +24,8 @@ CONTENT |= {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
 def build(output: Path) -> Path:
     """Build the archive from a fresh copy, so that it contains no file of the developer."""
     with copied_tree() as root, tempfile.TemporaryDirectory() as temporary:
-        command = [str(BIN / "ansible-galaxy"), "collection", "build", str(root), "--output-path", temporary]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        command = ["ansible-galaxy", "collection", "build", str(root), "--output-path", temporary]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PATH": PATH})
         (built,) = Path(temporary).glob("*.tar.gz")
         output.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy2(built, output))

@@ -18,8 +18,8 @@ from pathlib import Path
 import yaml
 from packaging.version import Version
 
-from ansible_collections.monitor.cloud.tests.tools.package import BIN, build
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+from ansible_collections.monitor.cloud.tests.tools.package import build
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, tracked_files
 
 OUTPUT = CHECKOUT / "build"
 GALAXY = CHECKOUT / "galaxy.yml"
@@ -31,7 +31,7 @@ class ReleaseError(Exception):
 
 def run(*command: str) -> str:
     """Run a command in the checkout and return its output; raise ReleaseError if it fails."""
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": PATH}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ReleaseError(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()}")

@@ -7,17 +7,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, copied_tree
-
-BIN = Path(sys.executable).parent
-
-
-def _tool(name: str, *arguments: str) -> list[str]:
-    return [str(BIN / name), *arguments]
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, PATH, copied_tree
 
 
 def _own(name: str, *arguments: str) -> list[str]:
@@ -27,17 +20,17 @@ def _own(name: str, *arguments: str) -> list[str]:
 # The longest come first: the others fit in beside them.
 STEPS = {
     "ansible-test sanity": _own("sanity.py"),
-    "ansible-lint": _tool("ansible-lint", "--nocolor", "--offline", "--profile=production", "--strict"),
+    "ansible-lint": ["ansible-lint", "--nocolor", "--offline", "--profile=production", "--strict"],
     "mypy": [
-        *_tool("mypy", f"--config-file={COLLECTION / 'pyproject.toml'}", f"--cache-dir={CHECKOUT / '.cache/mypy'}"),
+        *("mypy", f"--config-file={COLLECTION / 'pyproject.toml'}", f"--cache-dir={CHECKOUT / '.cache/mypy'}"),
         *(str(COLLECTION / directory) for directory in ("plugins", "tests")),
     ],
     "documentation": _own("docs.py", "--lint"),
     "package": _own("package.py", "--import"),
-    "ruff check": _tool("ruff", "check", "--no-cache"),
-    "ruff format": _tool("ruff", "format", "--no-cache", "--check", "--diff"),
-    "reuse": _tool("reuse", "lint", "--lines"),
-    "changelog": _tool("antsibull-changelog", "lint"),
+    "ruff check": ["ruff", "check", "--no-cache"],
+    "ruff format": ["ruff", "format", "--no-cache", "--check", "--diff"],
+    "reuse": ["reuse", "lint", "--lines"],
+    "changelog": ["antsibull-changelog", "lint"],
 }
 
 
@@ -47,9 +40,8 @@ def test_lint(step: str) -> None:
     """Each in a copy of its own, for some write into the tree that others read."""
     with copied_tree() as root:
         above = root.parents[len(COLLECTION.parts) - 1]
-        environment = dict(os.environ)
-        # A virtual environment's tools call each other by name, and must see this copy, not the checkout.
-        environment.update(PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}", ANSIBLE_COLLECTIONS_PATH=str(above))
+        # The tools must see this copy, not the checkout.
+        environment = {**os.environ, "PATH": PATH, "ANSIBLE_COLLECTIONS_PATH": str(above)}
         done = subprocess.run(
             STEPS[step],
             cwd=above if step == "mypy" else root,

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A copy of the working tree at the path at which Ansible's tools expect a collection."""
 
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,8 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COLLECTION = Path("ansible_collections", "monitor", "cloud")
+# With the commands of the virtual environment, which call each other by name.
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def tracked_files() -> list[Path]:

@@ -7,7 +7,6 @@
 import os
 import re
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -15,9 +14,8 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.tools.package import build
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, tracked_files
 
-BIN = Path(sys.executable).parent
 PAGES = {
     path: (CHECKOUT / path).read_text(encoding="utf-8") for path in tracked_files() if path.suffix in (".md", ".rst")
 }
@@ -38,7 +36,7 @@ def test_definition_installs_the_archive_and_its_requirements(page: Path, tmp_pa
     archive = build(tmp_path)
     (tmp_path / "execution-environment.yml").write_text(DEFINITIONS[page], encoding="utf-8")
     # Without the search of Python's own path, which would find the checkout.
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": PATH}
     environment["ANSIBLE_COLLECTIONS_SCAN_SYS_PATH"] = "false"
 
     def run(command: str, directory: Path) -> str:
