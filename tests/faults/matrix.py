@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -152,6 +153,7 @@ FAULTS = (*PASSING, *LASTING, *EDITS)
 TIMES = {1: "once", 3: "three times", -1: "for ever"}
 UNKNOWN = {"from": ["the future"]}
 _SHAPES: tuple[Any, ...] = ([7], "text", {"data": 7}, 7, {"id": None}, ["text"])
+_LONG_FORMS = dict.fromkeys(("wrong shape", "wrong shape though done"), len(_SHAPES))
 # On hosts and in modules alike: short only if the test needs it, so that no other test reaches it.
 SLOW_TIMEOUT = 0.15
 
@@ -229,29 +231,21 @@ def _required(contract: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterato
 
 
 def cells() -> list[Cell]:
-    """In the long form every task with every fault and every form of it; in the short one, another of the tasks each
-    time, all three times if it is a write and one of them if not, each field that is missing once, and an unknown field
-    in each task."""
+    """In the long form every task with every form of every fault, as often as each of :data:`TIMES`; in the short one,
+    another of the tasks each time, all three times if it is a write and one of them if not."""
     found = []
-    for first, operation in enumerate(operation_ids()):
-        cases = CASES[operation]
-        for second, fault in enumerate(FAULTS):
-            forms = len(required_fields(operation)) if fault == "missing field" else 1
-            forms = len(_SHAPES) if SOAK and fault.startswith("wrong shape") else forms
-            if SOAK:
-                for form in range(forms):
-                    found += [Cell(operation, case, fault, times, form) for case in cases for times in TIMES]
-            elif fault == "missing field":
-                all_times = list(TIMES)
-                found += [Cell(operation, cases[n % len(cases)], fault, all_times[n % 3], n) for n in range(forms)]
-            else:
-                for third, times in enumerate(TIMES):
-                    number = first + second + third
-                    if operation in WRITES or number % len(TIMES) == 0:
-                        found.append(Cell(operation, cases[number % len(cases)], fault, times, number))
-                if fault == "unknown field":
-                    found += [Cell(operation, case, fault, -1, 0) for case in cases]
-    return list({cell.name: cell for cell in found}.values())
+    for operation in operation_ids():
+        forms = {"missing field": len(required_fields(operation)), **({} if not SOAK else _LONG_FORMS)}
+        numbered = [(fault, form) for fault in FAULTS for form in range(forms.get(fault, 1))]
+        for number, (fault, form) in enumerate(numbered):
+            # An unknown field is in each response, so that the result of each task shows it.
+            often = [-1] if fault == "unknown field" else list(TIMES)
+            every = list(itertools.product(often, CASES[operation]))
+            step = len(CASES[operation]) if operation in WRITES and forms.get(fault) is None else len(every)
+            step = 1 if SOAK or fault == "unknown field" else step
+            varied = form if fault in forms else number
+            found += [Cell(operation, case, fault, times, varied) for times, case in every[number % step :: step]]
+    return found
 
 
 # What tasks report, what the account holds, and whether the two agree

@@ -8,10 +8,10 @@ Listeners keep every byte that comes to them: what was sent is what counts, not 
 """
 
 import base64
+import functools
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,26 +139,23 @@ _REMOTE = (
 _INVALID = ("http://127.0.0.1:{port}@127.0.0.2:{port}/v4", "http://127.0.0.2:{port}#@127.0.0.1/v4", "http:127.0.0.2/v4")
 
 
-class _Watch:
-    """Connections and name lookups of this process. A hook of the interpreter stays, so that there is but one."""
+@functools.cache
+def _seen() -> list[str]:
+    """The connections and name lookups of this process from now on. A hook of the interpreter stays."""
+    seen: list[str] = []
 
-    seen: list[str] | None = None
-    installed = False
+    def hook(event: str, arguments: Any) -> None:
+        if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
+            seen.append(f"{event} {arguments}")
 
-    @classmethod
-    def hook(cls, event: str, arguments: Any) -> None:
-        if cls.seen is not None and event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
-            cls.seen.append(f"{event} {arguments[-1] if event == 'socket.connect' else arguments[0]}")
+    sys.addaudithook(hook)
+    return seen
 
 
 @pytest.fixture
-def network() -> Iterator[list[str]]:
-    if not _Watch.installed:
-        sys.addaudithook(_Watch.hook)
-        _Watch.installed = True
-    _Watch.seen = []
-    yield _Watch.seen
-    _Watch.seen = None
+def network() -> list[str]:
+    _seen().clear()
+    return _seen()
 
 
 @pytest.mark.parametrize("proxied", [False, True])
