@@ -77,21 +77,19 @@ def release(host: Host) -> None:
     host.run(f"rm -f {_STOPPED} {_STOP} {TOOLS}/*")
 
 
-def kill_shell(host: Host) -> None:
-    """Kill the shell that does the writing, and nothing else."""
-    host.run(f"kill -9 $(cat {_STOPPED})", check=False)
-    release(host)
+_KILLS = {
+    # That does the writing, and nothing else.
+    "shell": f"kill -9 $(cat {_STOPPED})",
+    # Before it does its work or after it, and what has started it.
+    "tool": f"cd /proc/$(cat {_STOPPED}) && kill -9 ${{PWD#/proc/}} $(cat task/*/children)",
+    # All that runs there, but for the process that takes connections.
+    "host": "kill -9 -1",
+}
 
 
-def kill_tool(host: Host) -> None:
-    """Kill the tool before it does its work or after it, and what has started it."""
-    host.run(f"cd /proc/$(cat {_STOPPED}) && kill -9 ${{PWD#/proc/}} $(cat task/*/children)", check=False)
-    release(host)
-
-
-def kill_host(host: Host) -> None:
-    """Kill all that runs on the host, but for the process that takes connections."""
-    subprocess.run([*host.enter, "sh", "-c", "[ -e /.host-of-the-tests ] && kill -9 -1"], check=False)
+def kill(host: Host, victim: str) -> None:
+    """Kill one of these on a host that is stopped at a step."""
+    host.run(_KILLS[victim], check=False)
     release(host)
 
 

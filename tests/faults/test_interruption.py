@@ -22,9 +22,8 @@ from ansible_collections.monitor.cloud.tests.faults.interruption import (
     assert_whole,
     converge,
     each_side,
-    kill_host,
+    kill,
     kill_run,
-    kill_shell,
     leftovers,
     release,
     settle,
@@ -43,13 +42,19 @@ OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
 # As the role writes it.
 CONTENT = "install_code={{ client.install_code }}\napi_key={{ client.api_key }}\n"
 WRITING = each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "dd", "rm", "mv", "mv", "rmdir")
-# The first two are core's, for the file that carries the content.
-WITHOUT_INPUT = each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
+STEPS = {
+    "half of the steps": WRITING[::2],
+    "the other half": WRITING[1::2],
+    # If commands can't be given input. The first two are core's, for the file that carries the content.
+    "without input": each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir"),
+}
+# Of core's own files, no shell of ours does the writing.
+NOT_KILLED = ("without input", "shell")
 
 
 @pytest.fixture
 def controller(machines: Callable[..., list[fleet.Host]], controllers: Callable[..., Controller]) -> Controller:
-    """A controller for hosts on which nothing is: a dozen, and two."""
+    """A controller for hosts on which nothing is."""
     return controllers(*machines(*NAMES))
 
 
@@ -96,7 +101,7 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, Stop], playbo
                 waiting.discard(name)
                 assert_nothing_readable([hosts[name]])
                 if victim != "run":
-                    {"host": kill_host, "shell": kill_shell}[victim](hosts[name])
+                    kill(hosts[name], victim)
         output = kill_run(process, record) if victim == "run" else controller.finish(process, record).output
     assert_sound(controller.service, output)
     for host in hosts.values():
@@ -104,33 +109,21 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, Stop], playbo
     settle(hosts.values())
 
 
-@pytest.mark.parametrize("half", [0, 1])
-@pytest.mark.parametrize("victim", ["run", "host", "shell"])
-def test_killed_at_a_step_of_the_writer(controller: Controller, victim: str, half: int) -> None:
-    stops = dict(zip(only(controller, len(WRITING) // 2).hosts, WRITING[half::2], strict=True))
+@pytest.mark.parametrize(
+    ("steps", "victim"),
+    [(steps, victim) for steps in STEPS for victim in ("run", "host", "shell") if (steps, victim) != NOT_KILLED],
+)
+def test_killed_at_a_step_of_writing(controller: Controller, steps: str, victim: str) -> None:
+    """Without input, a symbolic link is replaced too."""
+    with_input = steps != "without input"
+    if not with_input:
+        controller.group_vars["ansible_become_method"] = "su"
+    stops = dict(zip(only(controller, len(STEPS[steps])).hosts, STEPS[steps], strict=True))
     for number, (name, stop) in enumerate(stops.items()):
-        # Every other host by sudo.
-        controller.host_vars[name] = {"ansible_user": fleet.USER if number % 2 else "root"}
-        if stop.tool != "mkdir":
-            controller.hosts[name].write(OLD)
-    before = texts_of(controller)
-    playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
-    stop_all(controller, victim, stops, playbook)
-    assert_whole(controller, before)
-    # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
-    assert bool(leftovers(controller)) is (victim != "run")
-    converge(controller, playbook)
-    assert_converged(controller, before)
-
-
-@pytest.mark.parametrize("victim", ["run", "host"])
-def test_killed_at_a_step_of_writing_without_input(controller: Controller, victim: str) -> None:
-    """If commands can't be given input. A symbolic link is replaced then too."""
-    controller.group_vars["ansible_become_method"] = "su"
-    stops = dict(zip(NAMES, WITHOUT_INPUT, strict=True))
-    for name, stop in stops.items():
         host = controller.hosts[name]
-        if stop.tool in ("dd", "rmdir"):
+        # Every other host by sudo.
+        controller.host_vars[name] = {"ansible_user": fleet.USER if number % 2 and with_input else "root"}
+        if not with_input and stop.tool in ("dd", "rmdir"):
             host.write("elsewhere\n", "/opt/agent-target", mode="0644")
             host.run("mkdir -p /etc/monitor; ln -s /opt/agent-target /etc/monitor/agent.conf")
         elif stop.tool != "mkdir":
@@ -139,11 +132,12 @@ def test_killed_at_a_step_of_writing_without_input(controller: Controller, victi
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, victim, stops, playbook)
     assert_whole(controller, before)
+    # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
+    assert not with_input or bool(leftovers(controller)) is (victim != "run")
     converge(controller, playbook)
     assert_converged(controller, before)
-    for name, stop in stops.items():
-        if before[name] == "elsewhere\n":
-            assert controller.hosts[name].facts("/opt/agent-target") == "regular file 644 root root", stop
+    for name in [name for name, old in before.items() if old == "elsewhere\n"]:
+        assert controller.hosts[name].facts("/opt/agent-target") == "regular file 644 root root", stops[name]
 
 
 @pytest.fixture(scope="module")

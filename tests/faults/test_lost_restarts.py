@@ -18,8 +18,8 @@ from ansible_collections.monitor.cloud.tests.faults.interruption import (
     Stop,
     arm,
     each_side,
+    kill,
     kill_run,
-    kill_tool,
     release,
     settle,
     started,
@@ -62,7 +62,7 @@ def controller(controllers: Callable[..., Controller], booted: Callable[..., lis
     return made
 
 
-def kill(controller: Controller, moment: Stop | str, killed: bool) -> str:
+def killed_run(controller: Controller, moment: Stop | str, killed: bool) -> str:
     """Start a run and kill it at the moment; returns what it had printed."""
     hosts = controller.hosts.values()
     if isinstance(moment, Stop):
@@ -75,7 +75,7 @@ def kill(controller: Controller, moment: Stop | str, killed: bool) -> str:
             wait_until(lambda: results(record, moment) == len(hosts), process)
         output = kill_run(process, record)
     for host in hosts:
-        (kill_tool if killed else release)(host)
+        kill(host, "tool") if killed else release(host)
     settle(hosts)
     return output
 
@@ -92,7 +92,7 @@ def test_no_killed_run_loses_a_restart(controller: Controller) -> None:
     for moment, killed in KILLS if SOAK else QUICK:
         # All clients get other keys.
         controller.service.reset()
-        output = kill(controller, moment, killed)
+        output = killed_run(controller, moment, killed)
         assert_sound(controller.service, output)
         stale += list(reporting(controller).values()).count(None)
         run = controller.run()
