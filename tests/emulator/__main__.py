@@ -41,7 +41,7 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    state = State(Store(options.database), settings, settings, _tokens(options))
+    state = State(Store(options.database), settings, _tokens(options))
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)

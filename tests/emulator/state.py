@@ -7,7 +7,7 @@
 import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .faults import Fault
@@ -67,37 +67,31 @@ def default_tokens() -> dict[str, Token]:
     return {token.name: token for token in tokens}
 
 
-@dataclass
 class State:
-    """`baseline` is what a reset goes back to: the settings of the command line. `reports`: the client by host.
+    """A reset goes back to the first settings and tokens. `close_connection` is the server's."""
 
-    `close_connection` is the server's.
-    """
+    close_connection: Callable[[str, bool], None]
 
-    store: Store
-    baseline: Settings = field(default_factory=Settings)
-    settings: Settings = field(default_factory=Settings)
-    tokens: dict[str, Token] = field(default_factory=default_tokens)
-    faults: list[Fault] = field(default_factory=list)
-    log: list[LogEntry] = field(default_factory=list)
-    reports: dict[str, str | None] = field(default_factory=dict)
-    hits: Hits = field(default_factory=lambda: defaultdict(deque))
-    reads_of: dict[int, int] = field(default_factory=dict)
-    resets: int = 0
-    close_connection: Callable[[str, bool], None] = field(init=False)
-    first_tokens: dict[str, Token] = field(init=False)
+    def __init__(self, store: Store, settings: Settings, tokens: Mapping[str, Token]) -> None:
+        self.store, self._first = store, (settings, tokens)
+        self.resets = 0
+        self._begin()
 
-    def __post_init__(self) -> None:
-        self.first_tokens = dict(self.tokens)
+    def _begin(self) -> None:
+        self.settings, tokens = self._first
+        self.tokens = dict(tokens)
+        self.faults: list[Fault] = []
+        self.log: list[LogEntry] = []
+        # The client by host.
+        self.reports: dict[str, str | None] = {}
+        self.hits: Hits = defaultdict(deque)
+        self.reads_of: dict[int, int] = {}
 
     def reset(self) -> None:
         """An empty account on the free plan, the first settings and tokens, no faults, no request log, no reports."""
         self.store.reset()
-        self.settings, self.tokens = self.baseline, dict(self.first_tokens)
-        kept: tuple[Any, ...] = (self.faults, self.log, self.reports, self.hits, self.reads_of)
-        for each in kept:
-            each.clear()
         self.resets += 1
+        self._begin()
 
     def token(self, value: str) -> Token | None:
         return next((token for token in self.tokens.values() if token.value == value), None)

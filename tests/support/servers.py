@@ -16,6 +16,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from email.parser import BytesHeaderParser
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,11 +41,7 @@ class Request:
 
     def header(self, name: str) -> str | None:
         """The value of a header, None without it."""
-        for line in self.head.decode("latin-1").split("\r\n")[1:]:
-            found, _colon, value = line.partition(":")
-            if found.strip().lower() == name.lower():
-                return value.strip()
-        return None
+        return BytesHeaderParser().parsebytes(self.head.partition(b"\r\n")[2]).get(name)
 
 
 class Listener:
@@ -69,13 +66,16 @@ class Listener:
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None
         if self._tls and tls:
             self._tls.load_cert_chain(*tls)
-        self._listener = socket.create_server((address, 0), backlog=64)
+        self.listen(0)
+
+    def listen(self, port: int) -> None:
+        """Take connections at this port, or at a free one if it is 0."""
+        self._listener = socket.create_server((self.address, port), backlog=64)
         self.port = int(self._listener.getsockname()[1])
-        self.thread = threading.Thread(target=self._accept, daemon=True)
-        self.thread.start()
+        threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
 
     def stop(self) -> None:
-        """End the thread. Closing alone would leave it waiting for a connection."""
+        """Take no connection any more. Closing alone would leave the thread waiting for one."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
@@ -83,10 +83,10 @@ class Listener:
         with self._lock:
             self.connections, self.requests, self.received = 0, [], b""
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
-                plain = self._listener.accept()[0]
+                plain = listener.accept()[0]
             except OSError:
                 return
             self.connections += 1
@@ -220,49 +220,36 @@ class Outage(Listener):
         target = urlsplit(service.base_url)
         self._service = (target.hostname, target.port)
         self._left, self._seconds = after, seconds
-        self._stopped, self._closed = threading.Event(), threading.Event()
+        # Whether the address was ever closed.
+        self.came = False
         # Not the address that connections start from, so that none of them takes the port while nothing listens there.
         super().__init__(lambda dummy: None, address="127.0.0.9")
         self.base_url = f"http://{self.address}:{self.port}{target.path}"
         if not after:
-            self._closed.wait()
+            self._close()
 
     def __enter__(self) -> Outage:
         return self
 
     def __exit__(self, *_details: object) -> None:
-        self._stopped.set()
+        if self.came and self._seconds is not None:
+            self._reopening.join()
         with contextlib.suppress(OSError):
             self.stop()
-        self.thread.join()
-
-    @property
-    def came(self) -> bool:
-        """Whether the address was ever closed."""
-        return self._closed.is_set()
-
-    def _accept(self) -> None:
-        if not self._left:
-            self._close()
-        while not self._stopped.is_set():
-            if self._closed.is_set() and self._left == 0:
-                if self._seconds is None or self._stopped.wait(self._seconds):
-                    return
-                self._left = -1
-                self._listener = socket.create_server((self.address, self.port))
-            with contextlib.suppress(OSError):
-                self._serve(self._listener.accept()[0])
 
     def _close(self) -> None:
-        self._listener.close()
-        self._closed.set()
+        self.stop()
+        self.came = True
+        if self._seconds is not None:
+            self._reopening = threading.Timer(self._seconds, self.listen, [self.port])
+            self._reopening.start()
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
         head = re.sub(rb"(?i)\r\nconnection: [^\r]*", b"", request.head) + b"\r\nConnection: close\r\n\r\n"
         with socket.create_connection(self._service) as further:
             further.sendall(head + request.body)
             response = b"".join(iter(lambda: further.recv(65536), b""))
-        self._left -= self._left > 0
+        self._left -= 1
         if self._left == 0:
             # Before the response: the next request must not find it open.
             self._close()

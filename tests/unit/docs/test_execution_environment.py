@@ -5,36 +5,22 @@
 """The definition of an execution environment in the documentation, built as far as no container is needed."""
 
 import os
-import re
 import subprocess
-import textwrap
 from pathlib import Path
 
-import pytest
 import yaml
 
+from ansible_collections.monitor.cloud.tests.support.documents import blocks
 from ansible_collections.monitor.cloud.tests.tools.package import build
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, tracked_files
 
-PAGES = {
-    path: (CHECKOUT / path).read_text(encoding="utf-8") for path in tracked_files() if path.suffix in (".md", ".rst")
-}
-# From its first line to the first line that is indented less.
-DEFINITIONS = {
-    path: textwrap.dedent(match[0])
-    for path, page in PAGES.items()
-    for match in re.finditer(r"^( *)version: 3\n(?:\1[^`\n]*\n)+", page, re.MULTILINE)
-}
+PAGES = [CHECKOUT / path for path in tracked_files() if path.suffix in (".md", ".rst")]
 
 
-def test_the_documentation_has_a_definition() -> None:
-    assert DEFINITIONS
-
-
-@pytest.mark.parametrize("page", DEFINITIONS, ids=str)
-def test_definition_installs_the_archive_and_its_requirements(page: Path, tmp_path: Path) -> None:
+def test_the_definition_installs_the_archive_and_its_requirements(tmp_path: Path) -> None:
+    (definition,) = (block for page in PAGES for block in blocks(page) if block.file == "execution-environment.yml")
     archive = build(tmp_path)
-    (tmp_path / "execution-environment.yml").write_text(DEFINITIONS[page], encoding="utf-8")
+    (tmp_path / "execution-environment.yml").write_text(definition.text, encoding="utf-8")
     # Without the search of Python's own path, which would find the checkout.
     environment = {**os.environ, "PATH": PATH}
     environment["ANSIBLE_COLLECTIONS_SCAN_SYS_PATH"] = "false"

@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The guides name messages, variables and playbooks that are there."""
+"""The guides name messages, variables and playbooks that are there, and tests what they observe."""
 
 import ast
+import dataclasses
 import functools
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ import yaml
 from jinja2 import Environment, nodes
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
+from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
 from ansible_collections.monitor.cloud.tests.support.documents import strings, values_of
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
@@ -89,3 +91,30 @@ def test_each_guide_is_in_the_contents() -> None:
     contents = yaml.safe_load((CHECKOUT / "docs" / "docsite" / "extra-docs.yml").read_text(encoding="utf-8"))
     listed = [page for section in contents["sections"] for page in section["toctree"]]
     assert sorted(listed) == sorted(path.stem for path in GUIDES.glob("*.rst"))
+
+
+# Observations of how services behave: a docstring of a test names its row of the field notes, by topic
+
+# Faults of the emulator play these, or nothing: they cost the client no decision.
+_WITHOUT_SETTING = {"lost responses", "gateway", "Retry-After", "filters"}
+# Rows about hosts and agents.
+_OF_HOSTS = {
+    "agents": "test_installer_gets_the_code_once test_service_is_restarted_on_hosts_that_changed "
+    "test_template_of_the_user_and_the_bare_key",
+    "cloned machines": "test_cloned_hosts_are_reported_and_fixed test_every_state_at_once",
+    "api_key, install_code": "test_masked_keys_are_never_written",
+}
+
+
+def test_each_row_has_its_tests() -> None:
+    nodes = [
+        node
+        for path in (CHECKOUT / "tests").rglob("test_*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+    ]
+    tests = {node.name: ast.get_docstring(node) or "" for node in nodes if isinstance(node, ast.FunctionDef)}
+    lists = [match[1] for text in tests.values() if (match := re.match(r'Field notes? ("[^"]+"(?:, "[^"]+")*)', text))]
+    played = {setting.metadata["row"].replace("`", "") for setting in dataclasses.fields(Settings)}
+    rows = played - {"(the emulator itself)"} | _WITHOUT_SETTING
+    assert {row for each in lists for row in re.findall('"([^"]+)"', each)} == rows
+    assert {name for names in _OF_HOSTS.values() for name in names.split()} <= tests.keys()

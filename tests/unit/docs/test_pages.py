@@ -9,10 +9,12 @@ import re
 
 import pytest
 import yaml
+from packaging.version import Version
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
 from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAGE, PAIRS, TARGETS, series
 from ansible_collections.monitor.cloud.tests.tools.test_lint import STEPS
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
 
 
 def _text(path: str) -> str:
@@ -49,6 +51,27 @@ def test_each_part_of_the_faults_has_its_row() -> None:
 
 
 # Versions
+
+GALAXY = yaml.safe_load(_text("galaxy.yml"))
+RELEASES = yaml.safe_load(_text("changelogs/changelog.yaml"))["releases"]
+
+
+def test_user_agent_has_the_version_of_galaxy_yml() -> None:
+    assert GALAXY["version"] == VERSION
+
+
+def test_latest_changelog_entry_is_of_the_version_of_galaxy_yml() -> None:
+    assert max(RELEASES, key=Version) == GALAXY["version"]
+
+
+def test_version_added_is_a_release_or_a_later_version() -> None:
+    documented = [path for path in tracked_files() if path.parts[0] in ("plugins", "roles", "playbooks")]
+    found = {
+        (str(path), version) for path in documented for version in re.findall(r"version_added: (\S+)", _text(str(path)))
+    }
+    assert len(found) >= 11, "fewer than there are modules"
+    unknown = {(path, version) for path, version in found if version not in RELEASES}
+    assert not [pair for pair in unknown if Version(pair[1]) <= Version(GALAXY["version"])]
 
 
 def test_the_readme_states_what_is_run() -> None:
