@@ -24,7 +24,6 @@ from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
 HERE = Path(__file__).parent
 ROLLOUT = "monitor.cloud.rollout"
-TODAY = "today"
 PAGE = 500
 _TIMES = "{{ range(times | default(1) | int) | list }}"
 _REQUEST = {
@@ -144,32 +143,32 @@ class Bench:
         if fleet:
             fleet.forget()
 
-    def check_requests(self, *, existing: int, created: int) -> None:
-        """Raise RuntimeError unless the service got the requests that are needed and no other, and forget them."""
-        reads = max(1, math.ceil(existing / PAGE))
-        expected = {"list_clients": reads, "create_client": created, "get_plan": min(1, created)}
-        found = Counter(str(request["operation"]) for request in self.emulator.requests())
-        self.emulator.clear_log()
-        if found != Counter({operation: times for operation, times in expected.items() if times}):
-            raise RuntimeError(f"The service got {dict(found)}, expected {expected}.")
+    def bare(self, fleet: Fleet, playbook: str) -> Contender:
+        return lambda: self.play(playbook, fleet)
+
+    def registering(self, contender: Contender, size: int, fleet: Fleet | None = None, *, first: bool) -> Contender:
+        """Let it register so many labels, for the first time or again.
+
+        Raises RuntimeError unless the service got the requests that are needed and no other.
+        """
+        expected = Counter(list_clients=1 if first else max(1, math.ceil(size / PAGE)))
+        if first:
+            expected.update(create_client=size, get_plan=1)
+
+        def checked() -> Cost:
+            self.forget(fleet) if first else self.emulator.clear_log()
+            cost = contender()
+            found = Counter(str(request["operation"]) for request in self.emulator.requests())
+            if found != expected:
+                raise RuntimeError(f"The service got {dict(found)}, expected {dict(expected)}.")
+            return cost
+
+        return checked
 
     def first_rollout(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
         """Roll out to hosts of which neither the service nor they themselves know anything."""
-        return lambda: self._roll_out(playbook, fleet, first=True)
+        return self.registering(self.bare(fleet, playbook), fleet.size, fleet, first=True)
 
     def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
         """Roll out to hosts without drift."""
-        return lambda: self._roll_out(playbook, fleet, first=False)
-
-    def _roll_out(self, playbook: str, fleet: Fleet, *, first: bool) -> Cost:
-        """Run a playbook that registers. Today's gets the service as variables, ours from the environment."""
-        self.forget(fleet) if first else self.emulator.clear_log()
-        if playbook == TODAY:
-            service = {"base_url": self.emulator.base_url, "token": self.emulator.tokens["read_write"]}
-            return self.play(playbook, fleet, {**service, "dir": str(fleet.files)})
-        cost = self.play(playbook, fleet)
-        self.check_requests(existing=0 if first else fleet.size, created=fleet.size if first else 0)
-        return cost
-
-    def bare(self, fleet: Fleet, playbook: str) -> Contender:
-        return lambda: self.play(playbook, fleet)
+        return self.registering(self.bare(fleet, playbook), fleet.size, first=False)

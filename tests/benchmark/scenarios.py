@@ -13,7 +13,6 @@ from typing import Any
 
 from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
 from ansible_collections.monitor.cloud.tests.benchmark.bench import (
-    TODAY,
     Bench,
     Contender,
     Cost,
@@ -110,12 +109,18 @@ def _outcome(costs: Costs, figures: list[Figure]) -> Outcome:
 def local(bench: Bench) -> Outcome:
     """Directories as hosts, against a bare ping play and against today's playbook."""
     fleet = fleets.local(bench.room("local"), bench.size(100))
+    # Today's gets the service as variables, ours from the environment.
+    service = {"base_url": bench.emulator.base_url, "token": bench.emulator.tokens["read_write"]}
+
+    def today() -> Cost:
+        return bench.play("today", fleet, {**service, "dir": str(fleet.files)})
+
     contenders = {
         "ping": bench.bare(fleet, "ping"),
         "first rollout": bench.first_rollout(fleet),
         "steady run": bench.steady_run(fleet),
-        "today's first": bench.first_rollout(fleet, TODAY),
-        "today's steady": bench.steady_run(fleet, TODAY),
+        "today's first": _after(lambda: bench.forget(fleet), today),
+        "today's steady": today,
     }
     return _compared(
         "local",
@@ -247,35 +252,26 @@ def registration(bench: Bench) -> Outcome:
     given = bench.room("registration") / "labels.json"
     given.write_text(json.dumps({"labels": labels}), encoding="utf-8")
 
-    def start() -> Cost:
-        return bench.play("start", variables={"labels": labels})
-
-    def register() -> Cost:
-        return bench.play("register", variables={"labels": labels})
+    def play(name: str) -> Contender:
+        return lambda: bench.play(name, variables={"labels": labels})
 
     def script() -> Cost:
         return bench.script(given)
 
-    def checked(contender: Contender, *, anew: bool) -> Cost:
-        bench.forget() if anew else bench.emulator.clear_log()
-        cost = contender()
-        bench.check_requests(existing=0 if anew else len(labels), created=len(labels) if anew else 0)
-        return cost
-
     def script_without_latency() -> Cost:
         bench.emulator.configure(latency_ms=0)
-        cost = checked(script, anew=True)
+        cost = bench.registering(script, len(labels), first=True)()
         bench.emulator.configure(latency_ms=20)
         return cost
 
     bench.emulator.configure(latency_ms=20)
-    contenders: dict[str, Callable[[], Cost]] = {
+    contenders = {
         "script, no latency": script_without_latency,
-        "Ansible's start": start,
-        "script, creating": lambda: checked(script, anew=True),
-        "creating": lambda: checked(register, anew=True),
-        "script, reading": lambda: checked(script, anew=False),
-        "reading": lambda: checked(register, anew=False),
+        "Ansible's start": play("start"),
+        "script, creating": bench.registering(script, len(labels), first=True),
+        "creating": bench.registering(play("register"), len(labels), first=True),
+        "script, reading": bench.registering(script, len(labels), first=False),
+        "reading": bench.registering(play("register"), len(labels), first=False),
     }
     costs = side_by_side(contenders, bench.rounds)
     bench.emulator.configure(latency_ms=0)
