@@ -9,7 +9,6 @@ import functools
 import os
 import sys
 import warnings
-from dataclasses import replace
 
 # Connexion imports Starlette's test client, which warns of what it needs. Nothing here uses it.
 warnings.filterwarnings("ignore", message="Using `httpx` with `starlette.testclient`")
@@ -18,7 +17,7 @@ from .contract import BASE_PATH
 from .control import seed
 from .server import listen, serve
 from .settings import Settings, change, describe, parse
-from .state import State, Token, default_tokens
+from .state import State, default_tokens
 from .store import Store
 
 
@@ -41,7 +40,7 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    state = State(Store(options.database), settings, _tokens(options))
+    state = State(Store(options.database), settings, default_tokens(options.token))
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
@@ -64,13 +63,6 @@ def _parser() -> argparse.ArgumentParser:
     until = "end at the end of standard input, which comes when the process that started this one ends"
     parser.add_argument("--until-eof", action="store_true", help=until)
     return parser
-
-
-def _tokens(options: argparse.Namespace) -> dict[str, Token]:
-    tokens = default_tokens()
-    if options.token:
-        tokens["read_write"] = replace(tokens["read_write"], value=options.token)
-    return tokens
 
 
 def _print_environment(options: argparse.Namespace, port: int, state: State) -> None:

@@ -30,16 +30,10 @@ _STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 
 
 async def list_clients(state: State) -> Body:
-    newest_first = state.settings.list_order == "newest"
-    unlisted = _unlisted(state)
-
-    def read(offset: int, limit: int) -> list[Body]:
-        rows = state.store.page(0, -1, newest_first) if unlisted else state.store.page(offset, limit, newest_first)
-        if unlisted:
-            rows = [row for row in rows if row["id"] not in unlisted][offset : offset + limit]
-        return [_shown(state, row) for row in rows]
-
-    return _page(state, state.store.count() - len(unlisted), read)
+    rows = [row for row in state.store.all() if not _is_late(state, row)]
+    if state.settings.list_order == "newest":
+        rows.reverse()
+    return _page(state, rows, lambda row: _shown(state, row))
 
 
 async def create_client(state: State, body: Body) -> Body:
@@ -104,7 +98,7 @@ async def update_plan(state: State, body: Body) -> Body:
 
 
 async def list_subscriptions(state: State) -> Body:
-    return _page_of(state, _tiers(state))
+    return _page(state, _tiers(state))
 
 
 async def get_subscription(state: State, subscription_id: str) -> Body:
@@ -112,11 +106,11 @@ async def get_subscription(state: State, subscription_id: str) -> Body:
 
 
 async def list_regions(state: State) -> Body:
-    return _page_of(state, catalogue.regions(state.settings.extra_fields))
+    return _page(state, catalogue.regions(state.settings.extra_fields))
 
 
 async def list_region_availability(state: State) -> Body:
-    return _page_of(state, _availability(state))
+    return _page(state, _availability(state))
 
 
 async def get_region(state: State, region_id: str) -> Body:
@@ -144,11 +138,7 @@ def _only(found: Sequence[Body]) -> Body:
     return found[0]
 
 
-def _page_of(state: State, items: list[Body]) -> Body:
-    return _page(state, len(items), lambda offset, limit: items[offset : offset + limit])
-
-
-def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) -> Body:
+def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = dict) -> Body:
     """The envelope of section 2.5 around the page that was requested.
 
     The query is read here, not taken as parameters, since services page the regions too, though no parameters are
@@ -162,12 +152,11 @@ def _page(state: State, results: int, read: Callable[[int, int], list[Body]]) ->
     if not _SMALLEST_PAGE <= size <= settings.page_size_max:
         limits = f"{_SMALLEST_PAGE} and {settings.page_size_max}"
         raise ServiceError(settings.page_size_status, f"page_size must be between {limits}.", "page_size")
-    pages = max(1, math.ceil(results / size))
-    if page > pages:
-        if settings.past_end == "not_found":
-            raise ServiceError(404, "Not found")
-        return {"data": [], "page": page, "pages": pages, "results": results}
-    return {"data": read((page - 1) * size, size), "page": page, "pages": pages, "results": results}
+    pages = max(1, math.ceil(len(items) / size))
+    if page > pages and settings.past_end == "not_found":
+        raise ServiceError(404, "Not found")
+    data = [shown(item) for item in items[(page - 1) * size : page * size]]
+    return {"data": data, "page": page, "pages": pages, "results": len(items)}
 
 
 def _query_number(name: str, default: int) -> int:
@@ -185,14 +174,10 @@ def _client(state: State, client_id: int) -> Row:
     return row
 
 
-def _unlisted(state: State) -> set[int]:
-    """The ids that this read of the list lacks: it is late."""
-    lag, ids = state.settings.list_lag, set()
-    for row in state.store.all() if lag else ():
-        reads = state.reads_of[row["id"]] = state.reads_of.get(row["id"], 0) + 1
-        if reads <= lag:
-            ids.add(row["id"])
-    return ids
+def _is_late(state: State, row: Row) -> bool:
+    """Whether this read of the list lacks a client yet."""
+    state.reads_of[row["id"]] += 1
+    return state.reads_of[row["id"]] <= state.settings.list_lag
 
 
 def _writable_client(state: State, client_id: int) -> Row:

@@ -5,7 +5,7 @@
 """The whole state of the emulator, and tokens, with their scopes and the grants of their users (`api.md` 4.2 and 5)."""
 
 import secrets
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,16 +51,17 @@ def new_token(
     scopes: Iterable[str] = (READ_WRITE,),
     grants: Mapping[str, Any] | None = None,
     read_only_ids: Iterable[int] = (),
+    value: str | None = None,
 ) -> Token:
-    """A token that no other text can be mistaken for."""
-    return Token(name, secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
+    """A token, by default one that no other text can be mistaken for."""
+    return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
 
 
-def default_tokens() -> dict[str, Token]:
-    """Tokens by name: all rights, read only, and one that may not touch the plan."""
+def default_tokens(value: str | None) -> dict[str, Token]:
+    """Tokens by name: all rights, with this value if there is one, read only, and one that may not touch the plan."""
     granted: dict[str, Any] = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
     tokens = [
-        new_token("read_write", grants=granted),
+        new_token("read_write", grants=granted, value=value),
         new_token("read_only", [READ_ONLY], {"account_access": "read_only"}),
         new_token("no_plan"),
     ]
@@ -85,7 +86,7 @@ class State:
         # The client by host.
         self.reports: dict[str, str | None] = {}
         self.hits: Hits = defaultdict(deque)
-        self.reads_of: dict[int, int] = {}
+        self.reads_of: Counter[int] = Counter()
 
     def reset(self) -> None:
         """An empty account on the free plan, the first settings and tokens, no faults, no request log, no reports."""

@@ -56,14 +56,9 @@ class Store:
     def count(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM clients").fetchone()[0])
 
-    def page(self, offset: int, limit: int, newest_first: bool = False) -> list[Row]:
-        """Clients in the order in which they were made, or the other way round."""
-        order = "DESC" if newest_first else "ASC"
-        query = f"SELECT * FROM clients ORDER BY id {order} LIMIT ? OFFSET ?"
-        return [dict(row) for row in self._database.execute(query, (limit, offset))]
-
     def all(self) -> list[Row]:
-        return self.page(0, -1)
+        """Clients in the order in which they were made."""
+        return [dict(row) for row in self._database.execute("SELECT * FROM clients ORDER BY id")]
 
     def get(self, client_id: int) -> Row | None:
         """One client, None if there is none with this id."""

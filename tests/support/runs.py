@@ -31,11 +31,6 @@ from ansible_collections.monitor.cloud.tests.support.hosts import Host
 CORE = tuple(int(number) for number in __version__.split(".")[:2])
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
-# Instead of programs of Ansible, to record the arguments of a command line that calls one of them.
-_SPLIT = """#!/bin/sh
-[ ! -e "$WORDS" ] || exit 97
-printf '%s\\0' "${0##*/}" "$@" > "$WORDS"
-"""
 CONFIGURE = "Configure the agent"
 REGISTER = "Register the hosts with the service"
 ROLLOUT = "monitor.cloud.rollout"
@@ -54,10 +49,6 @@ def _home() -> Path:
     home = Path(tempfile.mkdtemp(prefix="ansible-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     (home / "ansible.cfg").touch()
-    (home / "bin").mkdir()
-    for program in fork_server.PROGRAMS:
-        (home / "bin" / program).write_text(_SPLIT, encoding="utf-8")
-        (home / "bin" / program).chmod(0o755)
     return home
 
 
@@ -204,11 +195,12 @@ class Controller:
 
     def shell(self, command: str, **environment: str) -> Run:
         """Run a command line as a user would type it on the controller: a shell splits it into words."""
-        words = self.directory / "words"
-        words.unlink(missing_ok=True)
-        split = {"PATH": f"{_home() / 'bin'}{os.pathsep}{os.environ['PATH']}", "WORDS": str(words)}
-        subprocess.run(["sh", "-c", command], cwd=self.directory, env=split, stdin=subprocess.DEVNULL, check=True)
-        program, *arguments = os.fsdecode(words.read_bytes()).split("\0")[:-1]
+        printed = ["sh", "-c", f"printf '%s\\0' {command}"]
+        plain = {"PATH": os.environ["PATH"]}
+        words = subprocess.run(
+            printed, cwd=self.directory, env=plain, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
+        ).stdout
+        program, *arguments = os.fsdecode(words).split("\0")[:-1]
         return self._run([str(ANSIBLE_PLAYBOOK.with_name(program)), *arguments], environment)
 
     def _run(self, command: Sequence[str], environment: Mapping[str, str]) -> Run:
