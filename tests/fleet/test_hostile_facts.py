@@ -19,7 +19,8 @@ if "ansible_facts" in result:
     result["ansible_facts"].update({facts})
 print(json.dumps(result))
 """
-GATHER = "- {hosts: all, gather_facts: true, gather_subset: ['!all', '!min']}\n"
+MINIMUM = "gather_subset: ['!all', '!min']"
+GATHER = f"- {{hosts: all, gather_facts: true, {MINIMUM}}}\n"
 # The path is relative to the directory of the controller.
 CACHE = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": "facts"}
 
@@ -40,52 +41,39 @@ def naming(*names: str) -> str:
     return f"The facts of host web-2 set {', '.join(map(repr, names))}. "
 
 
-@pytest.mark.parametrize("state", ["present", "absent"])
-@pytest.mark.parametrize("left_out", [[], ["web-1"]], ids=["all", "by itself"])
-def test_a_host_does_not_choose_its_client_nor_files_nor_the_account(
-    pair: Local, left_out: list[str], state: str
-) -> None:
-    controller = hostile(
-        pair,
-        monitor_agent_api_token="0" * 64,
-        monitor_agent_base_url="https://192.0.2.1/v4",
-        monitor_agent_config_template="/etc/hostname",
-        monitor_agent_label="of-another",
-    )
+FACTS = {
+    "monitor_agent_api_token": "0" * 64,
+    "monitor_agent_audit_html": "1000",
+    "monitor_agent_base_url": "https://192.0.2.1/v4",
+    "monitor_agent_config_template": "/etc/hostname",
+    "monitor_agent_label": "of-another",
+    "prune_limit": "1000",
+}
+# A playbook, or keywords of the role in a play, with options.
+RUNS = [
+    *(f"monitor.cloud.{name} --limit web-2" for name in ("rollout", "audit", "adopt")),
+    "monitor.cloud.prune -e prune_pattern=.*",
+    *(f"{play} -e monitor_agent_state={state}" for play in ("all", "not-the-first") for state in ("present", "absent")),
+    "all --limit web-2",
+]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_cached_facts_choose_no_client_nor_files_nor_the_account_and_raise_no_limit(pair: Local, run: str) -> None:
+    controller, (playbook, *options) = hostile(pair, **FACTS), run.split()
+    controller.service.seed(20)
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
-    when = f"when: inventory_hostname not in {left_out}"
-    play = role_play(controller, role=f"vars: {{monitor_agent_state: {state}}}\n  {when}")
-    names = (f"monitor_agent_{name}" for name in ("api_token", "base_url", "config_template", "label"))
-    message = refuse(controller, play, environment=CACHE)
-    assert message.startswith(naming(*names))
-    # One host alone differs from no other one.
-    assert refuse(controller, play, "--limit", "web-2", environment=CACHE) == message
+    if "." not in playbook:
+        condition = "when: inventory_hostname != 'web-1'" if playbook == "not-the-first" else ""
+        playbook = role_play(controller, role=condition)
+    assert refuse(controller, playbook, *options, environment=CACHE).startswith(naming(*FACTS))
+    assert not (controller.directory / "1000").exists()
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_facts_that_the_run_itself_gathers_are_refused(pair: Local, state: str) -> None:
-    controller = hostile(pair, monitor_agent_label="of-another")
-    gather = {"play": "gather_subset: ['!all', '!min']", "role": f"vars: {{monitor_agent_state: {state}}}"}
-    message = refuse(controller, role_play(controller, facts=True, **gather))
-    assert message.startswith(naming("monitor_agent_label"))
-
-
-OF_PLAYBOOKS = {
-    "monitor_agent_audit_html": [f"{name} --limit web-2" for name in ("rollout", "audit", "adopt")],
-    "prune_limit": ["prune -e prune_pattern=.*"],
-}
-
-
-@pytest.mark.parametrize("name", OF_PLAYBOOKS)
-def test_cached_facts_choose_no_file_on_the_controller_and_raise_no_limit(pair: Local, name: str) -> None:
-    page = pair.directory / "1000"
-    controller = hostile(pair, **{name: page.name if name == "prune_limit" else str(page)})
-    controller.service.seed(20)
-    assert controller.run(controller.play(GATHER), **CACHE).code == 0
-    for playbook in OF_PLAYBOOKS[name]:
-        message = refuse(controller, *f"monitor.cloud.{playbook}".split(), environment=CACHE)
-        assert message.startswith(naming(name))
-    assert not page.exists()
+    play = role_play(hostile(pair, monitor_agent_label="of-another"), play=MINIMUM, facts=True)
+    assert refuse(pair, play, "-e", f"monitor_agent_state={state}").startswith(naming("monitor_agent_label"))
 
 
 @pytest.mark.parametrize(
@@ -93,8 +81,7 @@ def test_cached_facts_choose_no_file_on_the_controller_and_raise_no_limit(pair: 
 )
 def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(pair: Local, labels: str) -> None:
     controller = hostile(pair, monitor_agent_label="of-another")
-    gather = "gather_subset: ['!all', '!min']"
-    play = own_play(controller, play=gather, facts=True, labels=labels, path="{{ monitor_agent_config_path }}")
+    play = own_play(controller, play=MINIMUM, facts=True, labels=labels, path="{{ monitor_agent_config_path }}")
     run = controller.run(play)
     assert "The facts of host web-2 set 'monitor_agent_label'" in str(run.failures()), run.output
     assert controller.read("web-2") is None
