@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the role refuses, before it creates clients. The hosts are directories."""
+"""What the role, its playbooks and the service refuse. The hosts are directories."""
 
 import re
 import shlex
@@ -14,11 +14,9 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local, Run
-from ansible_collections.monitor.cloud.tests.support.steps import refuse, role_play, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import configured, refuse, role_play, text_of
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
-# Name → variables of the role that the inventory sets by host, what is run, and the start of the message. Run is the
-# playbook of this name, or a play of the role with these keywords.
 _SAME = {"web-1": {"label": "the-same"}, "web-3": {"label": "the-same"}}
 _BOTH = "The hosts web-1 and web-3 have the same label 'the-same'"
 _TAKEN = {"web-2": {"label": "web-3"}}
@@ -27,89 +25,65 @@ _SHORT = {"web-3": {"label": "ab"}}
 _LENGTH = "monitor_agent_label of host web-3: The label 'ab' has 2 characters;"
 _FAILING = {"web-3": {"label": "{{ nowhere_set }}"}}
 _UNDEFINED = "monitor_agent_label of host web-3: .*nowhere_set.* (is undefined|fails)"
+_NO_TEXT = r"monitor_agent_label of host web-1: \['web-1'\] is not text\. Write one label as text\.$"
 _ABSENT = "vars: {monitor_agent_state: absent}"
 _OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
-_NOTED = "vars: {monitor_agent_label: \"{{ monitor_agent_note | default('') }}\", monitor_agent_state: STATE}"
+_NOTED = "vars: {{monitor_agent_label: \"{{{{ monitor_agent_note | default('') }}}}\", monitor_agent_state: {}}}"
 _BY_HOST = "{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}"
+_LIST = "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 _ONCE = "The role can't have run_once,"
 _LINEAR = "A task that runs once .* the strategy '{}' does not ensure that.* Use the strategy 'linear'"
-REFUSED: dict[str, tuple[dict[str, dict[str, str]], dict[str, Any], str]] = {
-    "a label twice in a batch": (_SAME, {}, _BOTH),
-    "a label twice in different batches": (_SAME, {"play": "serial: 1"}, _BOTH),
-    "a label twice, once outside the limit": (_SAME, {"options": "--limit web-1"}, _BOTH),
-    "a label twice, without the first host": (
-        _TAKEN,
-        {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"},
-        _TAKEN_BY,
-    ),
-    "a label twice, removed without the first host": (
-        _TAKEN,
-        {"role": f"{_NOT_THE_FIRST}\n  {_ABSENT}", "options": "--limit web-1,web-2"},
-        _TAKEN_BY,
-    ),
-    "a label twice, removed at a later task": (
-        _TAKEN,
-        {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"},
-        _TAKEN_BY,
-    ),
-    "a label twice, retired": (_TAKEN, {"playbook": "retire", "options": "-e target=web-2"}, _TAKEN_BY),
-    "a short label": (_SHORT, {"playbook": "rollout"}, _LENGTH),
-    "a short label, audited": (_SHORT, {"playbook": "audit"}, _LENGTH),
-    "a short label, retired": (_SHORT, {"playbook": "retire", "options": "-e target=web-3"}, _LENGTH),
-    "a short label in a later batch": (_SHORT, {"play": "serial: 2"}, _LENGTH),
-    "a label whose template fails": (_FAILING, {"playbook": "rollout"}, _UNDEFINED),
-    "a label whose template fails, audited": (_FAILING, {"playbook": "audit"}, _UNDEFINED),
-    "a label whose template gives a list": (
-        {"web-1": {"label": "{{ ['web-1'] }}"}},
-        {},
-        r"monitor_agent_label of host web-1: \['web-1'\] is not text\. Write one label as text\.$",
-    ),
-    "a label of the play": ({}, {"play": _OWN_LABEL}, LABEL_IN_PLAY),
-    "a label of the role": ({}, {"role": _OWN_LABEL}, LABEL_IN_PLAY),
-    "a label of the play, without the first host": (
-        {},
-        {"play": _OWN_LABEL, "role": _NOT_THE_FIRST, "failing": 2},
+# The start of the message, variables of the role that the inventory sets by host, and what is run: a playbook, or a
+# play of the role with these keywords.
+REFUSED: list[tuple[str, dict[str, dict[str, str]], dict[str, Any]]] = [
+    (_BOTH, _SAME, {}),
+    (_BOTH, _SAME, {"play": "serial: 1"}),
+    (_BOTH, _SAME, {"options": "--limit web-1"}),
+    (_TAKEN_BY, _TAKEN, {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"}),
+    (_TAKEN_BY, _TAKEN, {"role": f"{_NOT_THE_FIRST}\n  {_ABSENT}", "options": "--limit web-1,web-2"}),
+    (_TAKEN_BY, _TAKEN, {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"}),
+    (_TAKEN_BY, _TAKEN, {"playbook": "retire -e target=web-2"}),
+    (_LENGTH, _SHORT, {"playbook": "rollout"}),
+    (_LENGTH, _SHORT, {"playbook": "audit"}),
+    (_LENGTH, _SHORT, {"playbook": "retire -e target=web-3"}),
+    (_LENGTH, _SHORT, {"play": "serial: 2"}),
+    (_UNDEFINED, _FAILING, {"playbook": "rollout"}),
+    (_UNDEFINED, _FAILING, {"playbook": "audit"}),
+    (_UNDEFINED, _FAILING, {"playbook": "prune -e prune_pattern=.*"}),
+    (_NO_TEXT, {"web-1": {"label": "{{ ['web-1'] }}"}}, {}),
+    (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL}),
+    (LABEL_IN_PLAY, {}, {"role": _OWN_LABEL}),
+    (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL, "role": _NOT_THE_FIRST, "failing": 2}),
+    (
         LABEL_IN_PLAY,
-    ),
-    "a label of the play, removed": (
         {},
         {"play": "vars: {monitor_agent_label: web-3, monitor_agent_state: absent}", "options": "--limit web-1"},
-        LABEL_IN_PLAY,
     ),
-    **{
-        f"a label of the play for another host, {state}": (
-            {"web-2": {"note": "web-3"}},
-            {"play": _NOTED.replace("STATE", state)},
-            LABEL_IN_PLAY,
-        )
-        for state in ("present", "absent")
-    },
-    **{
-        f"a state of {host} alone, {state}": ({host: {"state": state}}, {"playbook": "rollout"}, STATES_DIFFER)
-        for host in ("web-1", "web-2")
-        for state in ("absent", "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}")
-    },
-    "states by a template": ({}, {"play": f'vars: {{monitor_agent_state: "{_BY_HOST}"}}'}, STATES_DIFFER),
-    "run_once": ({}, {"role": "run_once: true"}, _ONCE),
-    "run_once, removed": ({}, {"role": f"run_once: true\n  {_ABSENT}"}, _ONCE),
-    "the strategy free": ({}, {"play": "strategy: free", "failing": 3}, _LINEAR.format("free")),
-    "the strategy host_pinned": (
-        {},
-        {"play": "strategy: host_pinned", "role": _ABSENT, "failing": 3},
-        _LINEAR.format("host_pinned"),
-    ),
-}
+    (LABEL_IN_PLAY, {"web-2": {"note": "web-3"}}, {"play": _NOTED.format("present")}),
+    (LABEL_IN_PLAY, {"web-2": {"note": "web-3"}}, {"play": _NOTED.format("absent")}),
+    (STATES_DIFFER, {"web-1": {"state": "absent"}}, {"playbook": "rollout"}),
+    (STATES_DIFFER, {"web-2": {"state": "absent"}}, {"playbook": "rollout"}),
+    (STATES_DIFFER, {"web-1": {"state": _LIST}}, {"playbook": "rollout"}),
+    (STATES_DIFFER, {"web-2": {"state": _LIST}}, {"playbook": "rollout"}),
+    (STATES_DIFFER, {}, {"play": f'vars: {{monitor_agent_state: "{_BY_HOST}"}}'}),
+    (_ONCE, {}, {"role": "run_once: true"}),
+    (_ONCE, {}, {"role": f"run_once: true\n  {_ABSENT}"}),
+    (_LINEAR.format("free"), {}, {"play": "strategy: free", "failing": 3}),
+    (_LINEAR.format("host_pinned"), {}, {"play": "strategy: host_pinned", "role": _ABSENT, "failing": 3}),
+    ("timeout must be more than 0 seconds", {}, {"playbook": "retire -e target=all -e monitor_agent_timeout=0"}),
+]
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_before_any_call(monitored: Local, case: str) -> None:
-    variables, run, message = REFUSED[case]
+@pytest.mark.parametrize(("message", "variables", "run"), REFUSED, ids=str)
+def test_what_is_refused_before_any_call(
+    monitored: Local, message: str, variables: dict[str, dict[str, str]], run: dict[str, Any]
+) -> None:
     for host, own in variables.items():
         monitored.host_vars[host] |= {f"monitor_agent_{name}": value for name, value in own.items()}
     play = role_play(monitored, play=run.get("play", ""), role=run.get("role", ""))
-    playbook = f"monitor.cloud.{run['playbook']}" if "playbook" in run else play
-    found = refuse(monitored, playbook, *shlex.split(run.get("options", "")), failing=run.get("failing", 1))
+    command = f"monitor.cloud.{run['playbook']}" if "playbook" in run else f"{play} {run.get('options', '')}"
+    found = refuse(monitored, *shlex.split(command), failing=run.get("failing", 1))
     assert re.match(message, found), found
 
 
@@ -218,31 +192,54 @@ def test_a_template_in_another_encoding_is_named(single: Local) -> None:
     assert single.read("web-1") is None
 
 
-def _give_key_of_elsewhere(controller: Local) -> None:
-    controller.service.seed(labels=["elsewhere"])
+def test_keys_of_other_clients_are_reported_of_the_first_hosts(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, *(f"web-{number}" for number in range(1, 31)))
+    emulator.seed(labels=["elsewhere"])
     for host in controller.host_vars:
         controller.write(host, text_of(controller, "elsewhere"))
+    for playbook in ("audit", "audit --check", "adopt --check"):
+        assert "carried the key" not in controller.run(*f"monitor.cloud.{playbook}".split()).output
+    runs = [controller.run("monitor.cloud.rollout", *options) for options in (["--check"], [], [])]
+    check, run, again = (" ".join(each.output.split()) for each in runs)
+    text = r"(web-\d+) carried the key of client 'elsewhere', so it reported as that one\. It {} the key of '\1'\."
+    adopt = r" If it was renamed, run monitor\.cloud\.adopt first: it keeps that client\."
+    assert len(re.findall(text.format("would get") + adopt, check)) == 20
+    assert len(re.findall(text.format("now has"), run)) == 20
+    assert check.count("More hosts carried keys of other") == run.count("More hosts carried keys of other") == 1
+    assert "carried the key" not in again and len(runs[1].changed_hosts()) == 30
 
 
-def test_keys_of_other_clients_are_reported(pair: Local) -> None:
-    _give_key_of_elsewhere(pair)
-    for arguments in (["monitor.cloud.audit"], ["monitor.cloud.audit", "--check"], ["monitor.cloud.adopt", "--check"]):
-        assert "carried the key" not in pair.run(*arguments).output
-    check = pair.run("monitor.cloud.rollout", "--check")
-    assert "web-1 carried the key of client 'elsewhere'" in " ".join(check.output.split())
-    text = "It would get the key of 'web-1'. If it was renamed, run monitor.cloud.adopt first: it keeps that client."
-    assert text in " ".join(check.output.split())
-    run = pair.run()
-    text = "web-2 carried the key of client 'elsewhere', so it reported as that one. It now has the key of 'web-2'."
-    assert text in " ".join(run.output.split())
-    assert "carried the key" not in pair.run().output
+_PART = "would be taken for clients without a host"
+# Options of the inventory, and the reason.
+UNKNOWN_HOSTS = {
+    "-i inventory.yml -i broken.yml": _PART,
+    "-i web-1,": _PART,
+    "-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine | default(12345) }}'": "is made of facts",
+}
 
 
-def test_the_report_of_many_keys_is_bounded(emulator: Emulator, tmp_path: Path) -> None:
-    names = [f"web-{number}" for number in range(1, 31)]
-    controller = Local(tmp_path, emulator, *names)
-    _give_key_of_elsewhere(controller)
-    run = controller.run("monitor.cloud.rollout", ANSIBLE_FORKS="10")
-    assert len(run.changed_hosts()) == 30
-    assert run.output.count(" carried the key of ") == 20
-    assert run.output.count("More hosts carried keys of other") == 1
+@pytest.mark.parametrize("playbook", ["prune -e prune_pattern=web.*", "adopt"])
+@pytest.mark.parametrize("source", UNKNOWN_HOSTS)
+def test_nothing_is_pruned_nor_adopted_if_clients_of_hosts_may_be_unknown(
+    single: Local, source: str, playbook: str
+) -> None:
+    single.inventory()
+    (single.directory / "broken.yml").write_text("all: {hosts: {web-2: ", encoding="utf-8")
+    single.service.seed(labels=["web-1", "web-2"])
+    single.write("web-1", text_of(single, "web-2"))
+    run = single.shell(f"ansible-playbook {source} -c local monitor.cloud.{playbook}")
+    assert UNKNOWN_HOSTS[source] in run.failures()["web-1"], run.output
+    assert run.writes() == []
+
+
+def test_one_label_that_the_service_refuses(three: Local) -> None:
+    three.service.configure(strict_labels=True)
+    three.host_vars["web-3"]["monitor_agent_label"] = "not so good"
+    # What the service is going to refuse is its own matter: check mode can't know.
+    assert three.run("monitor.cloud.rollout", "--check").code == 0
+    for changed in ({"web-1", "web-2"}, set[str]()):
+        run = three.run()
+        [(failing, message)] = run.failures().items()
+        assert (run.code, run.changed_hosts(), failing) == (2, changed, "web-3")
+        assert "Could not create client 'not so good': the service returned 400" in message
+        assert configured(three) == {"web-1", "web-2"}

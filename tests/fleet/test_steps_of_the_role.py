@@ -2,16 +2,118 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the role's task on each host does beside its file, and what goes wrong there. The hosts are directories."""
+"""What the role does and shows beside the files of its hosts, and what goes wrong there. The hosts are directories."""
 
+import platform
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
-from ansible_collections.monitor.cloud.tests.support.steps import role_play
-from ansible_collections.monitor.cloud.tests.support.tasks import labels
+from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
+
+CHECK = "Check the variables and read the account"
+HANDLER = "Restart the monitoring agent"
+RECORD = "Record that the agent was restarted"
+REMOVE = "Remove the clients of the hosts"
+ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+AUDIT = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
+ABSENT = "vars: {monitor_agent_state: absent}"
+NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
+
+
+def shown(run: Run) -> list[str]:
+    """The headers of the role's tasks, as the default callback prints them."""
+    return re.findall(r"^(?:TASK|RUNNING HANDLER) \[monitor\.cloud\.monitor_agent : (.*)\]", run.output, re.MULTILINE)
+
+
+def test_a_rollout_shows_no_task_that_is_skipped(pair: Local) -> None:
+    runs = [pair.run("monitor.cloud.rollout", *options) for options in (["--check"], [], [])]
+    assert [shown(run) for run in runs] == [[REGISTER, CONFIGURE]] * 3
+    pair.host_vars["web-2"].update(monitor_agent_service="monitor-agent", monitor_agent_config_mode="0640")
+    run = pair.run("monitor.cloud.rollout", "--check")
+    assert shown(run) == [REGISTER, CONFIGURE, HANDLER, RECORD], run.output
+    assert set(run.of(HANDLER)) == set(run.of(RECORD)) == {"web-2"}
+    assert "skipping:" not in "".join(each.output for each in (*runs, run))
+
+
+@pytest.mark.parametrize("of", ["extra variable", "inventory", "play", "role", "roles"])
+def test_a_removal_shows_the_tasks_that_it_needs(pair: Local, of: str) -> None:
+    pair.monitor()
+    play = role_play(pair, play=ABSENT if of == "play" else "", role=ABSENT if of == "role" else "")
+    if of == "roles":
+        play = pair.tasks("- {role: monitor.cloud.monitor_agent, monitor_agent_state: absent}", section=of)
+    if of == "inventory":
+        pair.group_vars["monitor_agent_state"] = "absent"
+    extra = ["-e", "monitor_agent_state=absent"] if of == "extra variable" else []
+    for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
+        run = pair.run(play, *extra, *options)
+        assert (run.code, labels(pair)) == (0, left), run.output
+        assert shown(run) == ([REGISTER, CONFIGURE] if of == "inventory" else [CHECK, CONFIGURE, REMOVE])
+        assert ("skipping:" in run.output) == (of == "inventory")
+    assert run.changed_hosts() == set()
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Local, state: str) -> None:
+    if state == "absent":
+        pair.monitor()
+        pair.group_vars["monitor_agent_state"] = "absent"
+    service = {"base_url": pair.service.base_url, "api_token": pair.service.tokens["read_write"]}
+    play = role_play(
+        pair,
+        play=f"module_defaults: {{group/monitor.cloud.api: {service}}}",
+        role=NOT_THE_FIRST,
+    )
+    wrong = {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4", "MONITOR_API_TOKEN": "wrong"}
+    run = pair.run(play, "-e", "ansible_python_interpreter=/nowhere/python", **wrong)
+    assert (run.code, run.changed_hosts()) == (0, {"web-2"}), run.output
+    assert labels(pair) == (["web-2"] if state == "present" else ["web-1"])
+
+
+@pytest.mark.parametrize("options", ["prune: true, prune_pattern: '.*', prune_limit: 100", "renames: {web-1: web-9}"])
+def test_defaults_of_a_module_are_not_for_the_role(three: Local, options: str) -> None:
+    three.service.seed(labels=["elsewhere"])
+    defaults = f"module_defaults: {{monitor.cloud.monitor_clients: {{{options}}}}}"
+    # The second time hosts register by themselves.
+    for play, role, hosts in (("serial: 1", "", ["web-1", "web-2", "web-3"]), ("", NOT_THE_FIRST, ["web-2", "web-3"])):
+        for state, expected in {"present": hosts, "absent": []}.items():
+            book = role_play(three, play=f"{play}\n  {defaults}", role=role)
+            run = three.run(book, "-e", f"monitor_agent_state={state}")
+            assert (run.code, labels(three)) == (0, ["elsewhere", *expected]), run.output
+
+
+@pytest.mark.parametrize("module", ["monitor_clients", "agent_config"])
+def test_an_audit_with_defaults_of_a_module_is_right(monitored: Local, module: str) -> None:
+    monitored.path("web-1").chmod(0o644)
+    defaults = f"module_defaults: {{monitor.cloud.{module}: {{state: absent}}}}"
+    run = monitored.run(monitored.tasks(f"- import_role: {AUDIT}", play=defaults))
+    assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in run.output
+
+
+@pytest.mark.parametrize("use", ["import_role", "include_role"])
+def test_an_audit_has_no_former_facts_of_a_host_that_is_left_out(monitored: Local, use: str) -> None:
+    tasks = f"- import_role: {AUDIT}\n- {use}: {AUDIT}\n  when: inventory_hostname != 'web-2'\n"
+    run = monitored.run(monitored.tasks(tasks))
+    lines = [line for line in run.output.splitlines() if line.startswith("Hosts:")]
+    assert lines == ["Hosts: 3 (3 ok).", "Hosts: 3 (1 unreachable, 2 ok)."]
+    assert "a condition left it out" in " ".join(run.output.split())
+
+
+LABELS = {"web{1}": "web{1}", "{{ 12345 }}": "12345", "{{ ansible_facts['architecture'] }}": platform.machine()}
+
+
+@pytest.mark.parametrize(("label", "expected"), LABELS.items())
+def test_a_label_that_resembles_something_else_is_a_text(single: Local, label: str, expected: str) -> None:
+    single.host_vars["web-1"].update(monitor_agent_label=label, ansible_python_interpreter=sys.executable)
+    for options in ([], ["-e", "monitor_agent_audit_fail_on_drift=true"]):
+        tasks = f"- import_role: {AUDIT}" if options else f"- {ROLE}"
+        run = single.run(single.tasks(tasks, play="gather_subset: ['!all', '!min', platform]", facts=True), *options)
+        assert run.code == 0, run.output
+    assert labels(single) == [expected]
 
 
 def test_the_keys_of_another_host_are_redacted_in_an_installers_output(monitored: Local) -> None:
@@ -47,45 +149,7 @@ def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(mon
 """
     run = monitored.run(monitored.tasks(tasks))
     assert run.code == 0, run.output
-    assert labels(monitored.service) == [left_out]
-
-
-@pytest.mark.parametrize("options", ["prune: true, prune_pattern: '.*'", "renames: {web-1: web-9}"])
-def test_defaults_of_a_module_are_not_for_the_role(three: Local, options: str) -> None:
-    defaults = f"module_defaults: {{monitor.cloud.monitor_clients: {{{options}}}}}"
-    # The second time hosts register by themselves.
-    for play, role in ("serial: 1", ""), ("", "when: inventory_hostname != 'web-1'"):
-        run = three.run(role_play(three, play=f"{play}\n  {defaults}", role=role))
-        assert run.code == 0, run.output
-        assert labels(three.service) == ["web-1", "web-2", "web-3"]
-
-
-@pytest.mark.parametrize("module", ["monitor_clients", "agent_config"])
-def test_an_audit_with_defaults_of_a_module_is_right(three: Local, module: str) -> None:
-    three.run()
-    three.path("web-1").chmod(0o644)
-    task = (
-        "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
-    )
-    defaults = f"{{monitor.cloud.{module}: {{state: absent}}}}"
-    play = f"- hosts: all\n  gather_facts: false\n  module_defaults: {defaults}\n  tasks:\n    - {task}\n"
-    assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in three.run(three.play(play)).output
-
-
-@pytest.mark.parametrize("use", ["import_role", "include_role"])
-def test_an_audit_has_no_former_facts_of_a_host_that_is_left_out(three: Local, use: str) -> None:
-    three.run()
-    role = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
-    tasks = f"[{{import_role: {role}}}, {{{use}: {role}, when: inventory_hostname != 'web-2'}}]"
-    run = three.run(three.play(f"- hosts: all\n  gather_facts: false\n  tasks: {tasks}\n"))
-    assert [line for line in run.output.splitlines() if line.startswith("Hosts:")] == [
-        "Hosts: 3 (3 ok).",
-        "Hosts: 3 (1 unreachable, 2 ok).",
-    ]
-    assert "a condition left it out" in " ".join(run.output.split())
-
-
-ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+    assert labels(monitored) == [left_out]
 
 
 @pytest.mark.parametrize("failing", ["web-1", "web-2"])
@@ -102,7 +166,7 @@ def test_a_host_that_has_failed_is_treated_in_always(three: Local, failing: str)
 """
         run = three.run(three.tasks(tasks))
         assert run.failures() == {failing: "not today"}, run.output
-        assert labels(three.service) == sorted(host for host, text in three.files().items() if text) == expected
+        assert labels(three) == sorted(host for host, text in three.files().items() if text) == expected
 
 
 def test_a_role_may_run_once_for_a_single_host(monitored: Local) -> None:
@@ -131,21 +195,21 @@ def test_the_role_succeeds_in_rescue_once_there_is_room(three: Local) -> None:
 
 
 def test_a_removal_whose_check_fails_removes_nothing_if_errors_are_ignored(monitored: Local) -> None:
-    before = labels(monitored.service), monitored.files()
+    before = labels(monitored), monitored.files()
     monitored.host_vars["web-1"]["monitor_agent_label"] = "web-3"
     role = "ignore_errors: true\n  vars: {monitor_agent_state: absent}"
     run = monitored.run(role_play(monitored, role=role), "--limit", "web-1")
     assert run.of(CONFIGURE)["web-1"].status == "ignored"
-    assert (labels(monitored.service), monitored.files()) == before
+    assert (labels(monitored), monitored.files()) == before
 
 
 def test_a_state_by_a_template_of_variables_that_hosts_have_is_refused(monitored: Local) -> None:
-    before = labels(monitored.service), monitored.files()
+    before = labels(monitored), monitored.files()
     monitored.group_vars["present_here"] = True
     state = "\"{{ 'present' if present_here | default(false) else 'absent' }}\""
     run = monitored.run(role_play(monitored, play=f"vars: {{monitor_agent_state: {state}}}"))
     assert all("Set it in the inventory instead." in reason for reason in run.failures().values())
-    assert len(run.failures()) == 3 and (labels(monitored.service), monitored.files()) == before
+    assert len(run.failures()) == 3 and (labels(monitored), monitored.files()) == before
 
 
 def test_a_failed_installation_reports_what_was_written_and_is_retried(three: Local) -> None:
