@@ -2,16 +2,74 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plays and networks: batches, limits, hosts that fail or are unreachable, conditions, strategies, two controllers."""
+"""Plays and networks: the normal case over SSH, batches, limits, hosts that fail, conditions, strategies."""
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local
+from ansible_collections.monitor.cloud.tests.support.steps import (
+    configured,
+    converge,
+    diffs,
+    labels,
+    role_play,
+    text_of,
+)
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
 NOT_THE_FIRST = {"web-2", "db-1", "db-2"}
-UNREACHABLE = "127.0.77.250"
+
+
+@pytest.mark.parametrize("pipelining", ["False", "True"])
+@pytest.mark.parametrize("user", ["root", USER])
+def test_check_run_and_second_run(controller: Controller, user: str, pipelining: str) -> None:
+    controller.group_vars.update(ansible_user=user, ansible_become=user != "root")
+    steps = converge(controller, changes=ALL, environment={"ANSIBLE_PIPELINING": pipelining})
+    assert diffs(steps.check) == {name: (None, client_label(name)) for name in ALL}
+    assert sorted(steps.run.calls()) == sorted(["list_clients", "get_plan", *["create_client"] * len(ALL)])
+    assert sorted(steps.run.writes()) == sorted(f"create_client {client_label(name)}" for name in ALL)
+    assert {name: host.read() for name, host in controller.hosts.items()} == {
+        name: text_of(controller, name) for name in ALL
+    }
+    assert configured(controller) == set(ALL)
+    assert steps.again.calls() == ["list_clients"]
+    for run, owner in ((steps.run, "no_file"), (steps.again, "own")):
+        assert {event.result["key_owner"] for event in run.of(CONFIGURE).values()} == {owner}
+
+
+def test_a_steady_run_costs_each_host_one_task_and_the_service_the_pages_of_the_list(controller: Controller) -> None:
+    controller.service.seed(count=1000)
+    controller.run()
+    steady = controller.run()
+    assert steady.calls() == ["list_clients"] * 3, "1,004 clients are three pages"
+    assert len({request["page"] for request in steady.requests}) == 3
+    first, *others = controller.hosts
+    tasks = {name: [event.task for event in steady.events if event.host == name] for name in controller.hosts}
+    assert {name: len(tasks[name]) for name in others} == dict.fromkeys(others, 1)
+    assert len(tasks[first]) == 2
+
+
+def test_how_many_commands_a_host_gets(controller: Controller) -> None:
+    """One to inspect and one to write; a single one for both where the client is new and no file is there."""
+    hosts, counted = list(controller.hosts.values()), "/opt/agent-seen"
+    for host in hosts:
+        host.write(f'#!/bin/sh\necho >> {counted}\nexec /bin/sh "$@"\n', "/opt/agent-shell", mode="755")
+    controller.group_vars.update(ansible_shell_executable="/opt/agent-shell")
+
+    def commands() -> list[int]:
+        run = controller.run()
+        assert run.code == 0, run.output
+        assert {host.name: host.read() for host in hosts} == {
+            host.name: text_of(controller, host.name) for host in hosts
+        }
+        return [host.run(f"cat {counted}; : > {counted}").count("\n") for host in hosts]
+
+    hosts[0].write("api_key=of an image\n")
+    first = commands()
+    hosts[1].run(f"rm {CONFIG}")
+    assert (first, commands(), commands()) == ([3, 1, 1, 1], [1, 2, 1, 1], [1, 1, 1, 1])
 
 
 def test_serial_reads_the_account_once_for_each_batch(four: Local) -> None:
@@ -68,16 +126,10 @@ def test_localhost_that_is_not_in_the_inventory(single: Local, left_out: set[str
     assert {path.stem for path in single.directory.rglob("*.conf")} == changed
 
 
-def test_limit_touches_no_other_host(four: Local) -> None:
-    converge(four, ROLLOUT, "--limit", "web-2", changes={"web-2"})
-    assert configured(four) == {"web-2"}
-    assert labels(four) == ["web-2"]
-
-
 @pytest.mark.parametrize("facts", [False, True], ids=["found out by the role", "known before"])
 def test_first_host_unreachable(four: Local, facts: bool) -> None:
     reachable = dict(four.host_vars["web-1"])
-    four.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": UNREACHABLE}
+    four.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
     four.group_vars["ansible_python_interpreter"] = "/usr/bin/python3"
     book = role_play(four, play="gather_subset: ['!all', '!min']", facts=facts)
     converge(four, book, changes=NOT_THE_FIRST, codes=(4, 4, 4))
@@ -91,18 +143,26 @@ def test_first_host_unreachable(four: Local, facts: bool) -> None:
     assert configured(four) == set(ALL)
 
 
-@pytest.mark.parametrize("left_out", ["web-1", "db-2"])
-def test_condition_on_the_role_leaves_out_a_host(four: Local, left_out: str) -> None:
-    book = role_play(four, role=f"when: inventory_hostname != '{left_out}'")
-    others = set(ALL) - {left_out}
-    converge(four, book, changes=others)
-    assert configured(four) == others
-    # The first host registers all others of its batch.
-    assert set(labels(four)) == (others if left_out == "web-1" else set(ALL))
+@pytest.mark.parametrize(
+    ("condition", "options", "chosen", "registered"),
+    [
+        ("", ["--limit", "web-2"], {"web-2"}, {"web-2"}),
+        # The first host registers all others of its batch.
+        ("when: inventory_hostname != 'db-2'", [], set(ALL) - {"db-2"}, set(ALL)),
+        ("when: inventory_hostname != 'web-1'", [], NOT_THE_FIRST, NOT_THE_FIRST),
+    ],
+    ids=["limit", "condition", "condition on the first host"],
+)
+def test_hosts_that_are_left_out_stay_as_they_are(
+    four: Local, condition: str, options: list[str], chosen: set[str], registered: set[str]
+) -> None:
+    book = role_play(four, role=condition)
+    converge(four, book, *options, changes=chosen)
+    assert (configured(four), set(labels(four))) == (chosen, registered)
     four.run()
-    undo = four.run(book, "-e", "monitor_agent_state=absent")
+    undo = four.run(book, *options, "-e", "monitor_agent_state=absent")
     assert undo.code == 0, undo.output
-    assert configured(four) == set(labels(four)) == {left_out}, "the client of a host that is left out stays"
+    assert configured(four) == set(labels(four)) == set(ALL) - chosen
 
 
 def test_playbooks_choose_their_strategy_themselves(four: Local) -> None:
@@ -112,20 +172,20 @@ def test_playbooks_choose_their_strategy_themselves(four: Local) -> None:
     assert sorted(configured(four)) == labels(four) == ["db-1", "db-2"]
 
 
-_DERIVED = {
-    "imported": "from ansible.plugins.strategy.linear import StrategyModule as Linear\n",
+# Core's loader makes a class of its own of the same file.
+DERIVED = {
+    "imported": "from ansible.plugins.strategy.linear import StrategyModule",
     "loaded": "from ansible.plugins.loader import strategy_loader\n"
-    "Linear = strategy_loader.get('linear', class_only=True)\n",
+    "StrategyModule = strategy_loader.get('linear', class_only=True)",
 }
 
 
-def test_a_strategy_derived_from_linear_is_taken(four: Local) -> None:
-    plugins = four.directory / "strategy_plugins"
-    plugins.mkdir()
-    for name, source in _DERIVED.items():
-        (plugins / f"{name}.py").write_text(f"{source}\n\nclass StrategyModule(Linear):\n    pass\n", encoding="utf-8")
-        for state, expected in {"present": set(ALL), "absent": set[str]()}.items():
-            play = role_play(four, play=f"strategy: {name}", role=f"vars: {{monitor_agent_state: {state}}}")
-            run = four.run(play)
-            assert run.code == 0, run.output
-            assert configured(four) == set(labels(four)) == expected
+@pytest.mark.parametrize("source", DERIVED.values(), ids=DERIVED)
+def test_a_strategy_derived_from_linear_is_taken(four: Local, source: str) -> None:
+    plugin = four.directory / "strategy_plugins" / "ours.py"
+    plugin.parent.mkdir()
+    plugin.write_text(f"{source}\n\nclass StrategyModule(StrategyModule):\n    pass\n", encoding="utf-8")
+    play = role_play(four, play="strategy: ours")
+    converge(four, play, changes=ALL)
+    converge(four, play, "-e", "monitor_agent_state=absent", changes=ALL)
+    assert labels(four) == []
