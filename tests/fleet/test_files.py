@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be at the path of the configuration, and how the file is owned and written."""
+"""What may be at the path of the configuration, and how the file is owned and written, by commands that end."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -56,26 +57,91 @@ def test_new_file(six: Controller) -> None:
     assert six.hosts["web-03"].read("/etc/monitor/elsewhere") == "old\n", "the target of the link is not changed"
 
 
-@pytest.mark.parametrize(
-    ("prepare", "message"),
-    [
-        (f"mkdir -p {CONFIG}", "is a directory"),
-        ("mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor", "can't be written"),
-        (
-            f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}; mount -o remount,bind,ro {CONFIG}",
-            "can't be written",
-        ),
-    ],
-    ids=["directory", "read-only directory", "read-only file"],
+ABSENT = ("-e", "monitor_agent_state=absent")
+# What is at the path, and the start of the reason why a file is not written there.
+REFUSED = {
+    f"mkdir -p {CONFIG}": f"{CONFIG} is a directory",
+    "mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor": f"{CONFIG} can't be written",
+    f"mkdir /etc/monitor; touch {CONFIG}; mount --bind -o ro {CONFIG} {CONFIG}": f"{CONFIG} can't be written",
+    f"mkdir /etc/monitor; mkfifo {CONFIG}": f"{CONFIG} is neither a regular file nor",
+}
+
+
+def test_what_cannot_be_written_is_refused(controller: Controller) -> None:
+    """Check mode and run fail alike, report the reason, and change nothing. A FIFO is not removed either."""
+    for machine, prepare in zip(controller.hosts.values(), REFUSED, strict=True):
+        machine.run(prepare)
+    before, reasons = snapshots(controller), dict(zip(controller.hosts, REFUSED.values(), strict=True))
+    for state, refused in (((), set(controller.hosts)), (ABSENT, {"db-2"})):
+        for options in (["--check"], []):
+            failures = controller.run(ROLLOUT, *options, *state).failures()
+            assert {name for name, reason in reasons.items() if failures.get(name, "").startswith(reason)} >= refused
+            assert snapshots(controller) == before
+    assert controller.run("monitor.cloud.audit").code == 0
+
+
+# Replaced without being read: its target may be endless.
+ENDLESS = (
+    "mkfifo elsewhere; ln -s elsewhere agent.conf",
+    "ln -s /dev/zero agent.conf",
+    "truncate -s 1T elsewhere; ln -s elsewhere agent.conf",
+    "truncate -s 1T agent.conf",
 )
-def test_what_cannot_be_written_is_refused(one: Controller, prepare: str, message: str) -> None:
-    """Check mode and run fail alike, report the reason, and change nothing."""
-    host(one).run(prepare)
-    before = snapshots(one)
-    for options in (["--check"], []):
-        run = one.run(ROLLOUT, *options)
-        assert message in run.failures()["web-1"], run.output
-        assert snapshots(one) == before
+
+
+@pytest.mark.parametrize(("state", "expected"), [((), RIGHT), (ABSENT, "")], ids=["present", "absent"])
+def test_endless_files_are_replaced_or_removed(controller: Controller, state: tuple[str, ...], expected: str) -> None:
+    for machine, prepare in zip(controller.hosts.values(), ENDLESS, strict=True):
+        machine.run(f"mkdir -p /etc/monitor; cd /etc/monitor; {prepare}")
+    assert controller.run("monitor.cloud.audit").code == 0
+    converge(controller, role_play(controller), *state, changes=controller.hosts)
+    assert {machine.facts() for machine in controller.hosts.values()} == {expected}
+    assert state or "4 ok" in controller.run("monitor.cloud.audit").output
+
+
+# Replaces the file at the path by a FIFO, and back, until it is killed.
+SWAPS = """
+import ctypes, os, time
+os.chdir("/etc/monitor")
+open("agent.conf", "w").close()
+os.mkfifo("other")
+libc = ctypes.CDLL(None)
+print("ready", flush=True)
+while True:
+    libc.renameat2(-100, b"agent.conf", -100, b"other", 2)
+    # A tenth of what a process takes to start; without it, a processor would do nothing else.
+    time.sleep(0.0001)
+"""
+
+
+def test_a_path_that_alternates_between_file_and_fifo(one: Controller) -> None:
+    """The owner of the directory replaces one by the other, again and again."""
+    machine = host(one)
+    machine.run(f"mkdir -p /etc/monitor; chown {USER} /etc/monitor; echo '{SWAPS}' > /opt/agent-swaps.py")
+    machine.run(f"setpriv --reuid={USER} --clear-groups python3 /opt/agent-swaps.py > /opt/agent-out 2>&1 & "
+                "echo $! > /opt/agent-pid; until grep -q ready /opt/agent-out; do sleep 0.1; done")  # fmt: skip
+    try:
+        runs = [one.run("monitor.cloud.audit")]
+        runs += [one.run(ROLLOUT, *mode, *state) for state in ((), ABSENT) for mode in (["--check"], [])]
+    finally:
+        machine.run("kill $(cat /opt/agent-pid)")
+    for run in runs:
+        assert "Traceback" not in run.output and run.code in (0, 2), run.output
+        assert all(CONFIG in message for message in run.failures().values()), run.output
+
+
+@pytest.mark.parametrize("before", ["no file", "a file"])
+def test_a_terminal_that_the_connection_forces_has_no_end_of_input(one: Controller, before: str) -> None:
+    """As by `-tt` in ssh_args, or RequestTTY in a configuration of ssh."""
+    if before == "a file":
+        host(one).write("old")
+    one.group_vars.update(
+        ansible_ssh_extra_args="-tt",
+        monitor_agent_install_command='echo "$MONITOR_INSTALL_CODE" > /opt/agent',
+        monitor_agent_install_creates="/opt/agent",
+    )
+    assert_converges(one, {"web-1": "no_file" if before == "no file" else "no_key"}, {"web-1": RIGHT})
+    assert host(one).read("/opt/agent") == f"{one.service.clients()[0]['install_code']}\n"
 
 
 def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controller) -> None:
@@ -95,33 +161,33 @@ def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controll
 
 
 # What is set, and what the file then has.
-OWNED: list[tuple[dict[str, str], str]] = [
+OWNED: list[tuple[dict[str, Any], str]] = [
     ({"owner": "daemon"}, "regular file 600 daemon root"),
     ({"owner": "1"}, "regular file 600 daemon root"),
     ({"owner": "daemon", "group": "adm", "mode": "0640"}, "regular file 640 daemon adm"),
     ({"group": "4"}, "regular file 600 root adm"),
+    # Another name of the same owner is no difference: a directory service may show `svc` as `svc@example.com`.
+    ({"owner": "daemon-2", "group": "adm-2"}, "regular file 600 daemon adm"),
+    # By a user who cannot enter the working directory.
+    ({"owner": "daemon"}, "regular file 600 daemon daemon"),
 ]
 
 
-def test_owner_group_and_mode(controller: Controller) -> None:
+def test_owner_group_and_mode(six: Controller) -> None:
     facts = {}
-    for name, (owned, expected) in zip(controller.hosts, OWNED, strict=True):
-        controller.host_vars[name] = {f"monitor_agent_config_{option}": value for option, value in owned.items()}
+    for name, (owned, expected) in zip(six.hosts, OWNED, strict=True):
+        six.host_vars[name] = {f"monitor_agent_config_{option}": value for option, value in owned.items()}
         facts[name] = expected
-    assert_converges(controller, dict.fromkeys(controller.hosts, "no_file"), facts)
-    for machine in controller.hosts.values():
+    fifth, last = list(six.hosts.values())[-2:]
+    fifth.run("echo 'daemon-2:x:1:1::/:/bin/sh' >> /etc/passwd; echo 'adm-2:x:4:' >> /etc/group")
+    last.run(f"mkdir -p /etc/monitor; chown daemon /etc/monitor; chmod 700 /home/{USER}")
+    six.host_vars[last.name].update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")
+    assert_converges(six, dict.fromkeys(six.hosts, "no_file"), facts)
+    for machine in six.hosts.values():
         machine.run(f"chown bin:bin {CONFIG}; chmod 666 {CONFIG}")
-    assert_converges(controller, dict.fromkeys(controller.hosts, "own"), facts)
-
-
-def test_another_name_of_the_same_owner_is_no_difference(one: Controller) -> None:
-    """As a directory service has: `svc` may be shown as `svc@example.com`."""
-    host(one).run("echo 'daemon-2:x:1:1::/:/bin/sh' >> /etc/passwd; echo 'adm-2:x:4:' >> /etc/group")
-    one.group_vars.update(monitor_agent_config_owner="daemon-2", monitor_agent_config_group="adm-2")
-    assert_converges(one, {"web-1": "no_file"}, {"web-1": "regular file 600 daemon adm"})
-    host(one).run(f"chgrp daemon {CONFIG}")
-    steps = converge(one, changes={"web-1"})
-    assert steps.run.of(CONFIGURE)["web-1"].result["differs"] == ["group"]
+    assert_converges(six, dict.fromkeys(six.hosts, "own"), facts)
+    fifth.run(f"chgrp daemon {CONFIG}")
+    assert converge(six, changes={fifth.name}).run.of(CONFIGURE)[fifth.name].result["differs"] == ["group"]
 
 
 def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None:
@@ -150,13 +216,6 @@ def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None
         controller.host_vars[name] = {f"monitor_agent_config_{option}": own[option][2]}
     assert "would fail" not in controller.run(play, "--check").output
     assert controller.run(play).code == 0
-
-
-def test_a_user_who_cannot_enter_the_working_directory_gets_no_warning(one: Controller) -> None:
-    host(one).run(f"mkdir -p /etc/monitor; chown daemon /etc/monitor; chmod 700 /home/{USER}")
-    one.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")
-    one.group_vars["monitor_agent_config_owner"] = "daemon"
-    assert_converges(one, {"web-1": "no_file"}, {"web-1": "regular file 600 daemon daemon"})
 
 
 _FILE = f"echo old > {CONFIG}; chmod 644 {CONFIG}"
@@ -221,31 +280,7 @@ def test_a_compiled_template_is_not_used_when_it_is_outdated_or_damaged(pair: Lo
 def test_the_header_of_a_template_counts(pair: Local) -> None:
     template = pair.directory / "own.j2"
     pair.group_vars["monitor_agent_config_template"] = str(template)
-    for header, text, rendered in (
-        ("trim_blocks: False", "{% if true %}\n{{ label }}\n{% endif %}\n", "\n{label}\n"),
-        (
-            'variable_start_string: "[%", variable_end_string: "%]"',
-            "[% label %] {{ literal }}\n",
-            "{label} {{{{ literal }}}}\n",
-        ),
-    ):
-        template.write_text(f"#jinja2: {header}\n{text}")
-        run = pair.run()
-        assert run.code == 0, run.output
-        assert pair.files() == {name: rendered.format(label=name) for name in ("web-1", "web-2")}
-
-
-def test_a_template_that_is_missing_or_fails(one: Controller) -> None:
-    one.group_vars["monitor_agent_config_template"] = "nowhere.j2"
-    for options in (["--check"], []):
-        run = one.run("monitor.cloud.rollout", *options)
-        message = run.failures().get("web-1", "")
-        assert message == (
-            "monitor_agent_config_template is invalid: no file 'nowhere.j2' is found. Write its whole path, such as "
-            "'{{ inventory_dir }}/templates/nowhere.j2'. Nothing was done."
-        ), run.output
-        assert run.calls() == []
-    assert "no file 'nowhere.j2' is found" in str(one.run("monitor.cloud.audit").failures())
-    # A removal renders no template.
-    assert one.run("monitor.cloud.retire", "-e", "target=all").code == 0
-    assert host(one).read() is None
+    header = '#jinja2: trim_blocks: False, variable_start_string: "[%", variable_end_string: "%]"'
+    template.write_text(f"{header}\n{{% if true %}}\n[% label %] {{{{ literal }}}}\n{{% endif %}}\n")
+    assert pair.run().code == 0
+    assert pair.files() == {name: f"\n{name} {{{{ literal }}}}\n\n" for name in ("web-1", "web-2")}
