@@ -5,13 +5,11 @@
 """The agent itself: packages, installer and service, in check mode and in a run."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
-from ansible_collections.monitor.cloud.tests.support.steps import role_play
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play
 
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 HANDLER = "Restart the monitoring agent"
@@ -24,38 +22,20 @@ END
 chmod 755 /etc/init.d/monitor-agent; rm -f /opt/agent.log"""
 
 
-@pytest.fixture
-def two(controllers: Callable[..., Controller], running: list[Host]) -> Controller:
-    """A controller for two hosts, web-1 and web-2."""
-    return controllers(*running[:2])
-
-
 def steps(run: Run, name: str) -> dict[str, bool]:
     """The hosts on which a step of the installation ran, and whether it changed them."""
     found = {host: event.result.get(name) for host, event in run.of(CONFIGURE).items()}
     return {host: step["changed"] for host, step in found.items() if step}
 
 
-def restarts(controller: Controller, host: str) -> str:
-    return controller.hosts[host].run("cat /opt/agent.log 2>/dev/null; rm -f /opt/agent.log; :")
-
-
-def test_installer_gets_the_code_once(two: Controller) -> None:
-    two.group_vars["monitor_agent_install_command"] = INSTALL
-    two.group_vars["monitor_agent_install_creates"] = "/opt/agent"
-    check = two.run("monitor.cloud.rollout", "--check")
-    assert check.code == 0, check.output
-    assert steps(check, "installer") == dict.fromkeys(two.hosts, True)
-    assert two.hosts["web-1"].facts("/opt/agent") == ""
-    run = two.run()
-    assert steps(run, "installer") == dict.fromkeys(two.hosts, True), run.output
-    codes = {client["label"]: client["install_code"] for client in two.service.clients()}
-    assert {name: host.read("/opt/agent/code") for name, host in two.hosts.items()} == {
-        name: f"{codes[name]}\n" for name in two.hosts
-    }
-    again = two.run()
-    assert steps(again, "installer") == dict.fromkeys(two.hosts, False)
-    assert again.changed_hosts() == set()
+def test_installer_gets_the_code_once(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_install_command"] = INSTALL
+    controller.group_vars["monitor_agent_install_creates"] = "/opt/agent"
+    done = converge(controller, changes=controller.hosts)
+    for run, changed in ((done.check, True), (done.run, True), (done.again, False)):
+        assert steps(run, "installer") == dict.fromkeys(controller.hosts, changed), run.output
+    codes = {client["label"]: f"{client['install_code']}\n" for client in controller.service.clients()}
+    assert {name: host.read("/opt/agent/code") for name, host in controller.hosts.items()} == codes
 
 
 def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller) -> None:
@@ -90,29 +70,28 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     assert "MONITOR_API_TOKEN" not in given
 
 
-def test_packages_of_one_host_only(two: Controller) -> None:
-    two.host_vars["web-2"] = {"monitor_agent_packages": ["bash"]}
-    for options in (["--check"], []):
-        run = two.run("monitor.cloud.rollout", *options)
-        assert run.code == 0, run.output
+def test_packages_of_one_host_only(controller: Controller) -> None:
+    controller.host_vars["web-2"] = {"monitor_agent_packages": ["bash"]}
+    done = converge(controller, changes=controller.hosts)
+    for run in (done.check, done.run):
         assert steps(run, "packages") == {"web-2": False}
-    assert two.hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
+    assert controller.hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
 
 
-def test_service_is_restarted_on_hosts_that_changed(two: Controller) -> None:
-    two.group_vars["monitor_agent_service"] = "monitor-agent"
-    two.with_facts()
-    check = two.run("monitor.cloud.rollout", "--check")
+def test_service_is_restarted_on_hosts_that_changed(controller: Controller) -> None:
+    names = set(controller.hosts)
+    controller.group_vars["monitor_agent_service"] = "monitor-agent"
+    controller.with_facts()
+    check = controller.run(ROLLOUT, "--check")
     assert check.code == 0, f"a service that is not there yet stops no check: {check.output}"
-    assert check.changed_hosts(HANDLER) == set(two.hosts)
-    for host in two.hosts.values():
+    assert check.changed_hosts(HANDLER) == names
+    for host in controller.hosts.values():
         host.run(SERVICE)
-    run = two.run()
-    assert run.code == 0, run.output
-    assert run.changed_hosts(HANDLER) == set(two.hosts)
-    assert all("start" in restarts(two, name) for name in two.hosts)
-    assert two.run().of(HANDLER) == {}
-    two.hosts["web-2"].run("chmod 644 /etc/monitor/agent.conf")
-    run = two.run()
-    assert run.changed_hosts(HANDLER) == {"web-2"}
-    assert {name: bool(restarts(two, name)) for name in two.hosts} == {name: name == "web-2" for name in two.hosts}
+    for before, changed in ((":", names), (":", set[str]()), ("chmod 644 /etc/monitor/agent.conf", {"web-2"})):
+        controller.hosts["web-2"].run(before)
+        run = controller.run()
+        assert (run.code, run.changed_hosts(HANDLER)) == (0, changed), run.output
+        logs = {name: host.read("/opt/agent.log") or "" for name, host in controller.hosts.items()}
+        assert {name for name, log in logs.items() if "start" in log} == changed
+        for host in controller.hosts.values():
+            host.run("rm -f /opt/agent.log")
