@@ -6,34 +6,31 @@
 
 import json
 import os
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible.parsing.vault import VaultLib, VaultSecret
 
-from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
+from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.steps import refuse, role_play
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
-_DIGITS = "must be octal digits such as '0600'."
-# Name without its prefix, value, the end of the message.
+# Name without its prefix, value, the start of the reason: tests/unit/plugins/plugin_utils/_agent/test_options.py.
 INVALID: list[tuple[str, Any, str]] = [
     ("state", "absnt", "write present or absent."),
     ("packages", {"curl": "8.5"}, "write a list of strings."),
     ("packages", [{"name": "curl"}], "write a list of strings."),
-    (
-        "config_mode",
-        640,
-        "mode 640 is an integer, which means 1200. Write octal digits in quotes: mode: '0640'.",
-    ),
-    ("config_mode", "rw-------", f"mode 'rw-------' {_DIGITS}"),
+    ("config_mode", 640, "mode 640 is an integer, which means 1200."),
+    ("config_mode", "rw-------", "mode 'rw-------' must be octal digits"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file."),
     ("config_path", "/etc/monitor/", "path '/etc/monitor/' must be the absolute path of a file."),
     ("config_owner", ["root"], "write a string."),
     ("config_owner", "{{ 'web master' }}", "owner 'web master' must be a name or a number."),
     ("config_group", "-R", "group '-R' must be a name or a number."),
+    ("config_template", "nowhere.j2", "no file 'nowhere.j2' is found. Write its whole path, such as '{{ inventory_dir"),
     ("service", {"name": "agent"}, "write a string."),
     ("base_url", ["https://api.example.com"], "write a string."),
     ("timeout", "soon", "write a number."),
@@ -43,14 +40,10 @@ INVALID: list[tuple[str, Any, str]] = [
     ("allow_http", "{{ 'may' ~ 'be' }}", "write true or false."),
     ("audit_fail_on_drift", "", "write true or false."),
     ("audit_service", "monitor-agent", "write true or false."),
-    (
-        "audit_orphan_pattern",
-        "web-(",
-        "orphan_pattern 'web-(' is not a valid regular expression: missing ), unterminated subpattern at position 4.",
-    ),
+    ("audit_orphan_pattern", "web-(", "orphan_pattern 'web-(' is not a valid regular expression: missing )"),
 ]
-FIRST = {f"monitor_agent_{name}": (value, end) for name, value, end in reversed(INVALID)}
-LAST = {f"monitor_agent_{name}": (value, end) for name, value, end in INVALID}
+FIRST = {f"monitor_agent_{name}": (value, reason) for name, value, reason in reversed(INVALID)}
+LAST = {f"monitor_agent_{name}": (value, reason) for name, value, reason in INVALID}
 PLAYBOOKS = ("rollout", "retire", "audit", "adopt")
 
 
@@ -65,13 +58,15 @@ def of_all(playbook: str) -> tuple[str, str, str]:
     ids=[*PLAYBOOKS, "rollout, other values"],
 )
 def test_all_are_named_at_once(monitored: Local, playbook: str, values: dict[str, tuple[Any, str]]) -> None:
-    given = {variable: value for variable, (value, _end) in values.items()}
+    given = {variable: value for variable, (value, _reason) in values.items()}
+    expected = set(given)
     if playbook == "retire":
-        # It sets the state itself.
+        # It sets the state itself, and renders no template.
         del given["monitor_agent_state"]
+        expected -= {"monitor_agent_state", "monitor_agent_config_template"}
     message = refuse(monitored, *of_all(playbook), "-e", json.dumps(given))
-    missing = [variable for variable in given if f"{variable} is invalid: {values[variable][1]} " not in message]
-    assert (missing, message.count("is invalid")) == ([], len(given)), message
+    missing = [variable for variable in expected if f"{variable} is invalid: {values[variable][1]}" not in message]
+    assert (missing, message.count("is invalid")) == ([], len(expected)), message
     assert message.endswith("Nothing was done.")
 
 
@@ -81,11 +76,7 @@ def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: 
     monitored.host_vars["web-2"]["monitor_agent_config_mode"] = 640
     monitored.host_vars["web-3"]["monitor_agent_config_mode"] = 640
     monitored.host_vars["web-3"]["monitor_agent_config_path"] = "{{ 'etc' }}/{{ inventory_hostname }}.conf"
-    before = {host: monitored.read(host) for host in ("web-1", "web-2")}, monitored.service.clients()
-    run = monitored.run(*of_all(playbook))
-    assert (run.code, run.calls()) == (2, []), run.output
-    assert ({host: monitored.read(host) for host in ("web-1", "web-2")}, monitored.service.clients()) == before
-    (message,) = run.failures().values()
+    message = refuse(monitored, *of_all(playbook))
     for part in (
         "monitor_agent_validate_certs of 'web-1' is invalid: write true or false.",
         "monitor_agent_config_mode of 'web-2', 'web-3' is invalid: mode 640 is an integer",
@@ -94,95 +85,69 @@ def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: 
         assert part in message
 
 
-# What web-3 has instead of the first site's token, by itself or by a template of other variables.
-OTHER_ACCOUNTS: dict[str, dict[str, str]] = {
-    "rollout": {"site_token": "https://other.example.com"},
-    "retire -e target=all": {"monitor_agent_base_url": "https://other.example.com"},
-    "audit": {"site": "two"},
-    "adopt": {"site": ""},
+OTHER = "2" * 64
+_TOKEN, _URL = "monitor_agent_api_token", "monitor_agent_base_url"
+_NAMED, _OTHER_TOKEN = "{{ token_of_site }}", {"token_of_site": OTHER}
+# What differs, a playbook or a keyword of a play with the role, the token of the inventory, and what web-3 has instead.
+ACCOUNTS: list[tuple[str, str, str, dict[str, str]]] = [
+    (_TOKEN, "rollout", _NAMED, {"token_of_site": "https://other.example.com"}),
+    (_URL, "retire -e target=all", _NAMED, {_URL: "https://other.example.com"}),
+    (_TOKEN, "audit", _NAMED, {"site": "two"}),
+    (_TOKEN, "adopt", _NAMED, {"site": ""}),
     # A client of no host is not deleted from one of several accounts.
-    "retire -e labels=gone-1": {"site_token": "other"},
-    "prune -e prune_pattern=gone.*": {"site": "two"},
-}
+    (_TOKEN, "retire -e labels=gone-1", _NAMED, _OTHER_TOKEN),
+    (_TOKEN, "prune -e prune_pattern=gone.*", _NAMED, {"site": "two"}),
+    # A template may name a variable as text, or in another variable.
+    (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_site') }}", _OTHER_TOKEN),
+    (_TOKEN, "rollout", "{{ query('vars', 'token_of_site')[0] }}", _OTHER_TOKEN),
+    (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_' ~ 'site') }}", _OTHER_TOKEN),
+    (_TOKEN, "rollout", "{{ vars.token_of_site }}", _OTHER_TOKEN),
+    (_TOKEN, "rollout", "{{ vars['token_of_site'] }}", _OTHER_TOKEN),
+    (_TOKEN, "rollout", "{{ in_a_list.tokens[0] }}", _OTHER_TOKEN),
+    # Without a variable of the role keywords count.
+    ("MONITOR_API_TOKEN", "environment: {MONITOR_API_TOKEN: '{{ token_of_site }}'}", "", _OTHER_TOKEN),
+    ("MONITOR_API_TOKEN", "environment: '{{ given }}'", "", _OTHER_TOKEN),
+    ("api_token", "module_defaults: {group/monitor.cloud.api: {api_token: '{{ token_of_site }}'}}", "", _OTHER_TOKEN),
+    ("api_token", "module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", "", _OTHER_TOKEN),
+]
 
 
-@pytest.mark.parametrize("command", OTHER_ACCOUNTS)
-def test_hosts_of_different_accounts_are_refused(monitored: Local, command: str) -> None:
+@pytest.mark.parametrize(("name", "run", "token", "other"), ACCOUNTS)
+def test_hosts_of_different_accounts_are_refused(
+    monitored: Local, name: str, run: str, token: str, other: dict[str, str]
+) -> None:
     monitored.service.seed(labels=["gone-1"])
-    token = monitored.service.tokens["read_write"]
-    monitored.group_vars.update(
-        monitor_agent_api_token="{{ site_token }}",
-        site_token="{{ sites[site].token }}",
-        sites={"one": {"token": token}, "two": {"token": "2" * 64}},
-        site="one",
-    )
-    other, playbook = OTHER_ACCOUNTS[command], f"monitor.cloud.{command}".split()
+    own = monitored.service.tokens["read_write"]
+    monitored.group_vars |= {
+        "sites": {"one": {"token": own}, "two": {"token": OTHER}},
+        "site": "one",
+        "token_of_site": "{{ sites[site].token }}",
+        "in_a_list": {"tokens": [_NAMED]},
+        "given": {name: _NAMED},
+        **({_TOKEN: token} if token else {}),
+    }
     monitored.host_vars["web-3"] |= other
-    name = "base_url" if "monitor_agent_base_url" in other else "api_token"
-    message = refuse(monitored, *playbook)
-    assert message.startswith(f"monitor_agent_{name} differs between the hosts of this play")
-    assert monitored.run("monitor.cloud.rollout", "--limit", "web-1,web-2").code == 0
-    same = {"site_token": token, "monitor_agent_base_url": monitored.service.base_url, "site": "one"}
-    given = {variable: same[variable] for variable in other}
+    playbook = f"monitor.cloud.{run}".split() if token else [role_play(monitored, play=run)]
+    assert refuse(monitored, *playbook).startswith(f"{name} differs between the hosts of this play")
+    some = playbook if len(playbook) == 1 else ["monitor.cloud.rollout"]
+    assert monitored.run(*some, "--limit", "web-1,web-2").code == 0
+    same = {"token_of_site": own, _URL: monitored.service.base_url, "site": "one", _TOKEN: own}
+    given = {variable: same[variable] for variable in (other if token else [_TOKEN])}
     assert monitored.run(*playbook, "-e", json.dumps(given)).code == 0
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "lookup('vars', 'token_of_site')",
-        "query('vars', 'token_of_site')[0]",
-        "lookup('vars', 'token_of_' ~ 'site')",
-        "vars.token_of_site",
-        "vars['token_of_site']",
-        "site.tokens[0]",
-    ],
-)
-def test_a_template_may_name_a_variable_as_text_or_in_another_one(three: Local, template: str) -> None:
-    three.group_vars.update(
-        monitor_agent_api_token=f"{{{{ {template} }}}}",
-        token_of_site=three.service.tokens["read_write"],
-        site={"tokens": ["{{ token_of_site }}"]},
-    )
-    three.host_vars["web-3"]["token_of_site"] = "2" * 64
-    message = refuse(three, "monitor.cloud.rollout")
-    assert message.startswith("monitor_agent_api_token differs between the hosts of this play")
-
-
-@pytest.mark.parametrize(
-    ("keyword", "name"),
-    [
-        ("environment: {MONITOR_API_TOKEN: '{{ token_of_site }}'}", "MONITOR_API_TOKEN"),
-        ("environment: '{{ given }}'", "MONITOR_API_TOKEN"),
-        ("module_defaults: {group/monitor.cloud.api: {api_token: '{{ token_of_site }}'}}", "api_token"),
-        ("module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", "api_token"),
-    ],
-)
-def test_keywords_that_give_hosts_different_accounts_are_refused(three: Local, keyword: str, name: str) -> None:
-    token = three.service.tokens["read_write"]
-    three.group_vars.update(token_of_site=token, given={name: "{{ token_of_site }}"})
-    three.host_vars["web-3"]["token_of_site"] = "2" * 64
-    play = role_play(three, play=keyword)
-    assert refuse(three, play).startswith(f"{name} differs between the hosts of this play")
-    # The variable of the role takes precedence.
-    assert three.run(play, "-e", f"monitor_agent_api_token={token}").code == 0
-    assert three.run(play, "--limit", "web-1,web-2").code == 0
-
-
 def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:
-    role = three.directory / "roles" / "ours"
-    for part, text in {
-        "defaults": f"token_of_site: {three.service.tokens['read_write']}",
-        "tasks": "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}",
-    }.items():
+    role, own = three.directory / "roles" / "ours", three.service.tokens["read_write"]
+    tasks = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+    for part, text in {"defaults": f"token_of_site: {own}", "tasks": tasks}.items():
         (role / part).mkdir(parents=True)
         (role / part / "main.yml").write_text(f"{text}\n", encoding="utf-8")
-    three.group_vars["monitor_agent_api_token"] = "{{ token_of_site }}"
-    play = three.play("- hosts: all\n  gather_facts: false\n  roles: [ours]\n")
+    three.group_vars[_TOKEN] = _NAMED
+    play = three.tasks("- ours", section="roles")
     assert three.run(play).code == 0
-    three.host_vars["web-3"]["token_of_site"] = "2" * 64
+    three.host_vars["web-3"] |= _OTHER_TOKEN
     assert refuse(three, play).startswith("monitor_agent_api_token differs between the hosts of this play")
-    assert three.run(play, "-e", f"token_of_site={three.service.tokens['read_write']}").code == 0
+    assert three.run(play, "-e", f"token_of_site={own}").code == 0
 
 
 def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Local) -> None:
@@ -198,9 +163,7 @@ def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Loca
     assert run.code == 0, run.output
 
 
-def test_options_of_the_connection_are_checked_before_a_removal(monitored: Local) -> None:
-    message = refuse(monitored, *of_all("retire"), "-e", "monitor_agent_timeout=0")
-    assert message.startswith("timeout must be more than 0 seconds")
+def test_an_address_is_required_before_a_removal(monitored: Local) -> None:
     assert "base_url" in refuse(monitored, *of_all("retire"), environment={"MONITOR_BASE_URL": ""})
 
 
@@ -219,20 +182,10 @@ def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment
     assert "'mine_only' is undefined" in message and run.calls() == []
 
 
-def test_a_variable_of_the_account_may_be_omitted(three: Local) -> None:
-    names = ("base_url", "api_token", "brand")
-    three.group_vars.update({f"monitor_agent_{name}": "{{ mine_only | default(omit) }}" for name in names})
-    run = three.run()
-    assert run.code == 0, run.output
-
-
 def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(three: Local) -> None:
     play = three.tasks("- monitor.cloud.monitor_plan_info:", hosts="localhost")
     for variables, end in (
-        (
-            ["-e", "monitor_agent_api_token=x"],
-            'its playbooks read it: write api_token: "{{ monitor_agent_api_token }}".',
-        ),
+        (["-e", "monitor_agent_api_token=x"], ' read it: write api_token: "{{ monitor_agent_api_token }}".'),
         (["-e", '{"monitor_agent_api_token": "{{ 1 / 0 }}"}'], "division by zero."),
         (["-e", "{\"monitor_agent_api_token\": \"{{ lookup('env', 'UNSET') }}\"}"], "is set, but it is empty."),
         ([], "MONITOR_API_TOKEN."),
@@ -256,13 +209,10 @@ def vaulted(controller: Local, **values: str) -> Path:
     password = controller.directory / "password"
     password.write_text("secret", encoding="utf-8")
     vault = VaultLib([("default", VaultSecret(b"secret"))])
-    directory = controller.directory / "group_vars"
-    directory.mkdir(exist_ok=True)
-    lines = []
-    for name, value in values.items():
-        lines.append(f"{name}: !vault |")
-        lines += [f"  {line}" for line in vault.encrypt(value.encode()).decode().splitlines()]
-    (directory / "all.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (controller.directory / "group_vars").mkdir()
+    texts = {name: textwrap.indent(vault.encrypt(value).decode(), "  ") for name, value in values.items()}
+    lines = "".join(f"{name}: !vault |\n{text}\n" for name, text in texts.items())
+    (controller.directory / "group_vars" / "all.yml").write_text(lines, encoding="utf-8")
     return password
 
 
@@ -286,6 +236,8 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
         "monitor_agent_check_capacity": "no",
         "monitor_agent_validate_certs": "",
         "monitor_agent_service": False,
+        "monitor_agent_base_url": "{{ mine_only | default(omit) }}",
+        "monitor_agent_brand": "{{ mine_only | default(omit) }}",
         # Of another playbook's run.
         "monitor_agent_audit_html": "{{ undefined_here }}/report.html",
     }
@@ -294,21 +246,11 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
     path = three.host_vars["web-3"]["monitor_agent_config_path"]
     three.host_vars["web-3"] |= {"path_here": path, "monitor_agent_config_path": "{{ path_here }}"}
     options = ["--vault-password-file", str(password)]
-    runs: list[Run] = [
-        three.run("monitor.cloud.rollout", *options),
-        three.run("monitor.cloud.audit", *options, "-e", "monitor_agent_audit_html="),
-        three.run("monitor.cloud.retire", *options, "-e", "target=all"),
-    ]
-    assert [run.code for run in runs] == [0, 0, 0], runs[-1].output
-    assert runs[0].changed_hosts() == {"web-1", "web-2", "web-3"}
-    assert labels(three.service) == []
+    for playbook, changed in (("rollout", set(three.host_vars)), ("audit -e monitor_agent_audit_html=", set[str]())):
+        run = three.run(*f"monitor.cloud.{playbook}".split(), *options)
+        assert (run.code, run.changed_hosts()) == (0, changed), run.output
+    assert (three.run(*of_all("retire"), *options).code, labels(three.service)) == (0, [])
 
 
 def test_every_documented_option_has_a_type_that_is_known() -> None:
-    text = (Path(__file__).parents[2] / "roles/monitor_agent/meta/argument_specs.yml").read_text(encoding="utf-8")
-    kinds = {
-        option["type"]
-        for spec in yaml.safe_load(text)["argument_specs"].values()
-        for option in spec["options"].values()
-    }
-    assert kinds == {"bool", "float", "int", "list", "path", "str"}
+    assert {option["type"] for option in _role_variables._OPTIONS.values()} == set(_role_variables._KINDS)
