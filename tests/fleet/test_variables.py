@@ -2,12 +2,52 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Extra variables: connection variables of hosts do not affect the controller; misspelled ones are named."""
+"""The sources of variables and their precedence, connection variables that are meant for hosts, misspelled names."""
 
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, role_play, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import (
+    configured,
+    converge,
+    labels,
+    refuse,
+    role_play,
+    text_of,
+)
+
+WRONG = {"base_url": "http://127.0.0.1:1/v4", "api_token": "not-a-token", "retry_timeout": "0"}
+
+
+@pytest.mark.parametrize("counts", ["environment", "module_defaults", "variables"])
+def test_variables_precede_module_defaults_and_the_environment(single: Local, counts: str) -> None:
+    # Each source of lower precedence holds values that fail.
+    sources = ["environment", "module_defaults", "variables"]
+    settings = dict.fromkeys(sources[: sources.index(counts)], WRONG)
+    settings[counts] = {"base_url": single.service.base_url, "api_token": single.service.tokens["read_write"]}
+    defaults = f"module_defaults: {{group/monitor.cloud.api: {settings.get('module_defaults', {})}}}"
+    given = settings.get("variables", {})
+    single.group_vars.update({f"monitor_agent_{name}": value for name, value in given.items()})
+    environment = {f"MONITOR_{name.upper()}": value for name, value in settings.get("environment", {}).items()}
+    converge(single, role_play(single, play=defaults), changes={"web-1"}, environment=environment)
+
+
+def test_the_other_options_of_the_connection(single: Local) -> None:
+    single.service.configure(brand="otherword")
+    single.group_vars.update(
+        monitor_agent_brand="otherword",
+        monitor_agent_check_capacity=False,
+        monitor_agent_validate_certs=True,
+        monitor_agent_allow_http=False,
+        monitor_agent_timeout=5,
+        monitor_agent_retry_timeout=10,
+        monitor_agent_concurrency=1,
+    )
+    run = single.run(MONITOR_BRAND="wrong", MONITOR_TIMEOUT="0.001")
+    assert run.code == 0, run.output
+    assert run.calls() == ["list_clients", "create_client"], "without a read of the plan"
+    assert all("/otherword/" in request["path"] for request in run.requests)
+
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
 # Each of these would be wrong on the controller: neither sshd nor that Python is there, and sudo drops the environment
@@ -82,11 +122,8 @@ def test_a_misspelled_variable_is_named_once_with_the_nearest_name(pair: Local) 
 def test_a_misspelled_variable_of_a_playbook_is_refused(pair: Local, playbook: str, given: str, nearest: str) -> None:
     (pair.directory / "vars.yml").write_text("Target: web-1\n", encoding="utf-8")
     pair.service.seed(labels=["gone-1"])
-    run = pair.run(f"monitor.cloud.{playbook}", "-e", given)
-    assert (run.code, run.calls()) == (2, []), run.output
-    [message] = set(run.failures().values())
+    message = refuse(pair, f"monitor.cloud.{playbook}", "-e", given)
     assert f"is not a variable of the playbook {playbook}; did you mean {nearest!r}? Nothing was done." in message
-    assert configured(pair) == set()
 
 
 def test_variables_of_other_playbooks_and_ones_own_are_not_misspelled(pair: Local) -> None:
