@@ -4,13 +4,14 @@
 
 """What the playbook retire takes for its choice, and what it does not."""
 
+import shlex
 import textwrap
 
 import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse
 
 RETIRE = "monitor.cloud.retire"
 
@@ -25,32 +26,35 @@ def two(pair: Local) -> Local:
 
 def test_variables_of_the_inventory_choose_nothing(two: Local) -> None:
     two.group_vars.update(target="all", labels=["web-1"])
-    refused = two.run(RETIRE)
-    assert "Choose what to retire" in refused.failures()["web-1"]
-    run = two.run(RETIRE, "-e", '{"labels": ["web-9"]}')
-    assert (run.code, run.writes()) == (0, ["delete_client web-9"]), run.output
-    run = two.run(RETIRE, "-e", "target=web-2")
-    assert (run.code, run.writes()) == (0, ["delete_client web-2"]), run.output
-    assert labels(two) == ["old-database-1", "web-1"]
+    assert "Choose what to retire" in refuse(two, RETIRE)
+    for choice, label in (('{"labels": ["web-9"]}', "web-9"), ("target=web-2 monitor_agent_state=absent", "web-2")):
+        run = two.run(RETIRE, "-e", choice)
+        assert (run.code, run.writes()) == (0, [f"delete_client {label}"]), run.output
     assert two.read("web-1") and not two.read("web-2")
+
+
+_CHOOSE, _LATE = "Choose what to retire", "Run it without --start-at-task."
+_GONE = "-e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("target=all", "retire_limit=1"), "more than retire_limit (1)"),
-        (("target=all", '{"labels": ["web-9"]}', "retire_limit=2"), "retire 3 clients"),
-        (("labels=old-database-1,web-9", "retire_limit=1"), "This would retire 2 clients"),
-        (("target=",), "Choose what to retire"),
-        (("labels=",), "Choose what to retire"),
-        (("target=web-1", "labels=web-9,x"), "The label 'x' has 1 character"),
-        (("target=web-1", "labels=old-database-1,web-2"), "The label 'web-2' is that of host web-2"),
-        (("labels=web-2",), "Retire the host itself (-e target=web-2), or remove it from the inventory if it is gone."),
-        (("target=web-1", "monitor_agent_state=present"), "monitor_agent_state is not absent"),
+        ("-e 'target=all retire_limit=1'", "more than retire_limit (1)"),
+        ("-e 'target=all retire_limit=2' -e '{labels: [web-9]}'", "retire 3 clients"),
+        ("-e 'labels=old-database-1,web-9 retire_limit=1'", "This would retire 2 clients"),
+        ("-e target=", _CHOOSE),
+        ("-e labels=", _CHOOSE),
+        ("-e 'target=web-1 labels=web-9,x'", "The label 'x' has 1 character"),
+        ("-e 'target=web-1 labels=old-database-1,web-2'", "The label 'web-2' is that of host web-2"),
+        ("-e labels=web-2", "Retire the host itself (-e target=web-2), or remove it from the inventory if it is gone."),
+        ("-e 'target=web-1 monitor_agent_state=present'", "monitor_agent_state is not absent"),
+        (f"{_GONE} '{CONFIGURE}'", _LATE),
+        (f"{_GONE} 'Remove the clients of hosts that are gone'", _LATE),
     ],
 )
-def test_what_is_refused_before_any_call(two: Local, options: tuple[str, ...], expected: str) -> None:
-    assert expected in refuse(two, RETIRE, *(part for option in options for part in ("-e", option)))
+def test_what_is_refused_before_any_call(two: Local, options: str, expected: str) -> None:
+    assert expected in refuse(two, RETIRE, *shlex.split(options))
 
 
 def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None:
@@ -95,30 +99,9 @@ def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> No
     assert (run.code, run.writes()) == (0, []) and two.read("web-2"), run.output
 
 
-@pytest.mark.parametrize("task", [CONFIGURE, "Remove the clients of hosts that are gone"])
-def test_a_run_that_starts_after_the_check_retires_nothing(two: Local, task: str) -> None:
-    before = labels(two), two.files()
-    run = two.run(RETIRE, "-e", "target=web-2 labels=web-9 retire_limit=1", "--start-at-task", task)
-    assert "Run it without --start-at-task." in run.failures()["web-2"], run.output
-    assert (labels(two), two.files()) == before
-
-
-def test_the_state_of_the_command_line_may_be_the_one_that_retires(two: Local) -> None:
-    assert two.run(RETIRE, "-e", "target=web-1", "-e", "monitor_agent_state=absent").code == 0
-    assert "web-1" not in labels(two)
-
-
 @pytest.mark.parametrize("service", [{"MONITOR_API_TOKEN": "wrong"}, {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4"}])
 def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local, service: dict[str, str]) -> None:
     before = labels(two), two.files()
     run = two.run(RETIRE, "-e", "target=all", "-e", "monitor_agent_retry_timeout=0", **service)
     assert run.code == 2, run.output
     assert (labels(two), two.files()) == before
-
-
-@pytest.mark.parametrize("options", ["prune: true, prune_pattern: '.*', prune_limit: 100", "renames: {web-8: web-9}"])
-def test_defaults_of_a_module_do_not_change_what_is_removed(two: Local, options: str) -> None:
-    defaults = f"{{monitor.cloud.monitor_clients: {{{options}}}}}"
-    play = role_play(two, play=f"module_defaults: {defaults}", role="vars: {monitor_agent_state: absent}")
-    run = two.run(play, "--limit", "web-1")
-    assert (run.code, run.writes()) == (0, ["delete_client web-1"]), run.output
