@@ -283,4 +283,4 @@ def test_the_header_of_a_template_counts(pair: Local) -> None:
     header = '#jinja2: trim_blocks: False, variable_start_string: "[%", variable_end_string: "%]"'
     template.write_text(f"{header}\n{{% if true %}}\n[% label %] {{{{ literal }}}}\n{{% endif %}}\n")
     assert pair.run().code == 0
-    assert pair.files() == {name: f"\n{name} {{{{ literal }}}}\n\n" for name in ("web-1", "web-2")}
+    assert pair.files() == {name: f"\n{name} {{{{ literal }}}}\n" for name in ("web-1", "web-2")}
