@@ -6,7 +6,6 @@
 
 import dataclasses
 import json
-import signal
 import sys
 import time
 from pathlib import Path
@@ -186,18 +185,3 @@ def test_the_timeout_of_a_task_ends_its_requests(controller: Local) -> None:
     assert run.code == 2
     assert time.monotonic() - begun < 25
     assert len(service.clients()) == 10
-
-
-def test_terminated_it_reports_its_progress(controller: Local) -> None:
-    service = controller.service
-    service.configure(latency_ms=500)
-    process, record = controller.start(controller.tasks(LONG.replace("timeout: 3", "timeout: 60")))
-    while not service.clients():
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    run = controller.finish(process, record)
-    done = len(service.clients())
-    assert done < 100
-    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in run.output
-    time.sleep(1)
-    assert len(service.clients()) == done

@@ -18,11 +18,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import certifi
-import idna
 import pytest
 import requests
-import urllib3
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
@@ -195,11 +192,9 @@ CONNECTIONS = {
 def bring_requests(host: Host) -> None:
     """Put the library on a host that has no network to fetch it from."""
     host.run("mkdir -p /opt/agent/python")
-    for module in (requests, urllib3, idna, certifi):
-        package = Path(str(module.__file__)).parent
-        pack = ["tar", "-C", str(package.parent), "-c", package.name]
-        archive = subprocess.run(pack, capture_output=True, check=True).stdout
-        subprocess.run([*host.enter, "tar", "-C", "/opt/agent/python", "-x"], input=archive, check=True)
+    pack = ["tar", "-C", str(Path(requests.__file__).parents[1]), "-c", "requests", "urllib3", "idna", "certifi"]
+    archive = subprocess.run(pack, capture_output=True, check=True).stdout
+    subprocess.run([*host.enter, "tar", "-C", "/opt/agent/python", "-x"], input=archive, check=True)
 
 
 @pytest.mark.parametrize("connection", CONNECTIONS.values(), ids=CONNECTIONS)
@@ -207,13 +202,10 @@ def test_modules_with_and_without_keys_and_no_log(one: Controller, connection: d
     bring_requests(one.hosts["web-1"])
     if "ANSIBLE_TRANSPORT" in connection:
         one.host_vars["web-1"] = {"ansible_python_interpreter": sys.executable}
-    variables = one.directory / "variables.yml"
-    token = one.service.tokens["read_write"]
-    variables.write_text(f"url: {one.service.base_url}\ntoken: {token}\n", encoding="utf-8")
+    one.group_vars.update(url=one.service.base_url, token=one.service.tokens["read_write"])
     forms = [(keys, no_log) for keys in ("true", "false") for no_log in ("", "no_log: true")]
     play = one.tasks("".join(MODULES.format(keys=keys, no_log=no_log) for keys, no_log in forms), play=DEFAULTS)
-    settings = loud(one, **connection)
-    run = one.run(play, *LOUD, "-e", f"@{variables}", **settings)
+    run = one.run(play, *LOUD, **loud(one, **connection))
     assert run.code == 0, run.output[-3000:]
     reasons = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
     assert len(reasons) == 2, "the failure is readable unless its task has no_log"
@@ -319,34 +311,25 @@ def test_callbacks_see_no_token(pair: Local) -> None:
     assert_silent(pair, *runs)
 
 
-PLAY_OF_LOOPS = """
-- hosts: all
-  gather_facts: false
-  tasks:
+TASKS_WITH_KEYS = """
     - monitor.cloud.monitor_client: {label: "{{ item }}", include_keys: true}
       loop: [web-8, x]
       register: made
       ignore_errors: true
     - monitor.cloud.monitor_clients: {labels: [web-9], include_keys: true}
       with_items: [1, 2]
+    - monitor.cloud.monitor_client: {label: web-7, include_keys: true}
+      no_log: true
     - ansible.builtin.assert: {that: "made.results[0].client.api_key is defined"}
 """
 
 
-def test_callbacks_see_no_keys_of_a_loop(single: Local) -> None:
+def test_callbacks_see_no_keys_and_no_log_keeps_a_diff_of_clients_from_the_output(single: Local) -> None:
     seen = single.directory / "seen"
-    run = single.run(single.play(PLAY_OF_LOOPS), *LOUD, FLEET_SEEN=str(seen))
+    run = single.run(single.tasks(TASKS_WITH_KEYS), *LOUD, FLEET_SEEN=str(seen))
     assert run.code == 0 and "The label 'x' has 1 character" in run.output, run.output
+    assert ('"web-8": "new"' in run.output, '"web-7": "new"' in run.output) == (True, False), run.output
     assert found_in(seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
-
-
-def test_no_log_keeps_a_diff_of_clients_from_the_output(single: Local) -> None:
-    tasks = "".join(
-        f"    - monitor.cloud.monitor_client: {{label: {label}, include_keys: true}}\n      no_log: {no_log}\n"
-        for label, no_log in (("web-8", "false"), ("web-9", "true"))
-    )
-    run = single.run(single.play(f"- hosts: all\n  gather_facts: false\n  tasks:\n{tasks}"), "--diff")
-    assert ('"web-8": "new"' in run.output, '"web-9": "new"' in run.output) == (True, False), run.output
 
 
 def test_a_core_that_masks_secrets_masks_what_other_tasks_print(single: Local) -> None:
@@ -369,14 +352,8 @@ def test_a_restart_shows_no_token_of_the_plays_environment(single: Local) -> Non
     assert_silent(single, run)
 
 
-def execute_modules(controller: Local) -> None:
-    """By another name than that of Ansible's own interpreter, which runs modules in its process."""
-    python = controller.directory / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
-    controller.group_vars["ansible_python_interpreter"] = str(python)
-
-
+# By another name than that of Ansible's own interpreter, which runs modules in its process.
+ELSEWHERE = f"{Path(sys.executable).parent}/../{Path(sys.executable).parent.name}/{Path(sys.executable).name}"
 PLAY_WITH_ENVIRONMENT = """
 - hosts: all
   gather_facts: false
@@ -401,12 +378,10 @@ PLAY_WITH_ENVIRONMENT = """
 """
 
 
-@pytest.mark.parametrize("executed", [False, True], ids=["in this process", "executed"])
-def test_the_environment_keeps_its_token_from_callbacks_and_has_it_for_each_retry(pair: Local, executed: bool) -> None:
+@pytest.mark.parametrize("python", [sys.executable, ELSEWHERE], ids=["in this process", "executed"])
+def test_the_environment_keeps_its_token_from_callbacks_and_has_it_for_each_retry(pair: Local, python: str) -> None:
     token, seen = pair.service.tokens["read_write"], pair.directory / "seen"
-    pair.group_vars.update(token_of_mine=token, ansible_python_interpreter=sys.executable)
-    if executed:
-        execute_modules(pair)
+    pair.group_vars.update(token_of_mine=token, ansible_python_interpreter=python)
     play = pair.play(PLAY_WITH_ENVIRONMENT)
     run = pair.run(play, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
     assert run.code == 0, run.output
