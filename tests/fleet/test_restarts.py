@@ -4,11 +4,13 @@
 
 """No restart of an agent is lost if something is killed or fails after its configuration was changed."""
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Run
-from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.steps import converge, snapshots, text_of
 
 HANDLER = "Restart the monitoring agent"
 # It starts if /opt/agent-works exists, and records with which configuration.
@@ -52,8 +54,8 @@ def runs_with_its_configuration(controller: Controller, host: str = "web-1") -> 
     return controller.hosts[host].read("/opt/agent-runs-with") == text_of(controller, host)
 
 
-def result(run: Run) -> dict[str, object]:
-    return dict(run.of(CONFIGURE)["web-1"].result)
+def result(run: Run) -> dict[str, Any]:
+    return run.of(CONFIGURE)["web-1"].result
 
 
 def assert_next_run_restarts(controller: Controller) -> None:
@@ -63,22 +65,11 @@ def assert_next_run_restarts(controller: Controller) -> None:
     for run in (steps.check, steps.run):
         assert result(run)["differs"] == ["restart"]
         assert run.changed_hosts(HANDLER) == {"web-1"}
-    shown = dict(result(steps.check)["diff"])  # type: ignore[call-overload]
+    shown = result(steps.check)["diff"]
     assert shown["before"] == {**shown["after"], "restart_pending": True}
     assert controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}") == written
     assert runs_with_its_configuration(controller) and not is_pending(controller)
     assert steps.again.of(HANDLER) == {}
-
-
-@pytest.mark.parametrize("options", [(), ("--force-handlers",)])
-def test_a_restart_that_failed_is_done_by_the_next_run(agent: Controller, options: tuple[str, ...]) -> None:
-    host = agent.hosts["web-1"]
-    host.run("rm /opt/agent-works")
-    for _attempt in range(2):
-        assert agent.run(ROLLOUT, *options).code == 2
-        assert is_pending(agent)
-    host.run("touch /opt/agent-works")
-    assert_next_run_restarts(agent)
 
 
 # Executes no module on the host.
@@ -86,15 +77,36 @@ SSH = """#!/bin/sh
 case "$*" in *AnsiballZ*) exit 255;; esac
 exec ssh "$@"
 """
+ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}\n"
+# The last task of the play kills the run, before its handlers.
+KILLED = f"""{ROLE}- ansible.builtin.debug:
+    msg: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}}}"
+"""
+FAILS, NEW, MODE = "rm /opt/agent-works", f"echo old > {CONFIG}", f"chmod 640 {CONFIG}"
+# Before the run, tasks, options, and the exit code of the run, which does not restart the agent.
+LOST: dict[str, tuple[str, str, list[str], int]] = {
+    "failed": (f"{NEW}; {FAILS}", ROLE, [], 2),
+    "failed, --force-handlers": (f"{NEW}; {FAILS}", ROLE, ["--force-handlers"], 2),
+    "failed, by a task that --check runs": (f"{NEW}; {FAILS}", f"{ROLE}  check_mode: false\n", ["--check"], 2),
+    "unreachable": (NEW, f"{ROLE}  ignore_unreachable: true\n", ["-e", "ansible_pipelining=false"], 0),
+    "killed": (NEW, KILLED, [], -9),
+    "killed after a change of the mode": (MODE, KILLED, [], -9),
+}
 
 
-def test_a_restart_of_a_host_that_was_unreachable_is_done_by_the_next_run(agent: Controller) -> None:
+@pytest.mark.parametrize("case", LOST)
+def test_a_restart_that_was_not_done_is_done_by_the_next_run(agent: Controller, case: str) -> None:
+    host, (before, tasks, options, code) = agent.hosts["web-1"], LOST[case]
+    assert agent.run().code == 0
+    host.run(f"{before}; rm /opt/agent-runs-with")
     ssh = agent.directory / "ssh"
     ssh.write_text(SSH, encoding="utf-8")
     ssh.chmod(0o755)
-    agent.group_vars["ansible_pipelining"] = False
-    play = role_play(agent, role="ignore_unreachable: true")
-    assert agent.run(play, ANSIBLE_SSH_EXECUTABLE=str(ssh)).code == 0
+    environment = {"ANSIBLE_SSH_EXECUTABLE": str(ssh)} if case == "unreachable" else {}
+    for _attempt in range(2):
+        run = agent.run(agent.tasks(tasks), *options, **environment)
+        assert (run.code, host.read(), is_pending(agent)) == (code, text_of(agent, "web-1"), True), run.output
+    host.run("touch /opt/agent-works")
     assert_next_run_restarts(agent)
 
 
@@ -109,24 +121,6 @@ def test_an_installer_may_replace_the_configuration(agent: Controller) -> None:
     assert agent.run().code == 2 and is_pending(agent)
     host.run("touch /opt/agent-works")
     assert_next_run_restarts(agent)
-
-
-# The last task of the play kills the run, before its handlers.
-KILLED = """
-    - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
-    - ansible.builtin.debug:
-        msg: "{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}"
-"""
-
-
-def test_a_run_that_is_killed_before_its_handler_loses_no_restart(agent: Controller) -> None:
-    assert agent.run().code == 0
-    host = agent.hosts["web-1"]
-    for command in ("echo old > /etc/monitor/agent.conf", "chmod 640 /etc/monitor/agent.conf"):
-        host.run(f"{command}; rm /opt/agent-runs-with")
-        assert agent.run(agent.tasks(KILLED)).code == -9
-        assert host.read() == text_of(agent, "web-1")
-        assert_next_run_restarts(agent)
 
 
 # Each kills the writer, which is the tool's parent, before or after a step of it.
@@ -217,7 +211,6 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
     assert entries(host) == []
 
 
-ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}\n"
 SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
 LEFT_OUT = ROLE + "  when: retired is defined\n"
 LOOP = """
@@ -297,13 +290,6 @@ def test_a_role_in_check_mode_may_lack_its_service_and_restarts_none(
         assert host.run("cat /opt/restarts").split() == ["second"]
         assert entries(host) == ["second.conf"]
         assert host.read("/opt/agent-runs-with") is None
-
-
-def test_a_restart_that_fails_in_a_role_without_check_mode_stays_pending_with_check(agent: Controller) -> None:
-    agent.hosts["web-1"].run("rm /opt/agent-works")
-    run = agent.run(role_play(agent, role="check_mode: false"), "--check")
-    assert "the next run restarts it" in run.failures()["web-1"], run.output
-    assert is_pending(agent)
 
 
 @pytest.mark.parametrize("play", ["monitor.cloud.retire", CONDITIONS], ids=["handler", "at once"])
