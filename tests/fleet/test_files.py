@@ -192,28 +192,24 @@ def test_owner_group_and_mode(six: Controller) -> None:
 
 def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None:
     """Of an owner and of a group, for a new file and for one that another user has."""
-    own = {"owner": ("user", "daemon", USER), "group": ("group", "1", "4242")}
-    options = dict(zip(controller.hosts, [*own, *own], strict=True))
+    given, own = [("owner", "user", "daemon"), ("group", "group", "1")], {"owner": USER, "group": "4242"}
+    cases = dict(zip(controller.hosts, [*given, *given], strict=True))
     controller.group_vars["ansible_user"] = USER
-    for number, (name, option) in enumerate(options.items()):
-        controller.hosts[name].run(f"mkdir -p /etc/monitor; chown {USER} /etc/monitor")
-        if number > 1:
-            controller.hosts[name].run(f"touch {CONFIG}; chown daemon:daemon {CONFIG}")
-        controller.host_vars[name] = {f"monitor_agent_config_{option}": own[option][1]}
+    for number, (name, (option, _kind, value)) in enumerate(cases.items()):
+        file = f"touch {CONFIG}; chown daemon:daemon {CONFIG}" if number > 1 else ":"
+        controller.hosts[name].run(f"mkdir -p /etc/monitor; chown {USER} /etc/monitor; {file}")
+        controller.host_vars[name] = {f"monitor_agent_config_{option}": value}
     play = role_play(controller)
     # Core wraps a warning, and only since 2.19 a result has it too.
     check = " ".join(controller.run(play, "--check").output.split())
-    for name, option in options.items():
-        kind, given, _own = own[option]
+    for name, (_option, kind, value) in cases.items():
         _before, _found, warning = check.partition(f"{CONFIG} on {name} can't get its owner and group: ")
-        reason = f"only root can give files to the {kind} {given} (exit code 1)."
+        reason = f"only root can give files to the {kind} {value} (exit code 1)."
         assert warning.partition(" The run would fail, unless an earlier task of it adds them.")[0].endswith(reason)
     failures = controller.run(play).failures()
-    assert {name: "could not be written" in message for name, message in failures.items()} == dict.fromkeys(
-        options, True
-    )
-    for name, option in options.items():
-        controller.host_vars[name] = {f"monitor_agent_config_{option}": own[option][2]}
+    assert [name for name in cases if "could not be written" in failures[name]] == list(cases)
+    for name, (option, _kind, _value) in cases.items():
+        controller.host_vars[name] = {f"monitor_agent_config_{option}": own[option]}
     assert "would fail" not in controller.run(play, "--check").output
     assert controller.run(play).code == 0
 

@@ -4,6 +4,7 @@
 
 """What the role, its playbooks and the service refuse. The hosts are directories."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, refuse, role_play, text_of
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
@@ -132,34 +133,26 @@ def test_path_of_variables_that_the_inventory_does_not_know(pair: Local) -> None
     assert run.changed_hosts() == {"web-1", "web-2"}
 
 
-_DELEGATED = """
-    - monitor.cloud.monitor_clients: {{labels: [web-1], include_keys: true}}
-      register: registered
-      vars: {{ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"}}
-    - name: Configure the agent
-      {options}
-      delegate_to: {to}
-"""
-_TASKS: dict[str, Any] = {
-    "agent_config": "monitor.cloud.agent_config: {registration: registered, path: WRITTEN, content: x}",
-    "agent_install": "monitor.cloud.agent_install: {registration: registered, command: touch WRITTEN}",
+_DELEGATED = {
+    "agent_config": {"registration": "registered", "path": "{{ playbook_dir }}/written", "content": "x"},
+    "agent_install": {"registration": "registered", "command": "echo once >> {{ playbook_dir }}/installed"},
 }
 
 
-@pytest.mark.parametrize("task", _TASKS)
-def test_delegation_is_refused(pair: Local, task: str) -> None:
-    written = pair.directory / "written"
-
-    def delegate(to: str) -> Run:
-        options = _TASKS[task].replace("WRITTEN", str(written))
-        return pair.run(pair.tasks(_DELEGATED.format(options=options, to=to), hosts="web-1"))
-
-    for to in ("web-2", "localhost"):
-        message = delegate(to).failures()["web-1"]
-        assert f"monitor.cloud.{task} can't be delegated: {to} would get the client of web-1." in message
-        assert not written.exists()
-    assert delegate("web-1").statuses() == {"web-1": "changed"}
-    assert written.exists()
+def test_delegation_is_refused(pair: Local) -> None:
+    register: dict[str, Any] = {"monitor.cloud.monitor_clients": {"labels": ["web-1"], "include_keys": True}}
+    tasks = [{**register, "register": "registered", "delegate_to": "localhost"}]
+    for action, options in _DELEGATED.items():
+        for host in ("web-2", "localhost", "web-1"):
+            task = {f"monitor.cloud.{action}": options, "delegate_to": host, "ignore_errors": True}
+            tasks.append({"name": f"{action} on {host}", **task})
+    run = pair.run(pair.tasks(json.dumps(tasks), hosts="web-1"))
+    for action in _DELEGATED:
+        for host in ("web-2", "localhost"):
+            message = run.of(f"{action} on {host}")["web-1"].result["msg"]
+            assert f"monitor.cloud.{action} can't be delegated: {host} would get the client of web-1." in message
+        assert run.statuses(f"{action} on web-1") == {"web-1": "changed"}
+    assert (pair.directory / "installed").read_text(encoding="utf-8") == "once\n"
 
 
 _ROLE_DELEGATED = {

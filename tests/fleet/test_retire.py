@@ -11,7 +11,7 @@ import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse
 
 RETIRE = "monitor.cloud.retire"
 
@@ -64,23 +64,15 @@ def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None
 
 
 def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
-    choice = RETIRE, "-e", "target=all", "-e", "labels=web-9", "--limit", "web-1"
-    before = labels(two), two.files()
-    checked = two.run(*choice, "--check")
-    assert (checked.code, labels(two), two.files()) == (0, *before)
-    for line in ("Would be removed, configuration of: web-1", "Would be removed, clients: web-1, web-9"):
-        assert line in checked.output
-    run = two.run(*choice)
-    assert (run.code, labels(two), configured(two)) == (0, ["old-database-1", "web-2"], {"web-2"}), run.output
-    assert two.read("web-1") is None
-    assert "Removed, configuration of: web-1" in run.output and "Removed, clients: web-1, web-9" in run.output
-    assert "There was no" not in run.output
-    for task in (CONFIGURE, "Remove the clients of the hosts", "Remove the clients of hosts that are gone"):
-        assert run.changed_hosts(task) == checked.changed_hosts(task) == {"web-1"}, task
-    again = two.run(*choice)
-    assert (again.code, again.writes(), again.changed_hosts()) == (0, [], set()), again.output
-    assert "There was no configuration on: web-1" in again.output
-    assert "There was no client of the label: web-1, web-9" in again.output and "Removed" not in again.output
+    steps = converge(two, RETIRE, "-e", "target=all labels=web-9", "--limit", "web-1", changes={"web-1"})
+    for removed in ("configuration of: web-1", "clients: web-1, web-9"):
+        assert f"Would be removed, {removed}" in steps.check.output and f"Removed, {removed}" in steps.run.output
+    assert "There was no" not in steps.run.output
+    for task in ("Remove the clients of the hosts", "Remove the clients of hosts that are gone"):
+        assert steps.run.changed_hosts(task) == steps.check.changed_hosts(task) == {"web-1"}, task
+    assert (labels(two), configured(two), two.read("web-1")) == (["old-database-1", "web-2"], {"web-2"}, None)
+    assert "There was no configuration on: web-1" in steps.again.output and "Removed" not in steps.again.output
+    assert "There was no client of the label: web-1, web-9" in steps.again.output
 
 
 def test_labels_of_facts_that_are_not_gathered_and_vaulted_ones_do_not_prevent_a_retirement(two: Local) -> None:
