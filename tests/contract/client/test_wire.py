@@ -103,6 +103,13 @@ def test_missing_access_is_named(
     assert "wrong-token" not in message
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_public_call_that_is_refused_is_not_blamed_on_the_token(emulator: Emulator, status: int) -> None:
+    emulator.fault(operation="list_regions", kind="status", status=status)
+    message = failed(emulator, region_info)
+    assert message.endswith("This operation is public, so no token was sent: check base_url, and any proxy before it.")
+
+
 @pytest.mark.parametrize("brand", ["monitor", "watchtower"])
 @pytest.mark.parametrize(
     ("token", "headers", "warned"), [("read_only", 1, 1), ("read_only", 0, 0), ("read_write", 1, 0)]
