@@ -36,8 +36,8 @@ class InputError(MonitorError):
     def of_missing(cls, option: str, purpose: str = "") -> InputError:
         """The error for a connection option that is not set, with the ways to set it."""
         return cls(
-            f"{option} is required{purpose and f' to {purpose}'}: set the option {option}, the role's variable "
-            f"monitor_agent_{option}, or the environment variable MONITOR_{option.upper()}."
+            f"{option} is required{purpose and f' to {purpose}'}: set the option {option} (of the role: "
+            f"monitor_agent_{option}), or the environment variable MONITOR_{option.upper()}."
         )
 
 

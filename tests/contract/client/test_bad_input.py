@@ -53,7 +53,7 @@ _UNSENT: dict[str, tuple[str, list[Any]]] = {
         ["api.example.com/v4", "ftp://api.example.com/v4", "https:///v4", "https://api.example.com:port/v4"]
         + ["http://[::1/v4", "https://api.example.com/v 4", "https://api.example.com/\nv4"],
     ),
-    "base_url is required: set the option base_url, the role's variable monitor_agent_base_url, or": ("base_url", [""]),
+    "base_url is required: set the option base_url (of the role: monitor_agent_base_url), or": ("base_url", [""]),
     "api_token holds a character that no token has": (
         "api_token",
         ["secret-0123456789\n", " secret-0123456789", "secret\t0123456789", "secret-…", " "],
