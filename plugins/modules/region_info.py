@@ -21,7 +21,7 @@ options:
     description: Country of the region, as the service writes it, in upper or lower case.
     type: str
   capabilities:
-    description: Capabilities that the region has, all of them.
+    description: Capabilities that the region has, all of them, as the service writes them.
     type: list
     elements: str
     default: []

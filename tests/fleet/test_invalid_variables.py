@@ -182,7 +182,7 @@ def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment
     assert "'mine_only' is undefined" in message and run.calls() == []
 
 
-def test_a_module_outside_the_role_tells_that_the_roles_variable_is_not_its_own(three: Local) -> None:
+def test_a_module_outside_the_role_reports_a_variable_that_only_the_role_reads(three: Local) -> None:
     play = three.tasks("- monitor.cloud.monitor_plan_info:", hosts="localhost")
     for variables, end in (
         (["-e", "monitor_agent_api_token=x"], ' read it: write api_token: "{{ monitor_agent_api_token }}".'),

@@ -52,7 +52,7 @@ def test_a_steady_run_costs_each_host_one_task_and_the_service_the_pages_of_the_
 
 
 def test_how_many_commands_a_host_gets(controller: Controller) -> None:
-    """One to inspect and one to write; a single one for both where the client is new and no file is there."""
+    """One to inspect and one to write; a single one for both if the client is new and no file is there."""
     hosts, counted = list(controller.hosts.values()), "/opt/agent-seen"
     for host in hosts:
         host.write(f'#!/bin/sh\necho >> {counted}\nexec /bin/sh "$@"\n', "/opt/agent-shell", mode="755")

@@ -26,7 +26,7 @@ from pathlib import Path
 # The programs, and the modules of ansible.cli that they are.
 PROGRAMS = {"ansible": "adhoc", "ansible-inventory": "inventory", "ansible-playbook": "playbook"}
 # What each run loads: plugins of ansible-core, of which it parses the documentation, and other modules.
-# Not vars: core loads those with its first look at them.
+# Not vars: core loads those when it first lists them.
 _ALL_OF = ("become", "connection", "inventory", "shell")
 _PLUGINS = {"cache": ["memory"], "callback": ["default", "junit", "minimal", "oneline", "tree"], "strategy": ["linear"]}
 _MODULES = (

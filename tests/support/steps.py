@@ -69,7 +69,7 @@ def refuse(
     failing: int = 1,
     environment: dict[str, str] | None = None,
 ) -> str:
-    """Check mode and run fail with one message, before any call and any change, for so many hosts; returns it."""
+    """Check mode and run fail with one message, before any call and change, for that number of hosts; returns it."""
     before = snapshots(controller), controller.service.clients()
     messages: set[str] = set()
     for more in (["--check", "--diff"], []):

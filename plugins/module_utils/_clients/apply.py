@@ -224,7 +224,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
 
 
 def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
-    """The results with the keys of the list, where the response to a create masks them."""
+    """The results with the keys of the list, if the response to a create masks them."""
     ids = masked_ids([entry.client for entry in results if entry.error is None])
     masked = {entry.change.label for entry in results if entry.client.get("id") in ids}
     listed: dict[str, Client] = {}

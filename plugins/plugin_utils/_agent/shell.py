@@ -88,7 +88,7 @@ def start(path: str) -> str:
     """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it. InputError for a path of no file."""
     # Two slashes at the start stay in the working directory's path in bash and mksh, but not in that of pwd.
     directory, name = posixpath.split("/" + absolute(path).lstrip("/"))
-    # Native zsh splits no words, and takes a pattern without a match for an error, as bash does if BASHOPTS says so.
+    # Native zsh splits no words, and a pattern without a match is an error, as in bash with failglob in BASHOPTS.
     return f"""
         {DEFAULTS}
         [ -z "$ZSH_VERSION" ] || emulate sh

@@ -110,7 +110,7 @@ class Host:
 def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The facts in what agent_config registered for a host, which is empty for a host without a result.
 
-    ``key_owner`` is None for a host that was not inspected. ``reason`` tells why, and is None for one without a result.
+    ``key_owner`` is None for a host that was not inspected; ``reason`` is why, or None for one without a result.
     """
     given = {} if result.get("skipped") else result
     reached = bool(given) and not given.get("unreachable")

@@ -108,7 +108,7 @@ def test_hosts_that_share_a_label_are_both_named_even_outside_of_the_batch() -> 
 
 
 @pytest.mark.parametrize(("label", "length"), [("a", "1 character"), ("ab", "2 characters")])
-def test_a_bad_label_names_its_host_and_matters_only_in_the_batch(label: str, length: str) -> None:
+def test_an_invalid_label_names_its_host_and_matters_only_in_the_batch(label: str, length: str) -> None:
     own = {"web2": label}
     with pytest.raises(InputError, match=f"monitor_agent_label of host web2: The label {label!r} has {length};"):
         labels_of_hosts(["web1", "web2"], [], own.get)

@@ -180,7 +180,7 @@ def test_an_invalid_retry_after_counts_as_none(given_value: str) -> None:
     assert retry_after({"Retry-After": given_value}) is None
 
 
-def test_a_pause_is_obeyed_only_where_the_request_is_sent_again() -> None:
+def test_a_pause_is_obeyed_only_if_the_request_is_sent_again() -> None:
     assert _error(429, b"", Retry_After="7").wait == 7
     # Of a create, once the list was read.
     assert _error(503, b"", Retry_After="7", idempotent=False).wait == 7
@@ -325,7 +325,7 @@ def test_a_date_to_wait_for() -> None:
     assert retry_after({"Retry-After": "-5"}) == 0
     # Such a date is in UTC.
     assert 55 < (retry_after({"Retry-After": time.asctime(time.gmtime(time.time() + 60))}) or 0) <= 60
-    # The service's clock counts, where it is known.
+    # The service's clock counts, if it is known.
     assert retry_after({"Retry-After": formatdate(3600, usegmt=True), "Date": formatdate(3590, usegmt=True)}) == 10
     assert retry_after({"Retry-After": formatdate(time.time() - 60), "Date": "today"}) == 0
     # A clock that is a year slow or fast is not one to obey.

@@ -175,7 +175,7 @@ _SITUATIONS = {
 
 
 @pytest.mark.parametrize("situation", _SITUATIONS)
-def test_a_file_is_created_only_where_nothing_is(tmp_path: Path, situation: str) -> None:
+def test_a_file_is_created_only_if_nothing_is_there(tmp_path: Path, situation: str) -> None:
     """Anything else is for the decision about the facts, which are those of an inspection."""
     path, (prepare, kind) = tmp_path / "conf" / "agent.conf", _SITUATIONS[situation]
     path.parent.mkdir()

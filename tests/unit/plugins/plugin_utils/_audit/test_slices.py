@@ -120,7 +120,7 @@ def _inspection(host: str, result: dict[str, Any], known: Account) -> Host:
     return inspected(host, "own" if owner == host else "other", owner_label=owner, **facts)
 
 
-def test_a_host_that_no_audit_has_is_unreachable_and_says_why() -> None:
+def test_a_host_that_no_audit_has_is_unreachable_with_that_reason() -> None:
     found = joined({"a.json": one_host(EARLIER)}, labels=HERE)
     assert states(found) == {"db": ("unreachable",), "web": ("ok",)}
     assert details(found)["db"] == "Not inspected: it is in none of the audits that were joined."
