@@ -119,9 +119,15 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         region = api.get_region(region_id)
         regions = [region] if region else []
     regions = [region for region in regions if _matches(region, params)]
-    if regions and (params["compute_type"] is not None or params["include_availability"]):
+    compute_type, shown = params["compute_type"], params["include_availability"]
+    if regions and (shown or compute_type is not None):
         records = api.list_availability() if region_id is None else api.get_region_availability(str(regions[0]["id"]))
-        regions = _with_availability(regions, records, params)
+        found = [(region, [each for each in records if each.get("region") == region["id"]]) for region in regions]
+        regions = [
+            {**region, "availability": own} if shown else region
+            for region, own in found
+            if compute_type is None or any(each.get("plan") == compute_type and each.get("available") for each in own)
+        ]
     return {"changed": False, "regions": regions}
 
 
@@ -131,18 +137,6 @@ def _matches(region: dict[str, t.Any], params: Params) -> bool:
         and (params["status"] is None or region.get("status") == params["status"])
         and all(each.strip() in (region.get("capabilities") or []) for each in params["capabilities"])
     )
-
-
-def _with_availability(
-    regions: list[dict[str, t.Any]], records: list[dict[str, t.Any]], params: Params
-) -> list[dict[str, t.Any]]:
-    found = []
-    for region in regions:
-        own = [record for record in records if record.get("region") == region["id"]]
-        types = [record.get("plan") for record in own if record.get("available")]
-        if params["compute_type"] is None or params["compute_type"] in types:
-            found.append({**region, "availability": own} if params["include_availability"] else region)
-    return found
 
 
 MODULE = Module(run, OPTIONS)
