@@ -212,10 +212,8 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
             if entry.error is None:
                 worker.api.done += 1
         todo = [change for change in todo if _may_succeed_later(done[change.label].error)]
-        if not todo:
-            break
-        pause = max(backoff, *(_error(done[change.label]).wait or 0 for change in todo))
-        if time.monotonic() + pause > deadline:
+        pause = max([backoff, *(_error(done[change.label]).wait or 0 for change in todo)])
+        if not todo or time.monotonic() + pause > deadline:
             for change in todo:
                 worker.api.http.gave_up(_error(done[change.label]), deadline - time.monotonic())
             break
