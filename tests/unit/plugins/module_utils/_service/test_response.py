@@ -116,7 +116,7 @@ def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> N
 def test_of_many_errors_the_first_ones_are_quoted() -> None:
     error = _error(400, {"errors": [{"field": "f", "reason": f"reason {number}"} for number in range(100_000)]})
     assert "f: reason 0; f: reason 1; " in str(error)
-    assert len(str(error)) < 1000
+    assert str(error).count("f: reason") == 20
 
 
 def test_unknown_fields_of_an_error_are_kept() -> None:
