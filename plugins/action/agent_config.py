@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file, role
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
@@ -80,19 +80,22 @@ class ActionModule(HostAction):
         return self._result(decision.Decision(KeyOwner("no_file"), False, {}, {}), self.host_label)
 
     def _converge(self, desired: Desired) -> Result:
-        options, client, path = self.options, self.client, desired.path
+        client, path, inspects = self.client, desired.path, self.options["inspect_service"]
         # The host of a client that this run created has no file yet, most likely.
         created = None
-        if client.new and not options["inspect_service"] and not self._task.check_mode and self._takes_input:
+        if client.new and not (inspects or self._task.check_mode) and _core.takes_input(self._connection):
             created = self.shell(remote_file.create_command(desired), data=desired.data)
-        found = self._inspect(path, desired.service if options["inspect_service"] else "", created)
+        # A host that runs no command with standard input gives no facts then.
+        found = remote_file.parse_facts(created.stdout) if created else None
+        if found is None:
+            found = self._inspect(path, desired.service if inspects else "")
         if names := decision.other_owners(found, desired):
-            done = self.shell(owners.same_owner_command(path, names))
-            found = found._replace(**owners.same_owner(done.stdout, names))
+            done = self.shell(remote_file.same_owner_command(path, names))
+            found = found._replace(**remote_file.same_owner(done.stdout, names))
         text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
         result = {**self._result(decided, client.label), "differs": decided.differences}
-        if options["inspect_service"]:
+        if inspects:
             result["service_state"] = found.service
         if client.masked:
             # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
@@ -102,21 +105,20 @@ class ActionModule(HostAction):
             raise TaskFailure(decided.problem, {**result, "changed": False})
         markers = found.markers
         if decided.writes and not self._task.check_mode:
-            markers = self._put(desired, created, backup=options["backup"] and "content" in decided.differences)
+            markers = self._put(desired, created, backup=self.options["backup"] and "content" in decided.differences)
         elif decided.writes and not self._task.vars.get(_INSPECTS):
             remote_file.check_done(self.shell(remote_file.enter_command(path)), f"{path} could not be written")
             self._warn_of_owner(desired)
         if desired.service:
             result["restart_markers"] = list(markers)
-        if decided.key.state == "other" and not client.masked:
-            self._warn_of_clone(decided.key)
+        self._warn_of_clone(decided.key)
         return result
 
     def _warn_of_owner(self, desired: Desired) -> None:
         """Warn in check mode if the host does not have the owner or group, or if this user can't give them files."""
         if not (desired.owner or desired.group):
             return
-        done = self.shell(owners.owner_command(desired.owner, desired.group))
+        done = self.shell(remote_file.owner_command(desired.owner, desired.group))
         if done.returncode == 1:
             host = self.variables["inventory_hostname"]
             self._warn(
@@ -127,9 +129,10 @@ class ActionModule(HostAction):
             )
 
     def _warn_of_clone(self, key: KeyOwner) -> None:
-        """Warn that the host carried another client's key. An audit reports it itself."""
+        """Warn if the host carried another client's key. An audit reports it itself."""
         host, label = self.variables["inventory_hostname"], self.client.label
-        if self._task.vars.get(_INSPECTS) or (self._task.check_mode and not self.variables.get("ansible_check_mode")):
+        audits = self._task.check_mode and not self.variables.get("ansible_check_mode")
+        if key.state != "other" or self.client.masked or audits or self._task.vars.get(_INSPECTS):
             return
         text = f"It now has the key of {label!r}."
         if self._task.check_mode:
@@ -170,14 +173,11 @@ class ActionModule(HostAction):
             remote_file.check_done(self.shell(command(path)), f"{path} could not be removed")
         return self._result(decided, self.host_label)
 
-    def _inspect(self, path: str, service: str = "", created: Completed | None = None) -> remote_file.HostFile:
-        """The facts of a path. A host that runs no command with standard input gives none when a file is created."""
-        found = remote_file.parse_facts(created.stdout) if created else None
+    def _inspect(self, path: str, service: str = "") -> remote_file.HostFile:
+        done = self.shell(remote_file.facts_command(path, service))
+        found = remote_file.parse_facts(done.stdout)
         if found is None:
-            done = self.shell(remote_file.facts_command(path, service))
-            found = remote_file.parse_facts(done.stdout)
-            if found is None:
-                raise InputError(f"Could not inspect {path}: {done.message}")
+            raise InputError(f"Could not inspect {path}: {done.message}")
         return found
 
     def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, str]:
@@ -226,14 +226,10 @@ class ActionModule(HostAction):
         content, own = self.arguments.get("content"), {"client": dict(client), "label": self.client.label}
         return _core.render_file(self, self.options["template"], content, self.variables, own)
 
-    @property
-    def _takes_input(self) -> bool:
-        return _core.takes_input(self._connection)
-
     def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
         done = created if created and BEGUN in created.stdout else None
-        if done is None and self._takes_input:
+        if done is None and _core.takes_input(self._connection):
             done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
         if done is None or remote_file.got_no_input(done):
             done = self._put_through_a_file(desired, backup=backup)

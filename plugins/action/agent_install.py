@@ -28,22 +28,12 @@ class ActionModule(HostAction):
 
     def act(self) -> Result:
         client, creates = self.client, self.options["creates"]
-        if creates and self._exists(creates):
-            return {"changed": False, "label": client.label}
-        self._check_input()
-        if not self._task.check_mode:
-            client.check_readable()
-            self._install(self.options["command"], client)
-        return {"changed": True, "label": client.label}
-
-    def _exists(self, path: str) -> bool:
-        done = self.shell(f'{variable("p", path)}; [ -e "$p" ] && {echo(_EXISTS)}; :')
-        if done.returncode != 0:
-            raise InputError(f"Could not inspect {path}: {done.message}")
-        return _EXISTS in done.stdout
-
-    def _check_input(self) -> None:
-        """Raise InputError if the connection passes no standard input, by which the installer gets its code."""
+        if creates:
+            done = self.shell(f'{variable("p", creates)}; [ -e "$p" ] && {echo(_EXISTS)}; :')
+            if done.returncode != 0:
+                raise InputError(f"Could not inspect {creates}: {done.message}")
+            if _EXISTS in done.stdout:
+                return {"changed": False, "label": client.label}
         if not _core.takes_input(self._connection):
             become = self._connection.has_pipelining and self._connection.become
             kind, example = ("become method", "sudo") if become else ("connection", "ssh")
@@ -52,6 +42,10 @@ class ActionModule(HostAction):
                 f"The {kind} {name!r} passes no standard input, and other users can read the install code on a command "
                 f"line. Use a {kind} that passes it, such as {example}."
             )
+        if not self._task.check_mode:
+            client.check_readable()
+            self._install(self.options["command"], client)
+        return {"changed": True, "label": client.label}
 
     def _install(self, command: str, client: Registered) -> None:
         # Other users can read command lines, and the token is not for the installer.

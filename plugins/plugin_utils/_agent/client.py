@@ -84,8 +84,13 @@ class Registered(t.NamedTuple):
 
 def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.Any], label: str) -> Registered:
     """The client that the options choose, for the ``label`` of the host; InputError if it is not registered."""
-    if options["client"] is not None:
-        return _of_client(options["client"])
+    client = options["client"]
+    if client is not None:
+        if not isinstance(client.get("label"), str):
+            raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
+        client = unseal(client)
+        key, label = client.get("api_key"), client["label"]
+        return Registered(label, client, {} if fields.looks_masked(key) else {fields.fingerprint(str(key)): label})
     # A list that is written as text may have a space after each comma.
     names = [name.strip() for name in options["registration"] or [""]]
     results = [variables[name] for name in names if hasattr(variables.get(name), "get")]
@@ -122,13 +127,3 @@ def secrets_in(text: str, variables: Mapping[str, t.Any]) -> dict[str, str]:
                 secrets = Registered(label, unseal(client), {}).secrets
                 found.update({f"{field} of {label}": secret for field, secret in secrets.items()})
     return held_in_part(text, found)
-
-
-def _of_client(client: Mapping[str, t.Any]) -> Registered:
-    """The client that a task was given itself, as monitor_client returns it with include_keys."""
-    label = client.get("label")
-    if not isinstance(label, str):
-        raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
-    client = unseal(client)
-    key = client.get("api_key")
-    return Registered(label, client, {} if fields.looks_masked(key) else {fields.fingerprint(str(key)): label})

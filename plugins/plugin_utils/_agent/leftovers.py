@@ -16,12 +16,6 @@ import re
 _MOST_NAMES = 20
 
 MARKER = re.compile("[0-9a-f]{8}")
-MARKERS = rf"(?P<markers>(\|{MARKER.pattern})*)\r?$"
-
-
-def markers_of(line: re.Match[str]) -> tuple[str, ...]:
-    """The markers in a line that ends with :data:`MARKERS`."""
-    return tuple(line["markers"].split("|")[1:])
 
 
 def _for_names(pattern: str, action: str) -> str:

@@ -22,7 +22,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import 
     BEGUN,
     Completed,
     echo,
-    filled,
     one_line,
     start,
     variable,
@@ -30,12 +29,14 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import 
 
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
+_SAME = "monitor.cloud same"
 
+_MARKERS = rf"(?P<markers>(\|{leftovers.MARKER.pattern})*)\r?$"
 # Messages of a login shell may surround them, and need not end their last line.
 _FACTS_LINE = re.compile(
-    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{leftovers.MARKERS}", re.MULTILINE
+    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
 )
-_DONE_LINE = re.compile(rf"^{_DONE}{leftovers.MARKERS}", re.MULTILINE)
+_DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
 _STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
 _SERVICE_LINE = re.compile(r"^service\|([a-z-]+)\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
@@ -131,15 +132,6 @@ if [ $k = file ]; then
 fi
 :
 """
-# Put together here, and not for each host in a process of its own.
-_FACTS_PARTS = {
-    "facts": _FACTS,
-    "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
-    "markers": leftovers.LIST_MARKERS,
-    "limit": LARGEST_FILE,
-    "read": _READ,
-}
-_FACTS_COMMAND = one_line(filled(_FACTS_SCRIPT, _FACTS_PARTS))
 
 
 def facts_command(path: str, service: str = "") -> str:
@@ -160,7 +152,7 @@ def parse_facts(output: str) -> HostFile | None:
         line["writable"] == "y",
         digest=digest and digest[1],
         leftovers=line["leftovers"] is not None,
-        markers=leftovers.markers_of(line),
+        markers=tuple(line["markers"].split("|")[1:]),
         service=state and state[1],
     )
     if stat is None:
@@ -391,10 +383,45 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
         {echo(_DONE)}""")
 
 
+def owner_command(owner: str | None, group: str | None) -> str:
+    """Fail with a message and the code 1 unless this user can give files to this user and group; changes nothing."""
+    checks = "\n".join(
+        f"""{variable("v", name)}
+        find . -prune -{kind} "$v" >/dev/null || exit 1
+        [ "$(id -u)" -eq 0 ] || case " $(id {own}) $(id {own}n 2>/dev/null) " in *" $v "*) :;;
+        *) echo "only root can give files to the {kind} $v" >&2; exit 1;; esac"""
+        for kind, own, name in (("user", "-u", owner), ("group", "-G", group))
+        if name
+    )
+    # GNU's find fails in a directory that this user can't enter, such as the home of the one who logged in.
+    return one_line(f"cd /\n{checks}")
+
+
+def same_owner_command(path: str, names: Mapping[str, str]) -> str:
+    """Print which of ``names``, by kind (user, group), are the file's by number, for :func:`same_owner`.
+
+    Two users can have one number, and a directory service can have several names for a user. Changes nothing.
+    """
+    tests = "\n".join(
+        f"""{variable("v", name)}
+        [ -z "$(find "./$n" -prune -{kind} "$v" 2>/dev/null)" ] || {echo(f"{_SAME}|{kind}")}"""
+        for kind, name in names.items()
+    )
+    return one_line(f"""{start(path)}
+        cd -P "$a/" || exit 1
+        {tests}
+        :""")
+
+
+def same_owner(output: str, names: Mapping[str, str]) -> dict[str, t.Any]:
+    """Those of ``names`` that :func:`same_owner_command` printed: fields of a HostFile."""
+    return {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
+
+
 def markers_in(output: str) -> tuple[str, ...]:
     """The markers that a writer printed."""
     line = _DONE_LINE.search(output)
-    return () if line is None else leftovers.markers_of(line)
+    return tuple(line["markers"].split("|")[1:]) if line else ()
 
 
 def got_no_input(done: Completed) -> bool:
@@ -426,5 +453,18 @@ _CLEAN = leftovers.for_leftovers("""(
 
 
 def _filled(script: str, values: Mapping[str, object]) -> str:
-    """A script with the parts that commands share, and the exit codes, for its placeholders."""
-    return filled(script, {"enter": _ENTER, "clean": _CLEAN, **values, **_CODES})
+    """A script with values for its placeholders, which may hold those of values after them, and with the exit codes."""
+    for name, text in {"enter": _ENTER, "clean": _CLEAN, **values, **_CODES}.items():
+        script = script.replace(f"{{{name}}}", str(text))
+    return script
+
+
+# Put together here, and not for each host in a process of its own.
+_FACTS_PARTS = {
+    "facts": _FACTS,
+    "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
+    "markers": leftovers.LIST_MARKERS,
+    "limit": LARGEST_FILE,
+    "read": _READ,
+}
+_FACTS_COMMAND = one_line(_filled(_FACTS_SCRIPT, _FACTS_PARTS))

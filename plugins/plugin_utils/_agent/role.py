@@ -130,13 +130,11 @@ def _pending_restarts(variables: Mapping[str, t.Any]) -> list[Result]:
 
 def _joined(result: Result, steps: Mapping[str, Result], pending: Sequence[Result]) -> Result:
     """The result, the pending restarts, and whether each step changed something: registrations hold keys too."""
+    shown = {name: {"changed": bool(step.get("changed"))} for name, step in steps.items()}
+    changed = any(one.get("changed") for one in (result, *steps.values()))
     warnings = [warning for step in steps.values() for warning in step.get("warnings") or ()]
-    changed = {name: bool(step.get("changed")) for name, step in steps.items()}
-    shown: Result = {name: {"changed": value} for name, value in changed.items()}
-    joined = {**result, **shown, "changed": bool(result.get("changed")) or any(changed.values())}
-    if pending:
-        joined["restarts"] = pending
-    return {**joined, "warnings": warnings} if warnings else joined
+    more = {name: value for name, value in (("restarts", pending), ("warnings", warnings)) if value}
+    return {**result, **shown, "changed": changed, **more}
 
 
 def _install(action: HostAction, steps: dict[str, Result]) -> bool:
@@ -163,14 +161,14 @@ def _install(action: HostAction, steps: dict[str, Result]) -> bool:
 
 def _call_service(action: HostAction, state: str) -> Result:
     """Register this host, or remove its client, as the role's tasks do for all hosts of a batch."""
-    present = state == "present"
+    arguments: Result = {"labels": [action.host_label], "state": state}
+    arguments |= dict.fromkeys(("include_keys", "allow_failures"), state == "present")
     # Defaults that a play sets for its own task of this module would delete or rename other clients.
-    others = {"prune": False, "renames": {}}
-    arguments = {"state": state, "include_keys": present, "allow_failures": present, **others}
+    arguments |= {"prune": False, "renames": {}}
     result = _core.run_action(
         action,
         "monitor.cloud.monitor_clients",
-        {"labels": [action.host_label], **arguments},
+        arguments,
         dict(action.variables),
         task_vars={"ansible_connection": "local"},
         module_defaults=_CONNECTION,

@@ -14,7 +14,6 @@ from __future__ import annotations
 import posixpath
 import re
 import typing as t
-from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
@@ -96,10 +95,3 @@ def start(path: str) -> str:
         LC_ALL=C; export LC_ALL
         {variable("a", directory.rstrip("/"))}
         {variable("n", name)}"""
-
-
-def filled(script: str, values: Mapping[str, object]) -> str:
-    """The script with values for its placeholders; a value may hold placeholders of the values after it."""
-    for name, text in values.items():
-        script = script.replace(f"{{{name}}}", str(text))
-    return script

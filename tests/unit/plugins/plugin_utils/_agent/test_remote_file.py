@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import owners
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     HostFile,
@@ -27,9 +26,12 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     failure,
     got_no_input,
     markers_in,
+    owner_command,
     parse_facts,
     read_command,
     remove_command,
+    same_owner,
+    same_owner_command,
     text_in,
     write_command,
 )
@@ -98,10 +100,10 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
         assert (facts_of(path, shell, tools), os.listdir(path.parent)) == (HostFile("missing", True), [kept])
     names = {"user": user, "group": name}
     for file, same in ((path, {}), (source, {"user": user})):
-        done = run(owners.same_owner_command(str(file), names))
-        assert (done.returncode, owners.same_owner(done.stdout, names), done.stderr) == (0, same, "")
+        done = run(same_owner_command(str(file), names))
+        assert (done.returncode, same_owner(done.stdout, names), done.stderr) == (0, same, "")
     for owner, of, code in ((user, gid, 0), (uid, None, 0), (user, name, 1), (name, gid, 1)):
-        assert run(owners.owner_command(owner, of)).returncode == code
+        assert run(owner_command(owner, of)).returncode == code
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
@@ -143,9 +145,9 @@ def test_commands_hold_no_character_that_login_shells_change() -> None:
     path = f"/etc/{NAME}/{NAME}"
     desired = Desired(path, b"new", "o", "g", service="agent")
     commands = [facts_command(path, NAME), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
-    commands += [enter_command(path), owners.same_owner_command(path, {"user": NAME, "group": NAME})]
+    commands += [enter_command(path), same_owner_command(path, {"user": NAME, "group": NAME})]
     commands += [
-        owners.owner_command(NAME, NAME),
+        owner_command(NAME, NAME),
         write_command(desired, backup=True, source=path),
         create_command(desired),
     ]
