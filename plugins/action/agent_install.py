@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact
 from ansible_collections.monitor.cloud.plugins.modules import agent_install
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, DEFAULTS, echo, variable
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import (
+    BEGUN,
+    DEFAULTS,
+    Completed,
+    echo,
+    variable,
+)
 
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
@@ -66,5 +73,7 @@ class ActionModule(HostAction):
         with _core.unlogged(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())
         if done.returncode != 0 or BEGUN not in done.stdout:
-            reason = " ".join(done.redacted(client.secrets).message.replace(BEGUN, "").split())
+            # Redacted before the message cuts it, of the end only, because that takes its time.
+            end = Completed(done.returncode, *(redact(text[-50_000:], client.secrets) for text in done[1:]))
+            reason = " ".join(end.message.replace(BEGUN, "").split())
             raise InputError(f"The installer of {client.label!r} failed: {reason}")

@@ -14,7 +14,7 @@ import traceback
 import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
@@ -41,8 +41,10 @@ class HostAction(_core.PrivateAction):
 
     VALIDATOR: t.ClassVar[ArgumentSpecValidator]
 
+    # The task's arguments as the documentation of its options asks for them, with defaults; and what is invalid.
+    options: Result
+    _problems: t.Sequence[str]
     variables: dict[str, t.Any]
-    _checked: ValidationResult
     _known_secrets: dict[str, str] | None = None
 
     @classmethod
@@ -54,7 +56,8 @@ class HostAction(_core.PrivateAction):
         self.variables = task_vars or {}
         warn_of_unknown(self.variables)
         # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
-        self._checked = self.VALIDATOR.validate(_core.plain(self.arguments))
+        checked = self.VALIDATOR.validate(_core.plain(self.arguments))
+        self.options, self._problems = checked.validated_parameters, checked.error_messages
         try:
             result = self._checked_act()
         except (AnsibleActionFail, AnsibleFileNotFound, MonitorError) as error:
@@ -83,8 +86,8 @@ class HostAction(_core.PrivateAction):
                 f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
                 f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
-        if self._checked.error_messages:
-            raise InputError(". ".join(self._checked.error_messages))
+        if self._problems:
+            raise InputError(". ".join(self._problems))
         if self.on_windows:
             return self.act_on_windows()
         for name in _VISIBLE:
@@ -93,11 +96,6 @@ class HostAction(_core.PrivateAction):
                 choice = "Use the environment variable MONITOR_INSTALL_CODE" if name == "command" else "Choose another"
                 raise InputError(f"{name} holds the {field} of the client, where other users can read it. {choice}.")
         return self.act()
-
-    @property
-    def options(self) -> Result:
-        """The task's arguments as the documentation of its options asks for them, with defaults."""
-        return t.cast("Result", self._checked.validated_parameters)
 
     @property
     def on_windows(self) -> bool:
@@ -131,19 +129,14 @@ class HostAction(_core.PrivateAction):
 
     def shell(self, command: str, data: bytes | None = None) -> Completed:
         """Run a command on the host as the user to become, with ``data`` as its standard input."""
-        become = self._connection.become
+        become, executable = self._connection.become, getattr(self._connection._shell, "executable", None)
         if become and become.name == "sudo" and _SUDO_SHELL.search(become.get_option("become_flags") or ""):
             command = without_dollars(command)
-        elif self._has_other_shell or (become and become.name == "community.general.sudosu"):
+        elif str(executable).endswith(("csh", "fish")) or (become and become.name == "community.general.sudosu"):
             # That plugin gives a command to the login shell of the user, which may be csh.
             command = f"/bin/sh -c {shlex.quote(command)}"
         done = self._low_level_execute_command(command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
-
-    @property
-    def _has_other_shell(self) -> bool:
-        """Whether ``ansible_shell_executable`` is a shell of another language than that of sh."""
-        return str(getattr(self._connection._shell, "executable", None)).endswith(("csh", "fish"))
 
     @property
     def _secrets(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ import posixpath
 import re
 import typing as t
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute
 
 # Marks the start of a command's output, after messages of a login shell.
@@ -39,11 +39,6 @@ class Completed(t.NamedTuple):
     returncode: int
     stdout: str
     stderr: str
-
-    def redacted(self, secrets: t.Mapping[str, str]) -> Completed:
-        """The same without secrets, cut to the end of its output."""
-        stdout, stderr = (redact(text[-100 * _LONGEST_MESSAGE :], secrets) for text in (self.stdout, self.stderr))
-        return Completed(self.returncode, stdout, stderr)
 
     @property
     def message(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
@@ -34,22 +35,18 @@ def _execute(_action: ActionBase, command: str, in_data: bytes | None = None) ->
 def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     """The action with a host that is this machine."""
     monkeypatch.setattr(ActionBase, "_low_level_execute_command", _execute)
-    arguments = {
+    task: Any = Task()
+    task.action, task.check_mode, task.diff = "agent_config", False, False
+    task.args = {
         "path": str(tmp_path / "agent.conf"),
         "content": trusted("api_key={{ client.api_key }}\n"),
         "registration": "registered",
     }
-    unset = dict.fromkeys(
-        ("name", "become_method", "connection", "delegate_to", "environment", "notify", "register", "until", "retries")
-    )
-    task = types.SimpleNamespace(
-        vars={}, **unset, action="agent_config", args=arguments, async_val=0, check_mode=False, diff=False
-    )
     shell = types.SimpleNamespace(tmpdir="/tmp")
-    connection = types.SimpleNamespace(_shell=shell, become=None, has_pipelining=True)
+    connection: Any = types.SimpleNamespace(_shell=shell, become=None, has_pipelining=True)
     loader: Any = DataLoader()
-    given: tuple[Any, ...] = (task, connection, None, loader, Templar(loader=loader, variables=_VARIABLES), None)
-    return ActionModule(*given)
+    unset: Any = None
+    return ActionModule(task, connection, unset, loader, Templar(loader=loader, variables=_VARIABLES), unset)
 
 
 def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@
 
 """The desired file on a host, and what it may have as its path, owner and mode."""
 
-import functools
 from typing import Any
 
 import pytest
@@ -15,62 +14,54 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
     Desired,
     absolute,
     desired_file,
-    file_mode,
-    file_owner,
 )
 
-_GROUP = functools.partial(file_owner, "group")
+# Of a task that sets the path alone.
+_OPTIONS = {**dict.fromkeys(("owner", "group", "service")), "path": "/a", "mode": "0640", "create_directory": False}
 # As YAML reads octal digits without quotes, and decimal ones.
 _OCTAL = [0o400, 0o440, 0o444, 0o640, 0o644, 0o660, 0o664, 0o700, 0o750, 0o755, 0o775, 0o777]
 _DECIMAL = [-1, 0, 0o300, 0o1000, 400, 440, 444, 500, 600, 640, 644, 660, 700, 750, 755, 777, 0o10000]
 
 
+def _taken(option: str, value: Any) -> Any:
+    return absolute(value) if option == "path" else getattr(desired_file({**_OPTIONS, option: value}, None), option)
+
+
 @pytest.mark.parametrize(
-    ("check", "values", "expected"),
+    ("option", "values", "expected"),
     [
-        (absolute, ["/a", "/etc/monitor/agent.conf", "/etc/with space"], None),
-        (file_mode, ["0600", "600", "0o600", 0o600], 0o600),
-        (file_mode, ["4755", "04755"], 0o4755),
-        (file_mode, _OCTAL, None),
-        (_GROUP, [None, "root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"], None),
+        ("path", ["/a", "/etc/monitor/agent.conf", "/etc/with space"], None),
+        ("mode", ["0600", "600", "0o600", 0o600], 0o600),
+        ("mode", ["4755", "04755"], 0o4755),
+        ("mode", _OCTAL, None),
+        ("owner", ["agent"], None),
+        ("group", [None, "root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"], None),
     ],
 )
-def test_valid_values(check: Any, values: list[Any], expected: Any) -> None:
+def test_valid_values(option: str, values: list[Any], expected: Any) -> None:
     for value in values:
-        assert check(value) == (value if expected is None else expected)
+        assert _taken(option, value) == (value if expected is None else expected)
 
 
 @pytest.mark.parametrize(
-    ("check", "values", "message"),
+    ("option", "values", "message"),
     [
-        (
-            absolute,
-            ["", "agent.conf", "/", "//", "/etc/", "/etc/..", "~/a", "/etc/a\0b"],
-            "the absolute path of a file",
-        ),
-        (file_mode, _DECIMAL, r"^mode -?\d+ is an integer.* mode: '0640'"),
-        (file_mode, ["", "u=rw", "9999", "-1", True, None, "0600\n", "60", 6.0], "must be octal digits such as '0600'"),
-        (_GROUP, ["a b", "root:wheel", "-R", "a\nb"], "^group .* must be a name or a number"),
+        ("path", ["", "agent.conf", "/", "//", "/etc/", "/etc/..", "~/a", "/etc/a\0b"], "the absolute path of a file"),
+        ("mode", _DECIMAL, r"^mode -?\d+ is an integer.* mode: '0640'"),
+        ("mode", ["", "u=rw", "9999", "-1", True, None, "0600\n", "60", 6.0], "must be octal digits such as '0600'"),
+        ("owner", ["-R"], "^owner '-R' must be a name or a number"),
+        ("group", ["a b", "root:wheel", "-R", "a\nb"], "^group .* must be a name or a number"),
     ],
 )
-def test_refused_values(check: Any, values: list[Any], message: str) -> None:
+def test_refused_values(option: str, values: list[Any], message: str) -> None:
     for value in values:
         with pytest.raises(InputError, match=message):
-            check(value)
+            _taken(option, value)
 
 
 def test_the_file_that_options_ask_for() -> None:
-    # Of a task that sets the path alone.
-    options: dict[str, Any] = dict.fromkeys(("owner", "group", "service")) | {"path": "/a", "mode": "0640"}
-    options["create_directory"] = False
-    assert desired_file(options, None) == Desired("/a", None, None, None, 0o640, False, "")
-    options |= {"owner": "agent", "group": "", "service": "x"}
-    text = "é" * (LARGEST_FILE // 2)
-    assert desired_file(options, text) == Desired("/a", text.encode(), "agent", None, 0o640, False, "x")
-    for invalid, message in (
-        ({}, "larger than 64 KiB"),
-        ({"group": "a b"}, "^group 'a b' must"),
-        ({"owner": "-"}, "^owner"),
-    ):
-        with pytest.raises(InputError, match=message):
-            desired_file({**options, **invalid}, f"{text}x")
+    assert desired_file(_OPTIONS, None) == Desired("/a", None, None, None, 0o640, False, "")
+    options, text = {**_OPTIONS, "group": "", "service": "x"}, "é" * (LARGEST_FILE // 2)
+    assert desired_file(options, text) == Desired("/a", text.encode(), None, None, 0o640, False, "x")
+    with pytest.raises(InputError, match="larger than 64 KiB"):
+        desired_file(options, f"{text}x")
