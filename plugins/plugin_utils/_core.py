@@ -95,26 +95,12 @@ def write_to_terminal(line: str) -> None:
             os.write(_STDERR, f"{line}\n".encode())
 
 
-class FinalizingAction(ActionBase):
-    """An action that decides how each of its arguments is rendered.
-
-    ``finalize_task_arg`` is marked experimental. Nothing else can replace an argument before callbacks get it. Before
-    2.19 there is none, and :func:`_finalize_args` calls it.
-    """
-
-    if _TRUSTS_ALL:
-
-        @classmethod
-        def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
-            return templar.template(value)
-
-
 _render_args: t.Callable[..., dict[str, t.Any]] = Task._post_validate_args
 
 
 def _finalize_args(task: Task, attribute: t.Any, value: dict[str, t.Any], templar: Templar) -> t.Any:
-    """Render the arguments of a task, each by its action if that is a :class:`FinalizingAction`."""
-    action = _finalizing_action(task)
+    """Render the arguments of a task, each by its action if that is a :class:`PrivateAction`."""
+    action = _private_action(task)
     if action is None:
         return _render_args(task, attribute, value, templar)
     # The value of the keyword ``args``, if that is a template.
@@ -130,12 +116,12 @@ def _finalize_args(task: Task, attribute: t.Any, value: dict[str, t.Any], templa
 
 def _keep_module_defaults(task: Task, attribute: t.Any, value: t.Any, templar: Templar) -> t.Any:
     """Leave module_defaults of our actions as they are: core renders them with the arguments; callbacks see both."""
-    return value if _finalizing_action(task) else templar.template(value)
+    return value if _private_action(task) else templar.template(value)
 
 
-def _finalizing_action(task: Task) -> type[FinalizingAction] | None:
+def _private_action(task: Task) -> type[PrivateAction] | None:
     action = action_loader.get(task.action, class_only=True, collection_list=task.collections)
-    return action if isinstance(action, type) and issubclass(action, FinalizingAction) else None
+    return action if isinstance(action, type) and issubclass(action, PrivateAction) else None
 
 
 if _TRUSTS_ALL:
@@ -146,8 +132,12 @@ if _TRUSTS_ALL:
         setattr(Task, _name, _method)
 
 
-class PrivateAction(FinalizingAction):
-    """An action whose arguments are secrets in part. Callbacks are given a task's arguments, and see a placeholder."""
+class PrivateAction(ActionBase):
+    """An action that decides how each of its arguments is rendered. Callbacks see a placeholder for secret ones.
+
+    ``finalize_task_arg`` is marked experimental. Nothing else can replace an argument before callbacks get it. Before
+    2.19 there is none, and :func:`_finalize_args` calls it.
+    """
 
     # The secret arguments of the current task, by name: a process runs one task at a time.
     _private: t.ClassVar[dict[str, t.Any]] = {}
@@ -155,7 +145,7 @@ class PrivateAction(FinalizingAction):
     @classmethod
     def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
         """Render an argument, and keep a secret one back before anything else can see the task's arguments."""
-        return cls._keep_back(name, super().finalize_task_arg(name, value, templar, context))
+        return cls._keep_back(name, templar.template(value))
 
     @classmethod
     def _keep_back(cls, name: str, value: t.Any) -> t.Any:

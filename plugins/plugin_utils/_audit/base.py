@@ -28,7 +28,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import known_hosts, own_label, rendered
 
 
-class FleetAction(_core.FinalizingAction):
+class FleetAction(_core.PrivateAction):
     """An action that runs once for all hosts and connects to none."""
 
     _requires_connection = False
