@@ -68,7 +68,9 @@ def test_what_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path], Any], 
         (["none-*.json"], "", r"No file matches .*/none-\*.json"),
         ([], "nothing_.*", "No variable has a name that matches audits_variables 'nothing_"),
         ([], "(", r"audits_variables '\(' is not a valid regular expression"),
-        *(([audit], "", r"^audits\[0\] is not an audit") for audit in (7, None, ["a.json"], {"hosts": []})),
+        ([7], "", r"^audits\[0\] is not an audit"),
+        ([["a.json"]], "", r"^audits\[0\] is not an audit"),
+        ([{"hosts": []}], "", r"^audits\[0\] is not an audit"),
     ],
 )
 def test_what_names_no_audit(audits: list[Any], pattern: str, message: str) -> None:

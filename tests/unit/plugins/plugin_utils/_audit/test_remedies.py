@@ -86,7 +86,7 @@ def _arguments(text: str, title: str) -> list[str]:
     return shlex.split(command.replace("\\\n", ""))
 
 
-def test_a_long_list_is_exact_and_printed_in_full() -> None:
+def test_a_long_list_is_exact_and_printed_in_full_or_goes_to_a_file_beside_the_reports() -> None:
     names = [f"web-{number:04}" for number in range(500)]
     orphans = [f"old-{number}" for number in range(300)]
     of = report([inspected(name, "no_file") for name in names], account([*names, *orphans, "theirs"]), [], "old-.*")
@@ -99,16 +99,12 @@ def test_a_long_list_is_exact_and_printed_in_full() -> None:
     assert (variables["prune_limit"], sorted(variables["prune_pattern"].split("|"))) == (300, sorted(orphans))
     assert max(map(len, text.splitlines())) <= WIDTH
 
-
-def test_a_long_list_goes_to_a_file_beside_the_reports() -> None:
-    names = [f"web-{number:04}" for number in range(500)]
-    of = report([inspected(name, "no_file") for name in names], account(names))
     step = made(of, report_stem="reports/audit")[1][0]
     assert step.shell.endswith("monitor.cloud.rollout --limit @reports/audit.not_configured.hosts")
     assert step.hosts_file == ("reports/audit.not_configured.hosts", "".join(f"{name}\n" for name in names))
     # If such a path would be read as several.
     step = made(of, report_stem="a, b/audit")[1][0]
-    assert (step.hosts_file, step.command[-1]) == (None, f"target={','.join(names)}")
+    assert (step.hosts_file, step.command) == (None, commands["not_configured"])
 
 
 def test_what_no_command_line_takes_is_not_proposed() -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report as table, JSON, JUnit XML and page: they agree, fit, and let nothing through that is not text."""
+"""The report as table, JSON, JUnit XML, metrics and page: they agree, fit, and let nothing through that is not text."""
 
 import dataclasses
 import html
@@ -12,11 +12,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
+import prometheus_client.openmetrics.parser
+import prometheus_client.parser
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     STATES,
     TITLES,
+    Account,
     Host,
     Report,
     facts_of,
@@ -31,7 +34,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import 
     WIDTH,
     account_sentence,
     joined_sentences,
-    price,
     rows,
     table,
 )
@@ -48,6 +50,12 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 SCHEMA = json.loads((CHECKOUT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
 NASTY = '<script>alert("1")</script> & \u2028 {{ style }} \x0b\udc80'
+
+# Each differs from the others in what a format, or a terminal, takes for a sign of its own.
+NAMES = [
+    *('a"b', "a\\b", "a\nb", "a\\nb", "a\rb", "a\x0bb", "a\u2028b", "a\udc80b", "a\\udc80b"),
+    *('{x="y"} 1', "# EOF", " ", "\u05e9\u05e8\u05ea"),
+]
 
 
 def joined() -> Report:
@@ -81,14 +89,10 @@ def test_all_forms_agree() -> None:
     assert {host: state for host, state in columns if state in STATES} == expected
 
 
-def test_each_state_has_one_title() -> None:
-    assert list(TITLES) == list(STATES)
-    assert len(set(TITLES.values())) == len(STATES)
-
-
-def test_the_guide_has_the_title_of_each_state() -> None:
+def test_each_state_has_one_title_which_the_guide_has_too() -> None:
     guide = (CHECKOUT / "docs" / "docsite" / "rst" / "guide_audit.rst").read_text(encoding="utf-8")
     assert {state: title for title, state in re.findall(r"^   \* - (.+) \(``(\w+)``\)$", guide, re.MULTILINE)} == TITLES
+    assert list(TITLES) == list(STATES) and len(set(TITLES.values())) == len(STATES)
 
 
 def test_the_document_matches_its_schema() -> None:
@@ -124,13 +128,7 @@ def test_all_forms_name_the_audits_of_a_joined_report_and_what_is_wrong_with_the
     assert ("audit", "a.json (2026-01-01T03:04:05Z)") in properties
     assert ("note", NASTY.replace("\x0b", "\ufffd").replace("\udc80", "\ufffd")) in properties
     document = json.loads(as_json(of))
-    assert document["notes"] == [NASTY]
-    assert document["audits"][0] == {
-        "name": "a.json",
-        "generated_at": "2026-01-01T03:04:05Z",
-        "hosts": 1,
-        "stale": True,
-    }
+    assert (document["notes"], document["audits"]) == ([NASTY], of.sources)
 
 
 @pytest.mark.parametrize(
@@ -207,33 +205,28 @@ What to do:
 @pytest.mark.parametrize(
     ("facts", "hosts", "expected"),
     [
-        ({"plan": None, "plan_problem": "no grant."}, 2, "Clients: 2. The plan is not known: no grant."),
-        ({"plan": {}}, 3, "Clients: 2, on the free plan, whose limit is not known; 1 more to register."),
+        ({"plan": None, "plan_problem": "no grant."}, 2, ". The plan is not known: no grant."),
+        ({"plan": {}}, 3, ", on the free plan, whose limit is not known; 1 more to register."),
         (
             {"plan": TIERS[0], "tiers": TIERS},
             4,
-            "Clients: 2 of 3 that monitor-3 includes, 10 a month; 2 more to register. "
+            " of 3 that monitor-3 includes, 10 a month; 2 more to register. "
             "Next tier: monitor-10, 10 clients, 20 a month.",
+        ),
+        *(
+            ({"plan": {**TIERS[0], "price": price}}, 2, f" of 3 that monitor-3 includes, {text}.")
+            for price, text in (
+                ({"hourly": 0.1}, "price not known"),
+                ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
+                ({"monthly": 0, "currency": 7}, "0 a month"),
+            )
         ),
     ],
 )
 def test_the_account_in_a_sentence(facts: dict[str, Any], hosts: int, expected: str) -> None:
     names = [f"web-{number}" for number in range(hosts)]
-    assert account_sentence(report(map(inspected, names), account(names[:2], **facts)).account) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "price not known"),
-        ({"hourly": 0.1}, "price not known"),
-        ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
-        ({"monthly": 10.0, "currency": 7}, "10 a month"),
-        ({"monthly": 0}, "0 a month"),
-    ],
-)
-def test_prices(value: Any, text: str) -> None:
-    assert price(value) == text
+    found = report(map(inspected, names), account(names[:2], **facts)).account
+    assert account_sentence(found) == f"Clients: 2{expected}"
 
 
 def test_the_last_column_takes_the_rest_of_the_line() -> None:
@@ -291,3 +284,64 @@ def test_the_page_requests_no_external_resource() -> None:
     [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
     assert "@import" not in text and "url(" not in text
+
+
+def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
+    """The samples by name and labels, which the parsers of both formats read alike."""
+    text = as_openmetrics(of, **options).encode("utf-8").decode()
+    new = list(prometheus_client.openmetrics.parser.text_string_to_metric_families(text))
+    old = list(prometheus_client.parser.text_string_to_metric_families(text))
+    assert [(one.name, one.type, one.documentation, one.samples) for one in new] == [
+        (one.name, one.type, one.documentation, one.samples) for one in old
+    ]
+    assert {family.type for family in new} == {"gauge"} and all(family.documentation for family in new)
+    assert [family.unit for family in new if family.name.endswith("_seconds")] == ["seconds"]
+    return {
+        (sample.name.removeprefix("monitor_cloud_"), *sample.labels.values()): sample.value
+        for family in new
+        for sample in family.samples
+    }
+
+
+def fleet(known: Account | None = None) -> Report:
+    hosts = [unreachable("gone"), inspected("new", "no_file"), inspected("web"), inspected("db")]
+    return report(hosts, known or account(["gone", "web", "db", "old"], masked=["old"], plan=TIERS[1], tiers=TIERS))
+
+
+def test_a_joined_report_is_as_old_as_the_oldest_audit_that_it_uses() -> None:
+    times = {"2026-01-02T03:04:05Z": 2, "2026-01-01T03:04:05Z": 1, "2025-12-31T03:04:05Z": 0}
+    sources = [{"generated_at": time, "hosts": hosts} for time, hosts in times.items()]
+    joined = dataclasses.replace(fleet(), generated_at="2026-01-03T03:04:05Z", sources=sources)
+    assert values(joined)["audit_timestamp_seconds",] == 1767236645
+
+
+def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
+    counts = {"unreachable": 1, "not_registered": 1, "ok": 2}
+    expected: dict[tuple[str, ...], float] = {
+        **{("audit_hosts", state): counts.get(state, 0) for state in STATES},
+        ("audit_info", "2"): 1,
+        ("audit_timestamp_seconds",): 1767323045,
+        ("audit_orphans",): 1,
+        ("clients_used",): 4,
+        ("clients_included",): 10,
+        ("clients_missing",): 1,
+        ("clients_masked",): 1,
+        ("plan_price", "monthly"): 20,
+    }
+    assert values(fleet()) == expected
+    states = {"gone": "unreachable", "new": "not_registered", "web": "ok", "db": "ok"}
+    expected.update((("audit_host_state", host, state), 1) for host, state in states.items())
+    assert values(fleet(), hosts=True) == expected
+
+
+@pytest.mark.parametrize("facts", [{"plan": {}}, {"plan": None, "plan_problem": "no grant"}], ids=["free", "unknown"])
+def test_what_is_not_known_has_no_sample(facts: dict[str, Any]) -> None:
+    names = {key[0] for key in values(fleet(account(["web"], **facts)))}
+    assert "clients_used" in names and not names & {"clients_included", "plan_price"}
+
+
+def test_each_name_is_one_series() -> None:
+    of = report([inspected(name) for name in NAMES], account(NAMES))
+    named = [key[1] for key in values(of, hosts=True) if key[0] == "audit_host_state"]
+    assert len(named) == len(set(named)) == len(NAMES)
+    assert {'a"b', '{x="y"} 1', "# EOF", "\u05e9\u05e8\u05ea", "a\\nb"} <= set(named)

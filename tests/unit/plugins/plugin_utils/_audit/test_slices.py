@@ -26,7 +26,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports impor
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import join, parse
 from ansible_collections.monitor.cloud.tests.support.audits import (
     account,
-    details,
     fingerprint,
     inspected,
     states,
@@ -120,12 +119,6 @@ def _inspection(host: str, result: dict[str, Any], known: Account) -> Host:
     return inspected(host, "own" if owner == host else "other", owner_label=owner, **facts)
 
 
-def test_a_host_that_no_audit_has_is_unreachable_with_that_reason() -> None:
-    found = joined({"a.json": one_host(EARLIER)}, labels=HERE)
-    assert states(found) == {"db": ("unreachable",), "web": ("ok",)}
-    assert details(found)["db"] == "Not inspected: it is in none of the audits that were joined."
-
-
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("before", [inspected("web", differs=["mode"]), unreachable("web")])
 def test_of_audits_that_differ_the_latest_counts_and_is_named(before: Host, order: int) -> None:
@@ -155,25 +148,36 @@ def test_a_stale_audit_is_named_and_is_drift(at: str, max_age: float, stale: boo
     assert (f"{note}Audit its hosts again." in found.notes) is stale
 
 
-@pytest.mark.parametrize("before", [EARLIER, "2020-01-01T00:00:00Z"])
-def test_an_audit_of_which_nothing_is_used_is_not_worth_a_note(before: str) -> None:
-    found = joined({"a.json": one_host(before), "b.json": one_host(LATER)})
-    assert [(source["hosts"], source["stale"]) for source in found.sources] == [(0, False), (1, False)]
-    assert found.notes == []
+GONE = {f"web-{number}": f"web-{number}" for number in range(6)}
+NAMED = "6 hosts (web-0, web-1, web-2, web-3, web-4 and 1 more)"
+OLD = "2020-01-01T00:00:00Z"
 
 
-def test_hosts_that_the_inventory_does_not_have_are_left_out_and_the_first_five_named() -> None:
-    gone = {f"web-{number}": f"web-{number}" for number in range(6)}
-    found = joined({"a.json": written(map(inspected, gone), account(gone), gone)})
-    assert [one.host for one in found.hosts] == ["web"]
-    hosts = "6 hosts (web-0, web-1, web-2, web-3, web-4 and 1 more)"
-    assert found.notes == [f"Left out, because the inventory does not have them: {hosts}."]
-
-
-def test_hosts_of_the_inventory_that_are_not_asked_for_are_left_out() -> None:
-    found = joined({"a.json": one_host(EARLIER)}, labels=HERE, hosts=["db"])
-    assert [one.host for one in found.hosts] == ["db"]
-    assert (found.notes, [source["hosts"] for source in found.sources]) == ([], [0])
+@pytest.mark.parametrize(
+    ("documents", "hosts", "expected", "used", "notes"),
+    [
+        # An audit of which nothing is used is not worth a note.
+        ([one_host(EARLIER), one_host(LATER)], ["web"], {"web": ("ok",)}, [0, 1], []),
+        ([one_host(OLD), one_host(LATER)], ["web"], {"web": ("ok",)}, [0, 1], []),
+        ([one_host(EARLIER)], ["db"], {"db": ("unreachable",)}, [0], []),
+        (
+            [written(map(inspected, GONE), account(GONE), GONE)],
+            ["web"],
+            {"web": ("unreachable",)},
+            [0],
+            [f"Left out, because the inventory does not have them: {NAMED}."],
+        ),
+    ],
+)
+def test_hosts_of_audits_and_of_the_inventory(
+    documents: list[Any], hosts: list[str], expected: dict[str, Any], used: list[int], notes: list[str]
+) -> None:
+    found = joined({f"{number}.json": each for number, each in enumerate(documents)}, labels=HERE, hosts=hosts)
+    assert (states(found), found.notes) == (expected, notes)
+    assert [(source["hosts"], source["stale"]) for source in found.sources] == [(each, False) for each in used]
+    assert [one.host for one in found.hosts if not one.audited] == [
+        host for host in expected if expected[host] != ("ok",)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +193,8 @@ def test_hosts_of_the_inventory_that_are_not_asked_for_are_left_out() -> None:
         # The token of this run reads no keys: what the audit found still holds.
         (inspected("web"), {"web": "web"}, ("web",), "ok"),
         (inspected("web", "other", owner_label="db"), {"web": "web", "db": "db"}, ("web", "db"), "foreign_key"),
+        # Audited without reading keys: its content was not compared, so that the owner of the key does not make it ok.
+        (inspected("web", "unverifiable", key_fingerprint=fingerprint("web")), {"web": "web"}, (), "unverifiable"),
     ],
 )
 def test_whose_key_it_is_follows_from_the_clients_there_are_now(
@@ -201,15 +207,8 @@ def test_whose_key_it_is_follows_from_the_clients_there_are_now(
     )
     found = joined({"a.json": written([found_then], account(["web", "db", "old"]))}, known)
     assert states(found) == {"web": tuple(expected.split())}
-    assert any("the account has changed" in note for note in found.notes) is not bool(masked_now)
-
-
-def test_what_was_audited_without_reading_keys_stays_unverifiable() -> None:
-    """Its content was not compared, so that the owner of the key alone does not make it ok."""
-    then = written([inspected("web", "unverifiable", key_fingerprint=fingerprint("web"))], account(["web"], ["web"]))
-    found = joined({"a.json": then})
-    assert (states(found), found.notes) == ({"web": ("unverifiable",)}, [])
-    assert "The service masks keys" in details(found)["web"]
+    changed = not masked_now and expected != "unverifiable"
+    assert any("the account has changed" in note for note in found.notes) is changed
 
 
 def test_the_label_that_the_inventory_gives_a_host_now_counts() -> None:
@@ -224,24 +223,29 @@ HOST = VALID["hosts"][0]
 @pytest.mark.parametrize(
     ("given_document", "message"),
     [
-        (None, "is not an audit"),
         ([], "is not an audit"),
         ({}, "is not an audit"),
-        ("text", "is not an audit"),
         ({**VALID, "schema_version": 1}, "is not an audit with the schema version 2: it has 1"),
         ({**VALID, "schema_version": "2"}, "it has '2'"),
         ({**VALID, "audits": []}, "is a joined report itself"),
         ({**VALID, "hosts": {}}, "hosts is missing or invalid"),
         ({**VALID, "hosts": [7]}, r"hosts\[0\].\w+ is missing or invalid"),
         ({**VALID, "hosts": [HOST, HOST]}, "a host twice"),
-        ({**VALID, "hosts": [{**HOST, "host": None}]}, r"hosts\[0\].host is missing or invalid"),
         ({**VALID, "hosts": [HOST, {"host": "db"}]}, r"hosts\[1\].reached is missing or invalid"),
+        ({**VALID, "hosts": [{**HOST, "host": None}]}, r"hosts\[0\].host"),
         ({**VALID, "hosts": [{**HOST, "key_owner": "mine"}]}, r"hosts\[0\].key_owner"),
         ({**VALID, "hosts": [{**HOST, "key_owner": ["own"]}]}, r"hosts\[0\].key_owner"),
         ({**VALID, "hosts": [{**HOST, "reached": 1}]}, r"hosts\[0\].reached"),
         ({**VALID, "hosts": [{**HOST, "owner_label": 7}]}, r"hosts\[0\].owner_label"),
         ({**VALID, "hosts": [{**HOST, "differs": "mode"}]}, r"hosts\[0\].differs"),
         ({**VALID, "hosts": [{**HOST, "differs": [7]}]}, r"hosts\[0\].differs"),
+        *(
+            (
+                {**VALID, "hosts": [{name: HOST[name] for name in HOST if name != member}]},
+                rf"hosts\[0\].{member} is missing",
+            )
+            for member in ("host", *facts_of({}))
+        ),
         ({**VALID, "generated_at": None}, "Invalid isoformat string: 'None'"),
         ({**VALID, "generated_at": "yesterday"}, "Invalid isoformat string: 'yesterday'"),
         ({**VALID, "generated_at": "2026-01-02T03:04:05"}, "without a zone: '2026"),
@@ -250,13 +254,6 @@ HOST = VALID["hosts"][0]
 def test_what_is_not_an_audit_is_refused_by_its_name(given_document: Any, message: str) -> None:
     with pytest.raises(InputError, match=f"^a.json .*{message}"):
         parse("a.json", given_document)
-
-
-@pytest.mark.parametrize("member", facts_of({}))
-def test_a_missing_member_is_named(member: str) -> None:
-    entry = {name: value for name, value in HOST.items() if name != member}
-    with pytest.raises(InputError, match=rf"hosts\[0\].{member} is missing"):
-        parse("a.json", {**VALID, "hosts": [entry]})
 
 
 def test_other_members_have_no_effect() -> None:
