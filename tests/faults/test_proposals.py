@@ -14,13 +14,13 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.fleet.broken import HOSTS, ORPHANS, break_all
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
 from ansible_collections.monitor.cloud.tests.support.hostile import TEMPLATES
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
-STRANGE = "11111111-2222-3333-4444444444444444"
 AUDIT = "monitor.cloud.audit"
 # A title, what it means, and the command below: lines that end in a backslash go on.
 _PROPOSAL = re.compile(
@@ -72,93 +72,75 @@ def fleet_of(emulator: Emulator, tmp_path: Path) -> Fleet:
 
 def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     of = fleet_of
-    lost = ["lost-1", "lost-2"]
-    names = {
-        *("clone-1", "cloned-1", "new-1", "strange-1", "strange-2", "fresh-1", "fresh-2", "empty-1", "closed-1"),
-        *("edited-1", "edited-2", "open-1", "ok-1", "gone-1"),
-    }
-    of.add(*sorted(names))
-    of.host_vars["gone-1"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
-    of.service.seed(labels=[*(names - {"new-1", "fresh-1", "fresh-2"}), "old-1", *lost])
+    of.add(*HOSTS)
+    break_all(of)
     of.service.set_plan("monitor-10")
-    for name in ("cloned-1", "edited-1", "edited-2", "open-1", "ok-1"):
-        of.write(name, of.expected(name))
-    of.write("clone-1", of.expected("cloned-1"))
-    of.write("new-1", texts(of.service.clients())["old-1"])
-    for number in (1, 2):
-        of.write(f"strange-{number}", f"install_code={STRANGE[::-1]}\napi_key={STRANGE[:-1]}{number}\n")
-        of.path(f"edited-{number}").open("a", encoding="utf-8").write("# edited\n")
-    of.path("closed-1").mkdir(parents=True)
-    of.path("open-1").chmod(0o644)
-
     # Other users of the account judge their own clients and the plan.
     found = of.audit("-e", "monitor_agent_audit_orphan_pattern=nothing", "-e", "monitor_agent_check_capacity=false")
     assert set(found) == {
         "Unreachable", "Key of another client", "Renamed hosts",
-        "Unknown key", "Not registered", "Not configured",
+        "Unknown key", "Not registered", "Not configured", "Restart pending",
         "Not verifiable", "Outdated configuration", "Wrong permissions", "The plan is too small",
     }  # fmt: skip
     # Each host has its own, and none is that of the report, which needs none.
     assert "--connection" not in "".join(found.values())
     of.does(found["Unreachable"], code=4)
-    gone = dict(of.host_vars["gone-1"])
-    of.host_vars["gone-1"].update({"ansible_connection": "local", "ansible_python_interpreter": "/nowhere/python"})
+    gone = of.host_vars["gone"]
+    of.host_vars["gone"] = {"ansible_connection": "local", "ansible_python_interpreter": "/nowhere/python"}
     of.inventory()
     of.does(found["Unreachable"])
-    of.host_vars["gone-1"] = gone
+    of.host_vars["gone"] = gone
     of.inventory()
     of.does(found["Not verifiable"])
-    of.does(found["Key of another client"], hosts=["clone-1"])
-    of.does(found["Renamed hosts"], writes=["update_client new-1"])
-    assert of.path("new-1").read_text(encoding="utf-8") == of.expected("new-1")
-    of.does(found["Unknown key"], hosts=["strange-1", "strange-2"])
+    of.does(found["Key of another client"], hosts=["clone-1", "clone-2"])
+    of.does(found["Renamed hosts"], writes=["update_client renamed"])
+    assert of.read("renamed") == of.expected("renamed")
     of.does(found["The plan is too small"], writes=["update_plan"])
-    of.does(
-        found["Not registered"], hosts=["fresh-1", "fresh-2"], writes=["create_client fresh-1", "create_client fresh-2"]
-    )
-    of.does(found["Not configured"], hosts=["empty-1"])
-    of.does(found["Outdated configuration"], hosts=["edited-1", "edited-2"])
-    of.does(found["Wrong permissions"], hosts=["open-1"])
+    of.does(found["Unknown key"], hosts=["strange-1", "strange-2"], writes=["create_client strange-1"])
+    of.does(found["Not registered"], hosts=["fresh"], writes=["create_client fresh"])
+    of.does(found["Not configured"], hosts=["empty"])
+    of.does(found["Outdated configuration"], hosts=["edited"])
+    of.does(found["Wrong permissions"], hosts=["open"])
 
-    shutil.rmtree(of.path("closed-1"))
+    shutil.rmtree(of.path("closed"))
     found = of.audit()
-    assert set(found) == {"Unreachable", "Not configured", "Clients without a host"}
-    of.does(found["Not configured"], hosts=["closed-1"])
+    assert set(found) == {"Unreachable", "Not configured", "Restart pending", "Clients without a host"}
+    of.does(found["Not configured"], hosts=["closed"])
     of.does(found["Clients without a host"])
-    of.does(
-        found["Clients without a host"].replace(" --check", ""), writes=[f"delete_client {label}" for label in lost]
-    )
+    gone_for_good = [f"delete_client {label}" for label in ORPHANS if label != "old-name"]
+    of.does(found["Clients without a host"].replace(" --check", ""), writes=gone_for_good)
 
 
 def test_what_counts_for_the_play_of_the_audit_only_is_named(fleet_of: Fleet) -> None:
     fleet_of.add("web-1")
     site = fleet_of.directory / "site"
     (site / "group_vars").mkdir(parents=True)
-    (site / "group_vars" / "all.yml").write_text("monitor_agent_config_template: api_key.j2\n", encoding="utf-8")
-    (site / "more.yml").write_text("monitor_agent_config_mode: '0640'\n", encoding="utf-8")
-    role = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
-    play = "- hosts: all\n  gather_facts: false\n  vars: {monitor_agent_service: ''}\n  vars_files: [more.yml]\n"
-    task = f"  tasks:\n    - ansible.builtin.import_role: {role}\n      vars: {{monitor_agent_timeout: 20}}\n"
-    (site / "audit.yml").write_text(f"{play}{task}", encoding="utf-8")
-    (site / "import.yml").write_text(
-        f"- ansible.builtin.import_playbook: {AUDIT}\n"
-        "  vars: {monitor_agent_timeout: 20, monitor_agent_audit_json: a}\n",
-        encoding="utf-8",
-    )
-    text = "The command lacks what counts for this play only: "
-    output = " ".join(fleet_of.run("site/audit.yml").output.split())
-    own = "monitor_agent_service, monitor_agent_timeout, more.yml, site/group_vars. Add the values with -e."
-    assert text + own in output
-    output = " ".join(fleet_of.run("site/import.yml").output.split())
-    assert f"{text}monitor_agent_timeout. Add the values with -e." in output
-    assert text not in " ".join(fleet_of.run(AUDIT).output.split())
-    # Beside the inventory they count for all commands.
-    (site / "audit.yml").write_text(
-        f"{play.partition('  vars:')[0]}{task.partition('      vars:')[0]}", encoding="utf-8"
-    )
-    given = ("-i", str(site / "hosts"))
-    (site / "hosts").write_text("web-2 ansible_connection=local monitor_agent_config_path=/nowhere/agent.conf\n")
-    assert text not in " ".join(fleet_of.run("site/audit.yml", *given).output.split())
+    role = {"name": "monitor.cloud.monitor_agent", "tasks_from": "audit", "rolespec_validate": False}
+    use, timeout = {"ansible.builtin.import_role": role}, {"monitor_agent_timeout": 20}
+    play = {"hosts": "all", "gather_facts": False, "tasks": [use]}
+    own = {"vars": {"monitor_agent_service": ""}, "vars_files": ["more.yml"], "tasks": [{**use, "vars": timeout}]}
+    imported = {"ansible.builtin.import_playbook": AUDIT, "vars": {**timeout, "monitor_agent_audit_json": "a"}}
+    for name, content in {
+        "group_vars/all.yml": {"monitor_agent_config_template": "api_key.j2"},
+        "more.yml": {"monitor_agent_config_mode": "0640"},
+        "own.yml": [{**play, **own}],
+        "import.yml": [imported],
+        "plain.yml": [play],
+        "hosts.yml": {"all": {"hosts": {"web-2": {"ansible_connection": "local"}}}},
+    }.items():
+        (site / name).write_text(json.dumps(content), encoding="utf-8")
+    for command, expected in {
+        "site/own.yml": {"monitor_agent_service, monitor_agent_timeout, more.yml, site/group_vars."},
+        "site/import.yml": {"monitor_agent_timeout."},
+        "site/plain.yml": {"site/group_vars."},
+        # Beside the inventory they count for all commands.
+        f"site/plain.yml -i {site / 'hosts.yml'}": set(),
+        AUDIT: set(),
+    }.items():
+        output = " ".join(fleet_of.run(*command.split()).output.split())
+        assert "What to do: " in output
+        named = re.findall("The command lacks what counts for this play only: (.*?) Add the values with -e.", output)
+        assert set(named) == expected, command
 
 
 def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
@@ -243,7 +225,6 @@ _LABELS = ["a.b", "a b{{ 7 }}", "x|y", "it's $(id)", "~web", '"quoted"', "back\\
 _LABELS += ["{{7}}{%x%}{#';$(touch x)`x`\\{"]
 # What is deleted; then clients that an orphan pattern leaves out, or whose labels resemble the others.
 _ORPHANS = {
-    "four long labels": ([f"ours-{index:027}" for index in range(4)], ["theirs-1"]),
     "more than prune_limit": ([f"ours-{index:027}" for index in range(12)], ["theirs-1"]),
     "special characters": (_LABELS, []),
 }

@@ -16,7 +16,7 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ WARNING = re.compile(r"\[WARNING\]: (.*)")
 OURS = re.compile("The service masks keys|carried the key of client")
 PASSWORD = "of the vault"
 SECONDS = 300
-ROLLOUT = "ansible-playbook -i inventory -b monitor.cloud.rollout --ask-vault-pass"
+FIRST = "ansible-playbook -i inventory -b monitor.cloud.rollout"
+ROLLOUT = f"{FIRST} --ask-vault-pass"
 AUDIT = "ansible-playbook -i inventory -b monitor.cloud.audit"
 # What a page other than README starts with.
 VARIABLES = f"monitor_agent_base_url: {ADDRESS}\n"
@@ -78,35 +79,25 @@ class Reader:
         controller.with_facts()
         record = self.directory / "record.jsonl"
         record.touch()
-        self._environment = dict(controller.environment(record))
-        self._terminal = {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "EDITOR": self._editor(),
-            "HOME": str(self.directory),
-        }
-        self._describe_hosts()
-
-    def _describe_hosts(self) -> None:
-        """Write the inventory of the pages, and how the hosts are reached here."""
+        self.environment = dict(controller.environment(record))
+        # In place of an editor: it writes the token into the file that it is given.
+        editor = self.directory / "editor"
+        token = self.service.tokens["read_write"]
+        editor.write_text(f"#!/bin/sh\necho 'monitor_token: {token}' > \"$1\"\n", encoding="utf-8")
+        editor.chmod(0o755)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._terminal = {"PATH": path, "EDITOR": str(editor), "HOME": str(self.directory)}
         groups: dict[str, list[str]] = {}
-        for name in self.hosts:
-            groups.setdefault(name.partition("-")[0], []).append(name)
-        lines = (line for group, names in groups.items() for line in (f"[{group}]", *names, ""))
-        self.write("inventory", "\n".join(lines))
         for name, host in self.hosts.items():
+            groups.setdefault(name.partition("-")[0], []).append(name)
             reached = {"ansible_host": host.address, "ansible_port": host.port, "ansible_user": USER}
             # Which the controller, on which some tasks run, does not have.
             reached["ansible_python_interpreter"] = "/usr/bin/python3"
             self.write(f"host_vars/{name}/here.yml", yaml.safe_dump(reached))
             host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
-
-    def _editor(self) -> str:
-        """A program in place of an editor: it writes the token into the file that it is given."""
-        editor = self.directory / "editor"
-        token = self.service.tokens["read_write"]
-        editor.write_text(f"#!/bin/sh\necho 'monitor_token: {token}' > \"$1\"\n", encoding="utf-8")
-        editor.chmod(0o755)
-        return str(editor)
+        self.write(
+            "inventory", "\n".join(line for group, names in groups.items() for line in (f"[{group}]", *names, ""))
+        )
 
     def write(self, name: str, text: str) -> None:
         path = self.directory / name
@@ -117,8 +108,8 @@ class Reader:
         """Run a command and return what it prints."""
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
             # It holds for the commands after it. "..." stands for the address or the token.
-            value = self._environment.get(export[2].removeprefix("$"))
-            self._environment[export[1]] = value or self.service.environment()[export[1]]
+            value = self.environment.get(export[2].removeprefix("$"))
+            self.environment[export[1]] = value or self.service.environment()[export[1]]
             return ""
         typed = command
         for shown, here in HALVES.items():
@@ -126,7 +117,7 @@ class Reader:
         words = shlex.split(typed.replace("\\\n", ""))
         if words[0] == ANSIBLE_PLAYBOOK.name and "--ask-vault-pass" not in words:
             program = [str(ANSIBLE_PLAYBOOK), *words[1:]]
-            code, printed = fork_server.run(program, self.directory, self._environment, SECONDS)
+            code, printed = fork_server.run(program, self.directory, self.environment, SECONDS)
         else:
             code, printed = self._type(typed)
         self.last[command] = printed
@@ -141,7 +132,7 @@ class Reader:
             "bash",
             ["-c", command],
             cwd=str(self.directory),
-            env={**self._environment, **self._terminal},
+            env={**self.environment, **self._terminal},
             encoding="utf-8",
             timeout=SECONDS,
             dimensions=(50, 200),
@@ -161,7 +152,7 @@ class Reader:
                 self.run_job(yaml.safe_load(block.text))
             return
         for command, expected in block.commands if block.language == "console" else ():
-            if reason_not_to_run(command):
+            if not is_run(command):
                 continue
             printed = self.run(command)
             missing = [line for line in expected if line not in " ".join(printed.split())]
@@ -175,35 +166,21 @@ class Reader:
         for command in commands:
             self.run(f"{command} --become")
 
-    def set(self, name: str, value: str) -> None:
-        """Set a variable of the environment."""
-        self._environment[name] = value
-
     def without_environment(self, *names: str) -> None:
         """Leave address and token of the service, or these variables alone, to the files and commands of the page."""
         for name in names or self.service.environment():
-            self._environment.pop(name, None)
+            self.environment.pop(name, None)
 
 
-def reason_not_to_run(text: str) -> str | None:
-    """Why a command, or a file, is not for this test; None if it is."""
-    return next((reason for start, reason in NOT_RUN.items() if text.removeprefix("$ ").startswith(start)), None)
+def is_run(text: str) -> bool:
+    """Whether a command, or a file, is for this test."""
+    return not text.removeprefix("$ ").startswith(tuple(NOT_RUN))
 
 
 def examples(page: Path) -> list[Block]:
     """What of a page is run or written."""
-    return [block for block in blocks(page) if not reason_not_to_run(body(block))]
-
-
-def body(block: Block) -> str:
-    """The text without the line that names the file."""
-    return block.text.partition("\n")[2] if block.file else block.text
-
-
-def with_examples() -> Iterator[Any]:
-    for page in PAGES[1:]:
-        if any(block.commands for block in examples(page) if block.language == "console"):
-            yield pytest.param(page, id=page.stem)
+    # Without the line that names a file.
+    return [block for block in blocks(page) if is_run(block.text.partition("\n")[2] if block.file else block.text)]
 
 
 @pytest.fixture
@@ -211,20 +188,11 @@ def reader(controllers: Callable[..., Controller], running: list[Host]) -> Reade
     return Reader(controllers(*running))
 
 
-def rolled_out(reader: Reader) -> None:
-    reader.run("ansible-playbook -i inventory -b monitor.cloud.rollout")
-
-
-def file_of(reader: Reader, label: str) -> str:
-    """The file of the host that has this client."""
-    return texts(reader.service.clients())[label]
-
-
 def broken(reader: Reader) -> None:
     """A clone, a file that others can read, and a client without a host."""
     reader.service.set_plan("monitor-10")
-    rolled_out(reader)
-    reader.hosts["web-2"].write(file_of(reader, "web-1"))
+    reader.run(FIRST)
+    reader.hosts["web-2"].write(texts(reader.service.clients())["web-1"])
     reader.hosts["db-1"].run("chmod 644 /etc/monitor/agent.conf")
     reader.service.seed(labels=["web-9"])
 
@@ -233,7 +201,7 @@ def configured_by_hand(reader: Reader) -> None:
     """A clone, a host whose client has another label, and a host without a client."""
     reader.service.seed(labels=["web-1", "old-db"])
     for host, label in {"web-1": "web-1", "web-2": "web-1", "db-1": "old-db"}.items():
-        reader.hosts[host].write(f"# by hand\n{file_of(reader, label)}")
+        reader.hosts[host].write(f"# by hand\n{texts(reader.service.clients())[label]}")
 
 
 def with_installer(reader: Reader) -> None:
@@ -243,21 +211,28 @@ def with_installer(reader: Reader) -> None:
 
 def with_token_of_its_own(reader: Reader) -> None:
     reader.without_environment()
-    reader.set("MY_TOKEN", reader.service.tokens["read_write"])
+    reader.environment["MY_TOKEN"] = reader.service.tokens["read_write"]
 
 
 BEFORE: dict[str, Callable[[Reader], object]] = {
     "README": with_token_of_its_own,
     "guide_adopt": configured_by_hand,
     "guide_audit": broken,
-    "guide_authentication": lambda reader: reader.set("MONITOR_READ_ONLY_TOKEN", reader.service.tokens["read_only"]),
+    "guide_authentication": lambda reader: reader.environment.update(
+        MONITOR_READ_ONLY_TOKEN=reader.service.tokens["read_only"]
+    ),
     "guide_brand": lambda reader: reader.service.configure(brand="watchtower"),
     "guide_rollout": with_installer,
     "guide_start": Reader.without_environment,
 }
 
 
-@pytest.mark.parametrize("page", list(with_examples()))
+WITH_COMMANDS = [
+    page for page in PAGES[1:] if any(block.commands for block in examples(page) if block.language == "console")
+]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_work(page: Path, reader: Reader) -> None:
     reader.write("group_vars/all/monitor.yml", VARIABLES)
     reader.without_environment("MONITOR_BASE_URL")
@@ -285,7 +260,7 @@ def test_the_examples_of_the_role_work(reader: Reader) -> None:
     reader.write("group_vars/all/token.yml", "monitor_token: " + reader.service.tokens["read_write"])
     specification = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     examples_of = {name: entry["examples"] for name, entry in specification["argument_specs"].items()}
-    rolled_out(reader)
+    reader.run(FIRST)
     reader.run(f"{AUDIT} -e monitor_agent_audit_json=audits/1.json")
     for name in sorted(examples_of, key=lambda name: name == "rollout"):
         tasks = textwrap.indent(examples_of[name], "    ")
@@ -310,13 +285,10 @@ def test_the_example_of_the_inventory_works(reader: Reader) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_each_block_is_run_or_has_a_reason(page: Path) -> None:
-    named = "".join(
-        command for block in blocks(page) if block.language == "console" for command, dummy in block.commands
-    )
-    for block in blocks(page):
-        if block.language in ("", "console", "text") or reason_not_to_run(body(block)):
-            continue
-        assert block.file, f"{block}: no comment in its first line names the file that it is"
-        assert block.file.startswith(READ_WITHOUT_A_NAME) or block.file in named, (
-            f"{block}: no command uses {block.file}"
-        )
+    given = [block for block in blocks(page) if block.language == "console"]
+    named = "".join(command for block in given for command, dummy in block.commands)
+    for block in examples(page):
+        if block.language not in ("", "console", "text"):
+            assert block.file, f"{block}: no comment in its first line names the file that it is"
+            used = block.file.startswith(READ_WITHOUT_A_NAME) or block.file in named
+            assert used, f"{block}: no command uses {block.file}"

@@ -75,35 +75,28 @@ def fleet(emulator_process: Emulator, tmp_path_factory: pytest.TempPathFactory) 
     return made
 
 
-def steps_of(run: Run) -> str:
-    """What the table proposes."""
-    return run.output[run.output.index("What to do:") : run.output.index("\nWritten:")]
-
-
-@pytest.mark.parametrize("name", ["part", "job"])
-def test_the_joined_report_is_that_of_one_run(fleet: Local, name: str) -> None:
+@pytest.mark.parametrize(("name", "options"), [("part", ["--check", "--diff"]), ("job", ["-vvv"])])
+def test_the_joined_report_is_that_of_one_run(fleet: Local, name: str, options: list[str]) -> None:
     before, single = snapshots(fleet), fleet.run("monitor.cloud.audit", *files("single"))
-    forms = {}
-    for form in (["--check", "--diff"], ["-vvv"]):
-        run = report(fleet, [f"slice-*/{name}.json"], *form)
-        assert run.code == 0, run.output
-        # No host is contacted, nothing is changed, and the account is read once.
-        assert {event.host for event in run.events} == {run.events[0].host}
-        assert not [event for event in run.events if event.status != "ok"]
-        assert "ESTABLISH" not in run.output.replace("ESTABLISH LOCAL CONNECTION", "")
-        assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
-        assert steps_of(run).replace("joined.", "single.") == steps_of(single)
-        forms[tuple(form)] = document = read(fleet, "joined")
-        assert without_times(document) == without_times(read(fleet, "single"))
-        assert document["notes"] == []
-        assert [(Path(one["name"]).parts[-2:], one["hosts"]) for one in document["audits"]] == [
-            ((f"slice-{number}", f"{name}.json"), 4) for number in range(4)
-        ]
-        page = (fleet.directory / "joined.html").read_text(encoding="utf-8")
-        assert "Joined from 4 audits, made " in page and "Joined from 4 audits, made " in run.output
-        everything = run.output + str(run.events) + page + json.dumps(document)
-        keys = [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]
-        assert found_in(everything, keys) == []
+    run = report(fleet, [f"slice-*/{name}.json"], *options)
+    assert run.code == 0, run.output
+    # No host is contacted, nothing is changed, and the account is read once.
+    assert {event.host for event in run.events} == {run.events[0].host}
+    assert not [event for event in run.events if event.status != "ok"]
+    assert "ESTABLISH" not in run.output.replace("ESTABLISH LOCAL CONNECTION", "")
+    assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
+    proposed, expected = (each.output.partition("What to do:")[2].partition("\nWritten:")[0] for each in (run, single))
+    assert proposed and proposed.replace("joined.", "single.") == expected
+    document = read(fleet, "joined")
+    assert without_times(document) == without_times(read(fleet, "single"))
+    assert document["notes"] == []
+    assert [(Path(one["name"]).parts[-2:], one["hosts"]) for one in document["audits"]] == [
+        ((f"slice-{number}", f"{name}.json"), 4) for number in range(4)
+    ]
+    page = (fleet.directory / "joined.html").read_text(encoding="utf-8")
+    assert "Joined from 4 audits, made " in page and "Joined from 4 audits, made " in run.output
+    everything = run.output + str(run.events) + page + json.dumps(document)
+    assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
     assert snapshots(fleet) == before
 
 
@@ -166,15 +159,6 @@ def test_reports_in_variables(fleet: Local) -> None:
     assert not poisoned.exists()
     names = [one["name"] for one in read(fleet, "joined")["audits"]]
     assert names == ["audits[0]", "audits[1]", "audits[2]", "The variable from_0"]
-
-
-def test_an_audit_passes_its_report_on(fleet: Local) -> None:
-    """As an artifact, to a play of the same run here; ansible-runner hands it to other jobs in test_slices.py."""
-    run = fleet.run("monitor.cloud.audit", *files("single"), "-e", "monitor_agent_audit_artifact=audit_7")
-    assert run.code == 0, run.output
-    (result,) = run.of("Report").values()
-    passed_on = result.result["ansible_stats"]
-    assert passed_on == {"data": {"audit_7": read(fleet, "single")}, "per_host": False, "aggregate": False}
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
