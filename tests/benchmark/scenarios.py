@@ -12,13 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
-from ansible_collections.monitor.cloud.tests.benchmark.bench import (
-    Bench,
-    Contender,
-    Cost,
-    median_ratio,
-    side_by_side,
-)
+from ansible_collections.monitor.cloud.tests.benchmark.bench import Bench, Contender, Cost, median_ratio, side_by_side
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = Mapping[str, Sequence[Cost]]

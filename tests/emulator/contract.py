@@ -84,18 +84,13 @@ def operation_ids() -> list[str]:
     return [operation.operation_id for operation in operations(variant_of(Settings()))]
 
 
-def find_operation(variant: Variant, method: str, path: str) -> tuple[Operation | None, str | None]:
+def operations_at(variant: Variant, path: str) -> dict[str, tuple[Operation, str | None]]:
+    """The operations at this path by their methods, each with its parameter; none if there is no such path."""
+    found: dict[str, tuple[Operation, str | None]] = {}
     for operation in operations(variant):
-        if operation.method == method:
-            match = operation.pattern.fullmatch(path)
-            if match:
-                return operation, (match.groups() or (None,))[0]
-    return None, None
-
-
-def allowed_methods(variant: Variant, path: str) -> list[str]:
-    """The methods of the operations at this path; none if there is no such path."""
-    return [operation.method for operation in operations(variant) if operation.pattern.fullmatch(path)]
+        if match := operation.pattern.fullmatch(path):
+            found.setdefault(operation.method, (operation, (match.groups() or (None,))[0]))
+    return found
 
 
 def _operation(verb: str, pattern: re.Pattern[str], written: Mapping[str, Any]) -> Operation:

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .contract import Operation, Variant, allowed_methods, find_operation, variant_of
+from .contract import Operation, Variant, operations_at, variant_of
 from .errors import ServiceError, error_response
 from .faults import Fault, edited, take
 from .state import LogEntry, State, Token
@@ -133,7 +133,7 @@ def _faulty(fault: Fault) -> Response | None:
 
 
 def _no_operation(call: Call) -> ServiceError:
-    if allowed := allowed_methods(call.variant, call.scope["path"]):
+    if allowed := operations_at(call.variant, call.scope["path"]):
         return ServiceError(405, "Method Not Allowed", headers={"Allow": ", ".join(allowed)})
     return ServiceError(404, "Not found")
 
@@ -228,7 +228,7 @@ def _label(state: State, body: bytes, client_id: str | None) -> str | None:
 def _call(state: State, request: Request, body: bytes) -> Call:
     """The call, entered in the request log, which never has the token itself."""
     variant, path = variant_of(state.settings), request.scope["path"]
-    operation, parameter = find_operation(variant, request.method, path)
+    operation, parameter = operations_at(variant, path).get(request.method, (None, None))
     scheme, _space, value = request.headers.get("authorization", "").partition(" ")
     token = state.token(value.strip()) if scheme.lower() == "bearer" else None
     page = request.query_params.get("page", "")[:18]

@@ -5,9 +5,7 @@
 """Runs and hosts that are killed at a moment of choice, and what must hold of the hosts then and later."""
 
 import dataclasses
-import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -16,7 +14,7 @@ from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run, texts
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run, kill_all, texts
 
 PATIENCE = 60.0
 # The directory that sshd puts first into PATH.
@@ -93,28 +91,9 @@ def kill(host: Host, victim: str) -> None:
     release(host)
 
 
-def kill_tree(record: Path) -> None:
-    """Kill all processes of a run, whatever session they are in: they have the name of its record in common."""
-    variable = f"FLEET_RECORD={record}\0".encode()
-    while found := [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if variable in _environment(pid)]:
-        for pid in found:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        time.sleep(0.005)
-
-
-def _environment(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
-    except OSError:
-        return b""
-
-
 def kill_run(process: subprocess.Popen[str], record: Path) -> str:
     """Kill a run; returns what it had printed."""
-    kill_tree(record)
+    kill_all(record)
     return process.communicate(timeout=PATIENCE)[0]
 
 
@@ -125,7 +104,7 @@ def started(controller: Controller, playbook: str, *options: str) -> Iterator[tu
     try:
         yield process, record
     finally:
-        kill_tree(record)
+        kill_all(record)
         process.wait()
 
 

@@ -14,24 +14,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults.interruption import (
-    Stop,
-    arm,
-    assert_converged,
-    assert_nothing_readable,
-    assert_whole,
-    converge,
-    each_side,
-    kill,
-    kill_run,
-    leftovers,
-    release,
-    settle,
-    started,
-    stopped,
-    text,
-    wait_until,
-)
+from ansible_collections.monitor.cloud.tests.faults import interruption
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller
@@ -41,12 +24,12 @@ NAMES = [f"web-{number:02}" for number in range(1, 15)]
 OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
 # As the role writes it.
 CONTENT = "install_code={{ client.install_code }}\napi_key={{ client.api_key }}\n"
-WRITING = each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "dd", "rm", "mv", "mv", "rmdir")
+WRITING = interruption.each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "dd", "rm", "mv", "mv", "rmdir")
 STEPS = {
     "half of the steps": WRITING[::2],
     "the other half": WRITING[1::2],
     # If commands can't be given input. The first two are core's, for the file that carries the content.
-    "without input": each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir"),
+    "without input": interruption.each_side("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir"),
 }
 # Of core's own files, no shell of ours does the writing.
 NOT_KILLED = ("without input", "shell")
@@ -67,7 +50,7 @@ def only(controller: Controller, count: int) -> Controller:
 
 def texts_of(controller: Controller) -> dict[str, str | None]:
     """What is on the hosts."""
-    return {name: text(host) for name, host in controller.hosts.items()}
+    return {name: interruption.text(host) for name, host in controller.hosts.items()}
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -78,35 +61,39 @@ def test_killed_at_a_create(controller: Controller, when: str, number: int) -> N
     kind = {"kind": "drop"} if when == "before" else {"kind": "slow", "done": True}
     service.fault(operation="create_client", skip=number, seconds=20, **kind)
     made = number + (when == "after")
-    with started(controller, ROLLOUT) as (process, record):
-        wait_until(lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process)
-        assert_sound(service, kill_run(process, record))
+    with interruption.started(controller, ROLLOUT) as (process, record):
+        interruption.wait_until(
+            lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process
+        )
+        assert_sound(service, interruption.kill_run(process, record))
     assert labels(controller) == NAMES[:made]
-    assert_whole(controller, dict.fromkeys(hosts))
-    run = converge(controller, check=False)
+    interruption.assert_whole(controller, dict.fromkeys(hosts))
+    run = interruption.converge(controller, check=False)
     assert run.writes() == [f"create_client {name}" for name in NAMES[made:3]]
-    assert_converged(controller)
+    interruption.assert_converged(controller)
 
 
-def stop_all(controller: Controller, victim: str, stops: dict[str, Stop], playbook: str) -> None:
+def stop_all(controller: Controller, victim: str, stops: dict[str, interruption.Stop], playbook: str) -> None:
     """Kill when every host is at the step: the run, or each host, or the writer on each host."""
     hosts = controller.hosts
     for name, stop in stops.items():
-        arm(hosts[name], stop)
-    with started(controller, playbook) as (process, record):
+        interruption.arm(hosts[name], stop)
+    with interruption.started(controller, playbook) as (process, record):
         waiting = set(hosts)
         while waiting:
-            wait_until(lambda: any(stopped(hosts[name]) for name in waiting), process)
-            for name in [name for name in waiting if stopped(hosts[name])]:
+            interruption.wait_until(lambda: any(interruption.stopped(hosts[name]) for name in waiting), process)
+            for name in [name for name in waiting if interruption.stopped(hosts[name])]:
                 waiting.discard(name)
-                assert_nothing_readable([hosts[name]])
+                interruption.assert_nothing_readable([hosts[name]])
                 if victim != "run":
-                    kill(hosts[name], victim)
-        output = kill_run(process, record) if victim == "run" else controller.finish(process, record).output
+                    interruption.kill(hosts[name], victim)
+        output = (
+            interruption.kill_run(process, record) if victim == "run" else controller.finish(process, record).output
+        )
     assert_sound(controller.service, output)
     for host in hosts.values():
-        release(host)
-    settle(hosts.values())
+        interruption.release(host)
+    interruption.settle(hosts.values())
 
 
 @pytest.mark.parametrize(
@@ -131,11 +118,11 @@ def test_killed_at_a_step_of_writing(controller: Controller, steps: str, victim:
     before = texts_of(controller)
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, victim, stops, playbook)
-    assert_whole(controller, before)
+    interruption.assert_whole(controller, before)
     # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
-    assert not with_input or bool(leftovers(controller)) is (victim != "run")
-    converge(controller, playbook)
-    assert_converged(controller, before)
+    assert not with_input or bool(interruption.leftovers(controller)) is (victim != "run")
+    interruption.converge(controller, playbook)
+    interruption.assert_converged(controller, before)
     for name in [name for name, old in before.items() if old == "elsewhere\n"]:
         assert controller.hosts[name].facts("/opt/agent-target") == "regular file 644 root root", stops[name]
 
@@ -164,11 +151,11 @@ def test_killed_at_any_time(controller: Controller, usual: list[float], state: s
         for host in controller.hosts.values():
             host.reset()
     before = texts_of(controller)
-    with started(controller, ROLLOUT) as (process, record):
+    with interruption.started(controller, ROLLOUT) as (process, record):
         time.sleep(min(usual) * fraction)
-        assert_sound(controller.service, kill_run(process, record))
-    settle(controller.hosts.values())
-    assert_whole(controller, before)
-    converge(controller, check=False)
-    assert_converged(controller)
+        assert_sound(controller.service, interruption.kill_run(process, record))
+    interruption.settle(controller.hosts.values())
+    interruption.assert_whole(controller, before)
+    interruption.converge(controller, check=False)
+    interruption.assert_converged(controller)
     assert labels(controller) == NAMES[:8]

@@ -14,18 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults.interruption import (
-    Stop,
-    arm,
-    each_side,
-    kill,
-    kill_run,
-    release,
-    settle,
-    started,
-    stopped,
-    wait_until,
-)
+from ansible_collections.monitor.cloud.tests.faults import interruption
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
 from ansible_collections.monitor.cloud.tests.support.hosts import USER
 from ansible_collections.monitor.cloud.tests.support.machines import SERVICE, Machine, reporting
@@ -33,18 +22,21 @@ from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLL
 
 HANDLER = "Restart the monitoring agent"
 # The writer, the module that restarts a service, and the handler that removes the marker.
-STEPS = [*each_side("mkdir", "chmod", "dd", "mv", "mv", "rmdir"), *each_side("systemctl", "systemctl", "rm")]
+STEPS = [
+    *interruption.each_side("mkdir", "chmod", "dd", "mv", "mv", "rmdir"),
+    *interruption.each_side("systemctl", "systemctl", "rm"),
+]
 # A step or a task after which the run is killed, and whether its tools on the machines are killed too.
-KILLS: list[tuple[Stop | str, bool]] = [
+KILLS: list[tuple[interruption.Stop | str, bool]] = [
     *((step, killed) for step in STEPS for killed in (False, True)),
     *((task, False) for task in 7 * (CONFIGURE, HANDLER)),
 ]
-QUICK: list[tuple[Stop | str, bool]] = [
-    (Stop("before", "mv", 2), True),
-    (Stop("after", "mv", 2), True),
+QUICK: list[tuple[interruption.Stop | str, bool]] = [
+    (interruption.Stop("before", "mv", 2), True),
+    (interruption.Stop("after", "mv", 2), True),
     (CONFIGURE, False),
-    (Stop("before", "systemctl", 2), True),
-    (Stop("after", "systemctl", 2), False),
+    (interruption.Stop("before", "systemctl", 2), True),
+    (interruption.Stop("after", "systemctl", 2), False),
     (HANDLER, False),
 ]
 
@@ -62,21 +54,21 @@ def controller(controllers: Callable[..., Controller], booted: Callable[..., lis
     return made
 
 
-def killed_run(controller: Controller, moment: Stop | str, killed: bool) -> str:
+def killed_run(controller: Controller, moment: interruption.Stop | str, killed: bool) -> str:
     """Start a run and kill it at the moment; returns what it had printed."""
     hosts = controller.hosts.values()
-    if isinstance(moment, Stop):
+    if isinstance(moment, interruption.Stop):
         for host in hosts:
-            arm(host, moment)
-    with started(controller, ROLLOUT) as (process, record):
-        if isinstance(moment, Stop):
-            wait_until(lambda: all(map(stopped, hosts)), process)
+            interruption.arm(host, moment)
+    with interruption.started(controller, ROLLOUT) as (process, record):
+        if isinstance(moment, interruption.Stop):
+            interruption.wait_until(lambda: all(map(interruption.stopped, hosts)), process)
         else:
-            wait_until(lambda: results(record, moment) == len(hosts), process)
-        output = kill_run(process, record)
+            interruption.wait_until(lambda: results(record, moment) == len(hosts), process)
+        output = interruption.kill_run(process, record)
     for host in hosts:
-        kill(host, "tool") if killed else release(host)
-    settle(hosts)
+        interruption.kill(host, "tool") if killed else interruption.release(host)
+    interruption.settle(hosts)
     return output
 
 

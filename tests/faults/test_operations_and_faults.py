@@ -14,17 +14,6 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
-from ansible_collections.monitor.cloud.tests.faults.matrix import (
-    PLAN,
-    START,
-    Account,
-    Case,
-    Cell,
-    Outcome,
-    assert_settled,
-    attempt,
-    carried_out,
-)
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
 from ansible_collections.monitor.cloud.tests.support.tasks import Result
 
@@ -37,32 +26,32 @@ _OUTAGES = {1: 0.02, 3: 0.15, -1: None}
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
-def begin(emulator: Emulator) -> Account:
+def begin(emulator: Emulator) -> matrix.Account:
     emulator.reset()
-    emulator.seed(labels=list(START))
-    emulator.set_plan(PLAN)
-    return Account.of(emulator)
+    emulator.seed(labels=list(matrix.START))
+    emulator.set_plan(matrix.PLAN)
+    return matrix.Account.of(emulator)
 
 
 _USUAL: dict[int, tuple[Result, list[str]]] = {}
 
 
-def usual(emulator: Emulator, case: Case) -> tuple[Result, list[str]]:
+def usual(emulator: Emulator, case: matrix.Case) -> tuple[Result, list[str]]:
     """The result without a fault, and the calls that it takes."""
     if id(case) not in _USUAL:
         begin(emulator)
         emulator.clear_log()
-        outcome = attempt(emulator, case, **_one_by_one(case))
+        outcome = matrix.attempt(emulator, case, **_one_by_one(case))
         assert outcome.result is not None, outcome.message
         _USUAL[id(case)] = outcome.result, [entry["operation"] for entry in emulator.requests()]
     return _USUAL[id(case)]
 
 
-def _one_by_one(case: Case) -> dict[str, Any]:
+def _one_by_one(case: matrix.Case) -> dict[str, Any]:
     return {"concurrency": 1} if "concurrency" in case.module.OPTIONS else {}
 
 
-def meet(emulator: Emulator, cell: Cell, sequence: list[str]) -> Outcome:
+def meet(emulator: Emulator, cell: matrix.Cell, sequence: list[str]) -> matrix.Outcome:
     """Run the task while the fault is there."""
     timeout = matrix.SLOW_TIMEOUT if cell.fault == "slow" else 20.0
     options: dict[str, Any] = {"timeout": timeout, "retry_timeout": _BRIEF if cell.times == -1 else _PATIENT}
@@ -70,19 +59,19 @@ def meet(emulator: Emulator, cell: Cell, sequence: list[str]) -> Outcome:
         after = sequence.index(cell.operation)
         with Outage(emulator, after=after, seconds=_OUTAGES[cell.times]) as outage:
             own = {"outage": outage, "allow_http": True, **_one_by_one(cell.case)}
-            outcome = carried_out(emulator, cell.case, **options, **own)
+            outcome = matrix.carried_out(emulator, cell.case, **options, **own)
             assert outage.came
         return outcome
     if cell.fault == "unknown field":
         # The results are compared: creates come in any order.
         options |= _one_by_one(cell.case)
     options |= {"fault": cell.scheduled(), "masked": cell.fault == "missing field"}
-    outcome = carried_out(emulator, cell.case, **options)
+    outcome = matrix.carried_out(emulator, cell.case, **options)
     assert any(entry["fault"] for entry in outcome.calls), "the fault was not met"
     return outcome
 
 
-def assert_expected(cell: Cell, outcome: Outcome, right: Result) -> None:
+def assert_expected(cell: matrix.Cell, outcome: matrix.Outcome, right: Result) -> None:
     """Whether the task had to succeed, or to fail; reads that succeed read what there is."""
     passing = cell.fault in matrix.PASSING
     # The free plan is an object without any field; one that has a field is something else.
@@ -119,7 +108,7 @@ def assert_never_sent_blindly(calls: Sequence[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("cell", matrix.cells(), ids=lambda cell: cell.name)
-def test_a_task_with_a_fault(emulator: Emulator, cell: Cell) -> None:
+def test_a_task_with_a_fault(emulator: Emulator, cell: matrix.Cell) -> None:
     """Field notes "lost responses", "statuses", "gateway", "errors", "unknown fields"."""
     case = cell.case
     right, sequence = usual(emulator, case)
@@ -140,14 +129,14 @@ def test_a_task_with_a_fault(emulator: Emulator, cell: Cell) -> None:
         assert outcome.result is not None and '"of_the_future"' in outcome.text
         assert without_new(outcome.result) == without_new(right)
     # One more run does the rest.
-    repaired = carried_out(emulator, case)
+    repaired = matrix.carried_out(emulator, case)
     assert repaired.result is not None, repaired.message
     assert_done(emulator, case)
-    assert_settled(emulator, case)
+    matrix.assert_settled(emulator, case)
 
 
-def assert_done(emulator: Emulator, case: Case) -> None:
-    account = Account.of(emulator)
+def assert_done(emulator: Emulator, case: matrix.Case) -> None:
+    account = matrix.Account.of(emulator)
     assert (sorted(account.clients.values()), account.plan) == (sorted(case.labels), case.plan)
 
 

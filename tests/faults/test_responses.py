@@ -13,16 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
+from ansible_collections.monitor.cloud.tests.support import inputs
 from ansible_collections.monitor.cloud.tests.support.checks import short_or_long, try_task
-from ansible_collections.monitor.cloud.tests.support.inputs import (
-    CALLS,
-    INVALID_VALUES,
-    examples,
-    json_values,
-    replaced,
-    valid_response,
-    value_paths,
-)
 from ansible_collections.monitor.cloud.tests.support.servers import Reply, as_json
 
 _RAW: tuple[bytes, ...] = (
@@ -52,30 +44,30 @@ def uncollected() -> Iterator[None]:
 
 
 def _check(account: Any, call: str, reply: Reply) -> dict[str, Any] | None:
-    module, options, replaced_response = CALLS[call]
+    module, options, replaced_response = inputs.CALLS[call]
     account.overrides = {replaced_response: reply}
     return try_task(account, module, **options)[0]
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", inputs.CALLS)
 def test_valid_responses_give_a_result(account: Any, call: str) -> None:
-    module, options, _response = CALLS[call]
+    module, options, _response = inputs.CALLS[call]
     assert try_task(account, module, **options)[0] is not None
-    assert _check(account, call, as_json(valid_response(call))) is not None
+    assert _check(account, call, as_json(inputs.valid_response(call))) is not None
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", inputs.CALLS)
 def test_invalid_values_at_each_path(account: Any, call: str) -> None:
     step = short_or_long(4, 1)
-    right = valid_response(call)
-    for number, path in enumerate(value_paths(right)):
+    right = inputs.valid_response(call)
+    for number, path in enumerate(inputs.value_paths(right)):
         # Another part of them at each path.
-        for value in INVALID_VALUES[number % step :: step]:
-            _check(account, call, as_json(replaced(right, path, value)))
+        for value in inputs.INVALID_VALUES[number % step :: step]:
+            _check(account, call, as_json(inputs.replaced(right, path, value)))
 
 
 @pytest.mark.usefixtures("uncollected")
-@pytest.mark.parametrize("call", list(CALLS)[:: short_or_long(3, 1)])
+@pytest.mark.parametrize("call", list(inputs.CALLS)[:: short_or_long(3, 1)])
 def test_bytes_that_are_not_valid_json(account: Any, call: str) -> None:
     for raw in _RAW:
         for status in _STATUSES:
@@ -89,13 +81,13 @@ def test_invalid_headers_cause_no_traceback(account: Any, header: str) -> None:
         _check(account, "list, info", (status, headers, b"<p>"))
 
 
-@examples(600, 60000)
-@given(call=st.sampled_from(sorted(CALLS)), value=json_values, data=st.data())
+@inputs.examples(600, 60000)
+@given(call=st.sampled_from(sorted(inputs.CALLS)), value=inputs.json_values, data=st.data())
 def test_any_json_as_a_response_or_within_a_valid_one(account: Any, call: str, value: Any, data: st.DataObject) -> None:
-    right = valid_response(call)
-    path = data.draw(st.just(()) | st.sampled_from(list(value_paths(right))))
+    right = inputs.valid_response(call)
+    path = data.draw(st.just(()) | st.sampled_from(list(inputs.value_paths(right))))
     status = data.draw(st.sampled_from((200, 200, 201, 400, 422, 503)))
-    _check(account, call, as_json(replaced(right, path, value), status))
+    _check(account, call, as_json(inputs.replaced(right, path, value), status))
 
 
 def test_labels_of_thousands_of_digits_are_sorted() -> None:

@@ -14,15 +14,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients, monitor_plan
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
-from ansible_collections.monitor.cloud.tests.faults.matrix import (
-    Account,
-    Case,
-    Outcome,
-    assert_only,
-    assert_settled,
-    attempt,
-    carried_out,
-)
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
 from ansible_collections.monitor.cloud.tests.support.inputs import examples
 from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, writes
@@ -127,12 +118,12 @@ class Tasks(RuleBasedStateMachine):
         renamed: dict[str, str] | None = None,
     ) -> None:
         """Check mode, the task, with a fault or without, and the task again."""
-        case, before = Case("", module, options), Account.of(self.emulator)
+        case, before = matrix.Case("", module, options), matrix.Account.of(self.emulator)
         moved = {*(renamed or {}), *(renamed or {}).values()}
         predicted = self._check(case)
         outcome = self._run(case, fault and (self._operation(predicted, fault[0]), *fault[1:]))
         desired = set(options.get("labels") or [options.get("label")])
-        assert_only(before, Account.of(self.emulator), deleted or set(), renamed or {}, desired)
+        matrix.assert_only(before, matrix.Account.of(self.emulator), deleted or set(), renamed or {}, desired)
         if fault is not None:
             predicted = self._check(case)
             outcome = self._run(case, None)
@@ -140,9 +131,9 @@ class Tasks(RuleBasedStateMachine):
         if outcome.result is None:
             assert outcome.details == {}, "a task that can't be done is refused before anything is done"
         else:
-            assert_settled(self.emulator, case)
+            matrix.assert_settled(self.emulator, case)
 
-    def _operation(self, predicted: Outcome, number: int) -> str:
+    def _operation(self, predicted: matrix.Outcome, number: int) -> str:
         """One of the operations that a task will use that check mode, its last run, has predicted."""
         used = {entry["operation"] for entry in self.emulator.requests()}
         result = predicted.result or {"changed": False}
@@ -156,25 +147,25 @@ class Tasks(RuleBasedStateMachine):
             used |= {"update_client"} if gone and new else set()
         return sorted(used)[number % len(used)] if used else "list_clients"
 
-    def _check(self, case: Case) -> Outcome:
-        before = Account.of(self.emulator)
+    def _check(self, case: matrix.Case) -> matrix.Outcome:
+        before = matrix.Account.of(self.emulator)
         self.emulator.clear_log()
-        outcome = attempt(self.emulator, case, check_mode=True)
+        outcome = matrix.attempt(self.emulator, case, check_mode=True)
         assert writes(self.emulator) == [], "check mode wrote"
-        assert Account.of(self.emulator) == before
+        assert matrix.Account.of(self.emulator) == before
         assert_sound(self.emulator, outcome.text)
         return outcome
 
-    def _run(self, case: Case, given: tuple[str, str, int, int] | None) -> Outcome:
+    def _run(self, case: matrix.Case, given: tuple[str, str, int, int] | None) -> matrix.Outcome:
         if given is None:
-            return carried_out(self.emulator, case, masked=True)
+            return matrix.carried_out(self.emulator, case, masked=True)
         operation, name, times, number = given
         fault = {**matrix.scheduled(operation, name, number), "operation": operation, "times": times}
         options = {"retry_timeout": 0.1 if times == -1 else 20.0}
         options["timeout"] = matrix.SLOW_TIMEOUT if name == "slow" else 20.0
-        return carried_out(self.emulator, case, fault=fault, masked=True, **options)
+        return matrix.carried_out(self.emulator, case, fault=fault, masked=True, **options)
 
-    def _assert_predicted(self, predicted: Outcome, outcome: Outcome, moved: set[str]) -> None:
+    def _assert_predicted(self, predicted: matrix.Outcome, outcome: matrix.Outcome, moved: set[str]) -> None:
         """Check mode predicted what was then done. ``moved``: the labels that clients get or lose."""
         if predicted.result is not None and outcome.result is not None:
             real = dict(outcome.result)

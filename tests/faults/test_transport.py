@@ -17,11 +17,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.modules import (
-    monitor_client,
-    monitor_client_info,
-    region_info,
-)
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, region_info
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds
 from ansible_collections.monitor.cloud.tests.support.checks import try_task
 from ansible_collections.monitor.cloud.tests.support.inputs import ONE_OF_EACH

@@ -9,11 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults.interruption import (
-    assert_converged,
-    started,
-    wait_until,
-)
+from ansible_collections.monitor.cloud.tests.faults.interruption import assert_converged, started, wait_until
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run

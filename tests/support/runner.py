@@ -6,12 +6,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import shlex
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -20,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.monitor.cloud.tests.support.runs import kill_all
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 from ansible_collections.monitor.cloud.tests.tools.tree import PATH
 
@@ -52,7 +50,7 @@ class Job:
         directory, worker, playbook = map(shlex.quote, (str(self.directory), str(self._worker), self._playbook))
         pipeline = (
             f"ansible-runner transmit {directory} -p {playbook} --ident run 2>transmit.log"
-            f" | ansible-runner worker --private-data-dir {worker} 2>worker.log"
+            f" | FLEET_RECORD={worker} ansible-runner worker --private-data-dir {worker} 2>worker.log"
             f" | ansible-runner process {directory} --ident run >process.log 2>&1"
         )
         self._process = subprocess.Popen(
@@ -78,9 +76,7 @@ class Job:
         while sum(1 for _path in (self.artifacts / "job_events").glob("*.json")) < events:
             assert time.monotonic() < deadline and self._process.poll() is None, "it ended before it could be killed"
             time.sleep(0.02)
-        # Before them, if it has not ended, is the one that transmits.
-        worker, _process = children(self._process.pid)[-2:]
-        kill_tree(worker)
+        kill_all(self._worker)
         self._process.wait(timeout=seconds)
 
     def events(self) -> list[dict[str, Any]]:
@@ -99,19 +95,3 @@ class Job:
     def kept(self) -> str:
         """All that an automation controller keeps of the job."""
         return "".join(path.read_text(encoding="utf-8") for path in self.artifacts.rglob("*") if path.is_file())
-
-
-def children(process: int) -> list[int]:
-    """What a process has started and not yet waited for, in this order."""
-    threads = Path(f"/proc/{process}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text(encoding="ascii").split()]
-
-
-def kill_tree(process: int) -> None:
-    """Kill a process that the test started, and all that it has started."""
-    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
-        # A stopped process starts no others.
-        os.kill(process, signal.SIGSTOP)
-        for child in children(process):
-            kill_tree(child)
-        os.kill(process, signal.SIGKILL)

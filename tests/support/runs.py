@@ -5,16 +5,19 @@
 """Runs of ansible-playbook against the hosts of a test, and their results."""
 
 import atexit
+import contextlib
 import dataclasses
 import functools
 import json
 import operator
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -296,3 +299,20 @@ def texts(clients: Iterable[Mapping[str, t.Any]]) -> dict[str, str]:
     """The file of each host by its client's label, as the template of the role has it."""
     form = "install_code={install_code}\napi_key={api_key}\n"
     return {client["label"]: form.format(**client) for client in clients}
+
+
+def kill_all(record: Path) -> None:
+    """Kill all processes of a run, whatever session they are in: they have the path of its record in common."""
+    variable = f"FLEET_RECORD={record}\0".encode()
+    while found := [process for process in Path("/proc").glob("[0-9]*") if variable in _environment(process)]:
+        for process in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process.name), signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _environment(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes() + b"\0"
+    except OSError:
+        return b""
