@@ -43,8 +43,6 @@ def emulator_app(state: State) -> ASGIApp:
         return service_app(state, variant)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            raise RuntimeError(f"The emulator does not speak {scope['type']}.")
         if scope["path"].startswith("/_emulator/"):
             await control(scope, receive, send)
         else:
@@ -64,7 +62,7 @@ def service_app(state: State, variant: Variant) -> ASGIApp:
         validate_responses=variant.validate_responses,
     )
     handler = functools.partial(_problem_response, state)
-    for kind in (ProblemException, HTTPException, UnicodeDecodeError, RecursionError):
+    for kind in (ProblemException, HTTPException, UnicodeError, RecursionError):
         app.add_error_handler(kind, handler)
     result: ASGIApp = app
     return result
@@ -86,9 +84,11 @@ def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[.
 
 async def _problem_response(state: State, request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
     """What connexion refuses (shape of the request, path, method), in the form of the service's errors."""
-    unreadable = isinstance(problem, (UnicodeDecodeError, RecursionError))
-    status = 400 if unreadable else getattr(problem, "status_code", 500)
-    reason = str(getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid JSON.")
+    # An error of Python's is about a body that cannot be read or kept.
+    status = getattr(problem, "status_code", 400)
+    reason = str(
+        getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid text in JSON."
+    )
     error = ServiceError(status, reason.splitlines()[0], _blamed_field(reason, request.query_params))
     return _new_response(
         status_code=status,

@@ -221,10 +221,6 @@ def _check_label(state: State, label: str) -> None:
     """Length is checked by the contract already."""
     if state.settings.strict_labels and not _STRICT_LABEL.fullmatch(label):
         raise ServiceError(400, "label may hold only letters, digits, hyphens and underscores.", "label")
-    try:
-        label.encode()
-    except UnicodeEncodeError as error:
-        raise ServiceError(400, "label is not valid text.", "label") from error
 
 
 def _stored(state: State, label: str) -> str:

@@ -76,14 +76,13 @@ class Store:
         rows = [_new_row(label, key_format) for label in labels]
         fields = "label, api_key, install_code, created, updated"
         query = f"INSERT INTO clients ({fields}) VALUES (:label, :api_key, :install_code, :created, :updated)"
-        self._database.execute("BEGIN")
         try:
-            for row in rows:
-                row["id"] = self._database.execute(query, row).lastrowid
+            with self._database:
+                self._database.execute("BEGIN")
+                for row in rows:
+                    row["id"] = self._database.execute(query, row).lastrowid
         except sqlite3.IntegrityError as error:
-            self._database.execute("ROLLBACK")
             raise LabelTaken from error
-        self._database.execute("COMMIT")
         return rows
 
     def rename(self, client_id: int, label: str) -> None:

@@ -251,11 +251,6 @@ def _exchange(one: str, other: str, directory: int = _AT_FDCWD) -> None:
         _LIBC.renameat2(*names, 0)
 
 
-def enter_own_mounts() -> None:
-    """Keep the mounts as they are now: what is mounted later does not keep this process from moving a name."""
-    _LIBC.unshare(_NEWUSER | _NEWNS)
-
-
 def serve(control: int, replies: int) -> None:
     """Attack as each line of the control requires; at the next line, report whether, and what could be read."""
     # One for all attacks: to close it takes longer than a writer needs.
@@ -273,6 +268,7 @@ def serve(control: int, replies: int) -> None:
 if __name__ == "__main__":
     os.umask(0)
     if "elder" in sys.argv:
-        enter_own_mounts()
+        # Keeps the mounts as they are now: what is mounted later does not keep this process from moving a name.
+        _LIBC.unshare(_NEWUSER | _NEWNS)
         print("ready", flush=True)
     serve(sys.stdin.fileno(), sys.stdout.fileno())

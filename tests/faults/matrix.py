@@ -18,7 +18,7 @@ from email.utils import formatdate
 from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -285,10 +285,8 @@ def attempt(service: Any, case: Case, **options: Any) -> Outcome:
     own = copy.deepcopy(dict(case.options))
     try:
         return Outcome(go(service, case.module, **own, **options))
-    except TaskFailure as failure:
-        return Outcome(None, str(failure), failure.details)
     except MonitorError as error:
-        return Outcome(None, str(error))
+        return Outcome(None, str(error), error.details)
 
 
 def carried_out(
@@ -360,10 +358,8 @@ def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
 def assert_right_keys(emulator: Emulator, outcome: Outcome, *, masked: bool = False) -> None:
     """Clients in a result are those of the account, with their keys, or with none."""
     real = {client["id"]: client for client in emulator.clients()}
-    result = outcome.result or {}
-    shown = [*dict(result.get("clients", {})).values()] if isinstance(result.get("clients"), dict) else []
-    shown += result["clients"] if isinstance(result.get("clients"), list) else []
-    for client in shown:
+    clients = (outcome.result or {}).get("clients", [])
+    for client in clients.values() if isinstance(clients, dict) else clients:
         key = fingerprint(real[client["id"]]["api_key"])
         assert client["key_fingerprint"] in ([key, None] if masked else [key])
         assert client["keys_masked"] is (client["key_fingerprint"] is None) or masked
