@@ -28,14 +28,17 @@ def steps(run: Run, name: str) -> dict[str, bool]:
     return {host: step["changed"] for host, step in found.items() if step}
 
 
-def test_installer_gets_the_code_once(controller: Controller) -> None:
+def test_packages_are_installed_and_an_installer_gets_the_code_once(controller: Controller) -> None:
     controller.group_vars["monitor_agent_install_command"] = INSTALL
     controller.group_vars["monitor_agent_install_creates"] = "/opt/agent"
+    controller.host_vars["web-2"] = {"monitor_agent_packages": ["bash"]}
     done = converge(controller, changes=controller.hosts)
     for run, changed in ((done.check, True), (done.run, True), (done.again, False)):
         assert steps(run, "installer") == dict.fromkeys(controller.hosts, changed), run.output
+        assert steps(run, "packages") == {"web-2": False}
     codes = {client["label"]: f"{client['install_code']}\n" for client in controller.service.clients()}
     assert {name: host.read("/opt/agent/code") for name, host in controller.hosts.items()} == codes
+    assert controller.hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
 
 
 def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller) -> None:
@@ -68,14 +71,6 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     assert given["https_proxy"] == environment["https_proxy"]
     assert given["MONITOR_INSTALL_CODE"] == single.service.clients()[0]["install_code"]
     assert "MONITOR_API_TOKEN" not in given
-
-
-def test_packages_of_one_host_only(controller: Controller) -> None:
-    controller.host_vars["web-2"] = {"monitor_agent_packages": ["bash"]}
-    done = converge(controller, changes=controller.hosts)
-    for run in (done.check, done.run):
-        assert steps(run, "packages") == {"web-2": False}
-    assert controller.hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
 
 
 def test_service_is_restarted_on_hosts_that_changed(controller: Controller) -> None:

@@ -23,10 +23,6 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
 RIGHT = "regular file 600 root root"
 
 
-def key(controller: Controller) -> str:
-    return str(controller.service.clients()[0]["api_key"])
-
-
 def assert_converges(controller: Controller, owners: Mapping[str, str], facts: Mapping[str, str]) -> None:
     """Check mode, run and second run are as expected, and leave the right keys and nothing beside the files."""
     steps = converge(controller, changes=controller.hosts)
@@ -130,18 +126,15 @@ def test_a_path_that_alternates_between_file_and_fifo(one: Controller) -> None:
         assert all(CONFIG in message for message in run.failures().values()), run.output
 
 
-@pytest.mark.parametrize("before", ["no file", "a file"])
-def test_a_terminal_that_the_connection_forces_has_no_end_of_input(one: Controller, before: str) -> None:
-    """As by `-tt` in ssh_args, or RequestTTY in a configuration of ssh."""
-    if before == "a file":
-        host(one).write("old")
-    one.group_vars.update(
-        ansible_ssh_extra_args="-tt",
-        monitor_agent_install_command='echo "$MONITOR_INSTALL_CODE" > /opt/agent',
-        monitor_agent_install_creates="/opt/agent",
-    )
-    assert_converges(one, {"web-1": "no_file" if before == "no file" else "no_key"}, {"web-1": RIGHT})
-    assert host(one).read("/opt/agent") == f"{one.service.clients()[0]['install_code']}\n"
+def test_a_terminal_that_the_connection_forces_has_no_end_of_input(controller: Controller) -> None:
+    """As by `-tt` in ssh_args, or RequestTTY in a configuration of ssh. One of the hosts has a file."""
+    names, command = controller.hosts, 'echo "$MONITOR_INSTALL_CODE" > /opt/agent'
+    names["web-1"].write("old")
+    controller.group_vars.update(ansible_ssh_extra_args="-tt", monitor_agent_install_creates="/opt/agent")
+    controller.group_vars["monitor_agent_install_command"] = command
+    assert_converges(controller, dict.fromkeys(names, "no_file") | {"web-1": "no_key"}, dict.fromkeys(names, RIGHT))
+    codes = {client["label"]: f"{client['install_code']}\n" for client in controller.service.clients()}
+    assert {name: machine.read("/opt/agent") for name, machine in names.items()} == codes
 
 
 def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controller) -> None:
@@ -214,22 +207,21 @@ def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None
     assert controller.run(play).code == 0
 
 
-_FILE = f"echo old > {CONFIG}; chmod 644 {CONFIG}"
-_MOUNT = f"echo old > /tmp/inside; touch {CONFIG}; mount --bind /tmp/inside {CONFIG}"
-
-
-@pytest.mark.parametrize(
-    ("prepare", "in_variable"),
-    [(_FILE, False), (_FILE, True), (_MOUNT, False)],
-    ids=["file", "options in a variable", "mount"],
-)
-def test_backup_and_content(one: Controller, prepare: str, in_variable: bool) -> None:
-    host(one).run(f"mkdir -p /etc/monitor; {prepare}")
-    play = own_play(one, content="key: {{ client.api_key }} of {{ label }}", backup=True, in_variable=in_variable)
-    converge(one, play, changes={"web-1"})
-    assert host(one).read() == f"key: {key(one)} of web-1"
-    kept = host(one).run("ls /etc/monitor/agent.conf.*~").strip()
-    assert host(one).read(kept) == "old\n"
+@pytest.mark.parametrize("in_variable", [False, True], ids=["options", "options in a variable"])
+def test_backup_and_content(controller: Controller, in_variable: bool) -> None:
+    file, mount = f"echo old > {CONFIG}; chmod 644 {CONFIG}", f"touch {CONFIG}; mount --bind /tmp/inside {CONFIG}"
+    for machine, prepare in zip(controller.hosts.values(), [file, mount] * 2, strict=True):
+        machine.run(f"mkdir -p /etc/monitor; echo old > /tmp/inside; {prepare}")
+    content = "key: {{ client.api_key }} of {{ label }}"
+    converge(
+        controller,
+        own_play(controller, content=content, backup=True, in_variable=in_variable),
+        changes=controller.hosts,
+    )
+    keys = {client["label"]: client["api_key"] for client in controller.service.clients()}
+    for name, machine in controller.hosts.items():
+        assert machine.read() == f"key: {keys[name]} of {name}"
+        assert machine.read(machine.run("ls /etc/monitor/agent.conf.*~").strip()) == "old\n"
 
 
 def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
@@ -244,13 +236,12 @@ def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     book = role_play(one)
     one.group_vars["monitor_agent_config_template"] = "own.j2"
     converge(one, book, changes={"web-1"})
-    code = one.service.clients()[0]["install_code"]
-    assert host(one).read() == (
-        f"# Ansible managed\n[web-1]\nkey = '{key(one).lower()}'\ncode = {code}\nhost = web-1\n"
-    )
+    (client,) = one.service.clients()
+    key, code = client["api_key"], client["install_code"]
+    assert host(one).read() == f"# Ansible managed\n[web-1]\nkey = '{key.lower()}'\ncode = {code}\nhost = web-1\n"
     one.group_vars["monitor_agent_config_template"] = "api_key.j2"
     steps = converge(one, book, changes={"web-1"})
-    assert host(one).read() == f"{key(one)}\n"
+    assert host(one).read() == f"{key}\n"
     assert steps.again.of(CONFIGURE)["web-1"].result["key_owner"] == "own"
 
 

@@ -59,6 +59,7 @@ REGISTERED = """
         content: "{{ {'kept': monitor_agent_registration} | to_json }}"
         dest: "{{ playbook_dir }}/kept.json"
         mode: "0600"
+      vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
       run_once: true
 """
 FROM_ELSEWHERE = """
@@ -67,24 +68,14 @@ FROM_ELSEWHERE = """
         content: "{{ client.api_key }}"
         registration: kept
 """
-LONG = """
-    - monitor.cloud.monitor_clients: {labels: "{{ range(100) | map('regex_replace', '^', 'label-') | list }}"}
-      timeout: 3
-"""
 
 
-@pytest.fixture
-def controller(single: Local) -> Local:
-    single.group_vars["ansible_python_interpreter"] = sys.executable
-    return single
-
-
-def results(controller: Local, interpreter: str) -> tuple[Run, dict[str, Any]]:
+def results(single: Local, interpreter: str) -> tuple[Run, dict[str, Any]]:
     """The results of all tasks by name, as callbacks get them, without what differs from run to run."""
-    controller.host_vars["web-1"]["ansible_python_interpreter"] = interpreter
-    controller.group_vars.update(no_plan=controller.service.tokens["no_plan"], no_token="0" * 64)
+    single.host_vars["web-1"]["ansible_python_interpreter"] = interpreter
+    single.group_vars.update(no_plan=single.service.tokens["no_plan"], no_token="0" * 64)
     play = "ignore_errors: true\n  vars: {hostile: !unsafe '{{ 7 * 7 }}'}"
-    run = controller.run(controller.tasks(TASKS, play=play), "--check", "--diff", "-vvv")
+    run = single.run(single.tasks(TASKS, play=play), "--check", "--diff", "-vvv")
     assert run.code == 0, run.output[-3000:]
     ignored = ("deprecations", "exception", "warnings", "failed_when_result")
     return run, {
@@ -94,18 +85,18 @@ def results(controller: Local, interpreter: str) -> tuple[Run, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("interpreter", [sys.executable, ELSEWHERE], ids=["here", "elsewhere"])
-def test_a_token_in_an_unknown_option_is_not_shown(controller: Local, interpreter: str) -> None:
-    play = controller.tasks("- monitor.cloud.monitor_client: {label: web-1, token: '{{ token }}'}")
-    controller.host_vars["web-1"].update(ansible_python_interpreter=interpreter, token=TOKEN)
-    run = controller.run(play, "-vvv")
+def test_a_token_in_an_unknown_option_is_not_shown(single: Local, interpreter: str) -> None:
+    play = single.tasks("- monitor.cloud.monitor_client: {label: web-1, token: '{{ token }}'}")
+    single.host_vars["web-1"].update(ansible_python_interpreter=interpreter, token=TOKEN)
+    run = single.run(play, "-vvv")
     assert "Supported parameters include" in run.output
     assert TOKEN not in run.output + str(run.events)
 
 
-def test_the_results_are_those_of_an_executed_module(controller: Local) -> None:
-    controller.service.seed(labels=["web-1", "web-2", "{{ 7 * 7 }}"])
-    here, results_here = results(controller, sys.executable)
-    elsewhere, results_elsewhere = results(controller, ELSEWHERE)
+def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
+    single.service.seed(labels=["web-1", "web-2", "{{ 7 * 7 }}"])
+    here, results_here = results(single, sys.executable)
+    elsewhere, results_elsewhere = results(single, ELSEWHERE)
     assert EXECUTED not in here.output
     assert elsewhere.output.count(EXECUTED) == TASKS.count("name: ") == len(results_here)
     assert results_here == results_elsewhere
@@ -116,39 +107,35 @@ def test_the_results_are_those_of_an_executed_module(controller: Local) -> None:
     assert "49" not in results_here["template in a label"][1]["clients"]
     assert here.output.count("was not checked") == elsewhere.output.count("was not checked") > 0
     for run in (here, elsewhere):
-        assert found_in(run.output, secrets_of(controller.service)) == []
+        assert found_in(run.output, secrets_of(single.service)) == []
 
 
 @pytest.mark.parametrize(
     "options", [(), ("-e", "ansible_python_interpreter=/nowhere/python")], ids=["inventory", "extra"]
 )
-def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(controller: Local, options: tuple[str, ...]) -> None:
-    controller.group_vars["ansible_python_interpreter"] = "/nowhere/python"
-    controller.host_vars |= {"web-1": {}, "localhost": {"ansible_connection": "local"}}
-    play = controller.tasks(
-        "- monitor.cloud.monitor_clients: {labels: [web-1]}\n  delegate_to: localhost", hosts="web-1"
-    )
-    run = controller.run(play, *options)
+def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(single: Local, options: tuple[str, ...]) -> None:
+    single.group_vars["ansible_python_interpreter"] = "/nowhere/python"
+    single.host_vars |= {"web-1": {}, "localhost": {"ansible_connection": "local"}}
+    play = single.tasks("- monitor.cloud.monitor_clients: {labels: [web-1]}\n  delegate_to: localhost", hosts="web-1")
+    run = single.run(play, *options)
     assert (run.code, run.writes()) == (0, ["create_client web-1"]), run.output
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_no_key_is_in_variables_caches_and_callbacks(controller: Local, state: str) -> None:
-    controller.add("web-2")
-    controller.group_vars.update(monitor_agent_install_command="true")
-    cache = controller.directory / "cache"
-    play = controller.tasks(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
+def test_no_key_is_in_variables_caches_and_callbacks(single: Local, state: str) -> None:
+    single.add("web-2")
+    single.group_vars.update(monitor_agent_install_command="true")
+    cache = single.directory / "cache"
+    play = single.tasks(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
     settings = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(cache)}
     chosen = f"monitor_agent_state={state}"
-    run = controller.run(
-        play, "-e", chosen, "-vvvvv", "--diff", ANSIBLE_LOG_PATH=str(controller.directory / "log"), **settings
-    )
+    run = single.run(play, "-e", chosen, "-vvvvv", "--diff", ANSIBLE_LOG_PATH=str(single.directory / "log"), **settings)
     assert run.code == 0, run.output[-3000:]
-    secrets = secrets_of(controller.service)
+    secrets = secrets_of(single.service)
     assert found_in(run.output, secrets) == []
     assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
-    configured = [controller.path(host) for host in controller.host_vars]
-    files = [path for path in controller.directory.rglob("*") if path.is_file() and path not in configured]
+    configured = [single.path(host) for host in single.host_vars]
+    files = [path for path in single.directory.rglob("*") if path.is_file() and path not in configured]
     assert {"log", "kept.json"} <= {path.name for path in files}
     assert {path: found_in(path.read_text("utf-8", "replace"), secrets) for path in files} == dict.fromkeys(files, [])
     if state == "present":
@@ -156,22 +143,23 @@ def test_no_key_is_in_variables_caches_and_callbacks(controller: Local, state: s
         result = run.of(REGISTER)["web-1"].result
         assert result["diff"]["after"] == {"web-1": "new", "web-2": "new"}
         assert result["clients"]["web-1"]["key_fingerprint"] in run.output
-        for client in controller.service.clients():
-            assert client["api_key"] in (controller.read(client["label"]) or "")
+        for client in single.service.clients():
+            assert client["api_key"] in (single.read(client["label"]) or "")
 
 
-def test_sealed_keys_of_another_run_are_refused(controller: Local) -> None:
-    assert controller.run(controller.tasks(REGISTERED)).code == 0
-    run = controller.run(controller.tasks(FROM_ELSEWHERE), "-e", f"@{controller.directory / 'kept.json'}")
+def test_sealed_keys_of_another_run_are_refused(single: Local) -> None:
+    assert single.run(single.tasks(REGISTERED)).code == 0
+    run = single.run(single.tasks(FROM_ELSEWHERE), "-e", f"@{single.directory / 'kept.json'}")
     assert "The keys of client 'web-1' cannot be decrypted: another run" in run.failures()["web-1"]
-    assert not list(controller.directory.rglob("*.other"))
+    assert not list(single.directory.rglob("*.other"))
 
 
-def test_the_timeout_of_a_task_ends_its_requests(controller: Local) -> None:
-    service = controller.service
+def test_the_timeout_of_a_task_ends_its_requests(single: Local) -> None:
+    service = single.service
     service.configure(rate_limit=True, rate_call=10, rate_call_window=25)
     begun = time.monotonic()
-    run = controller.run(controller.tasks(LONG))
+    labels = "{{ range(100) | map('regex_replace', '^', 'label-') | list }}"
+    run = single.run(single.tasks(f'- monitor.cloud.monitor_clients: {{labels: "{labels}"}}\n  timeout: 3\n'))
     assert run.code == 2
     assert time.monotonic() - begun < 25
     assert len(service.clients()) == 10

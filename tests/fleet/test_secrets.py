@@ -104,15 +104,9 @@ def test_failing_runs_stay_readable(controller: Controller) -> None:
     controller.host_vars["db-1"] = {"monitor_agent_config_owner": "no-such-user"}
     controller.host_vars["db-2"] = {"monitor_agent_install_command": 'echo "$MONITOR_INSTALL_CODE" >&2; exit 1'}
     failed = controller.run("monitor.cloud.rollout", *LOUD, **settings)
-    expected = {
-        "web-1": "is a directory",
-        "web-2": "can't be written",
-        "db-1": "no-such-user",
-        "db-2": "<install_code>",
-    }
-    assert {name: word in failed.failures().get(name, "") for name, word in expected.items()} == dict.fromkeys(
-        expected, True
-    )
+    for name, word in (("web-1", "is a directory"), ("db-1", "no-such-user"), ("db-2", "<install_code>")):
+        assert word in failed.failures()[name]
+    assert "can't be written" in failed.failures()["web-2"]
     rejected = controller.run("monitor.cloud.rollout", *LOUD, MONITOR_API_TOKEN="f" * 64, **settings)
     assert "401" in rejected.output
     controller.service.configure(mask_for="all")

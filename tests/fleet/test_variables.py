@@ -130,8 +130,6 @@ def test_variables_of_other_playbooks_and_ones_own_are_not_misspelled(pair: Loca
     given = ("-e", "retire_limit=50 labels=gone-1 audits=x stage=eu", "-e", "prune_pattern=gone-1 prune_limit=20")
     # The last ones are the user's own, for a template.
     pair.group_vars |= {
-        "monitor_agent_config_mode": "0640",
-        "monitor_agent_install_command": "true",
         "monitor_agent_audit_orphan_pattern": "x",
         "monitor_agent_timeout": 20,
         "monitor_agent_region": "eu",

@@ -79,15 +79,12 @@ class Job:
         kill_all(self._worker)
         self._process.wait(timeout=seconds)
 
-    def events(self) -> list[dict[str, Any]]:
-        """The events that came back."""
-        paths = (self.artifacts / "job_events").glob("*.json")
-        return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-
     @property
     def stats(self) -> dict[str, Any]:
         """The recap, with what set_stats passes on as artifact_data."""
-        (found,) = [event["event_data"] for event in self.events() if event["event"] == "playbook_on_stats"]
+        paths = (self.artifacts / "job_events").glob("*.json")
+        events = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        (found,) = [event["event_data"] for event in events if event["event"] == "playbook_on_stats"]
         assert not found["failures"] and not found["dark"]
         return dict(found)
 
