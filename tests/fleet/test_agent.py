@@ -2,24 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The agent itself: packages, installer and service, in check mode and in a run."""
+"""The agent itself: packages and installer, in check mode and in a run. Its restarts: test_restarts.py."""
 
 import json
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play
 
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
-HANDLER = "Restart the monitoring agent"
-# ansible.builtin.service uses systemctl if systemd seems to run, and the init script if not.
-SERVICE = """cat > /etc/init.d/monitor-agent <<'END'
-#!/bin/sh
-[ "$1" = status ] && exit 0
-echo "$1" >> /opt/agent.log
-END
-chmod 755 /etc/init.d/monitor-agent; rm -f /opt/agent.log"""
 
 
 def steps(run: Run, name: str) -> dict[str, bool]:
@@ -71,22 +63,3 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     assert given["https_proxy"] == environment["https_proxy"]
     assert given["MONITOR_INSTALL_CODE"] == single.service.clients()[0]["install_code"]
     assert "MONITOR_API_TOKEN" not in given
-
-
-def test_service_is_restarted_on_hosts_that_changed(controller: Controller) -> None:
-    names = set(controller.hosts)
-    controller.group_vars["monitor_agent_service"] = "monitor-agent"
-    controller.with_facts()
-    check = controller.run(ROLLOUT, "--check")
-    assert check.code == 0, f"a service that is not there yet stops no check: {check.output}"
-    assert check.changed_hosts(HANDLER) == names
-    for host in controller.hosts.values():
-        host.run(SERVICE)
-    for before, changed in ((":", names), (":", set[str]()), ("chmod 644 /etc/monitor/agent.conf", {"web-2"})):
-        controller.hosts["web-2"].run(before)
-        run = controller.run()
-        assert (run.code, run.changed_hosts(HANDLER)) == (0, changed), run.output
-        logs = {name: host.read("/opt/agent.log") or "" for name, host in controller.hosts.items()}
-        assert {name for name, log in logs.items() if "start" in log} == changed
-        for host in controller.hosts.values():
-            host.run("rm -f /opt/agent.log")

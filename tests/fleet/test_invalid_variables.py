@@ -195,15 +195,6 @@ def test_a_module_outside_the_role_reports_a_variable_that_only_the_role_reads(t
         assert message.startswith("api_token is required") and message.endswith(end), message
 
 
-def test_a_host_that_is_registered_alone_is_refused_alone(three: Local) -> None:
-    three.host_vars["web-2"]["monitor_agent_packages"] = {"curl": "8.5"}
-    run = three.run(role_play(three, role="when: inventory_hostname != 'web-1'"))
-    assert run.failures() == {
-        "web-2": "monitor_agent_packages is invalid: write a list of strings. Nothing was done."
-    }, run.output
-    assert labels(three.service) == ["web-3"]
-
-
 def vaulted(controller: Local, **values: str) -> Path:
     """Give all hosts these variables in vaulted form, and return the file with the password."""
     password = controller.directory / "password"

@@ -116,12 +116,14 @@ def test_windows_hosts_get_no_client_and_lose_one(emulator: Emulator, tmp_path: 
         assert labels(emulator) == left
 
 
-def test_windows_hosts_that_are_registered_alone_get_no_client(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, "web-1", "web-2", "win-1")
-    controller.host_vars["win-1"] = WINDOWS["cmd"]
-    run = controller.run(role_play(controller, role=_NOT_THE_FIRST))
-    assert set(run.failures()) == {"win-1"}, run.output
-    assert labels(emulator) == ["web-2"]
+def test_hosts_that_are_registered_alone_are_refused_alone(three: Local) -> None:
+    three.add("win-1")
+    three.host_vars["win-1"] = WINDOWS["cmd"]
+    three.host_vars["web-2"]["monitor_agent_packages"] = {"curl": "8.5"}
+    failures = three.run(role_play(three, role=_NOT_THE_FIRST)).failures()
+    assert "this is a Windows host" in failures.pop("win-1")
+    assert failures == {"web-2": "monitor_agent_packages is invalid: write a list of strings. Nothing was done."}
+    assert labels(three.service) == ["web-3"]
 
 
 def test_path_of_variables_that_the_inventory_does_not_know(pair: Local) -> None:

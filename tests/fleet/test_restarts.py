@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Run
 from ansible_collections.monitor.cloud.tests.support.steps import converge, snapshots, text_of
 
 HANDLER = "Restart the monitoring agent"
@@ -24,7 +24,7 @@ TOOL = "/usr/local/sbin/{}"
 
 def with_agents(controller: Controller) -> Controller:
     """The controller, on whose hosts an agent is a service."""
-    # A restart costs half the time without temporary files; with them: test_agent.py, test_machines.py.
+    # A restart costs half the time without temporary files; with them: the first test, test_machines.py.
     controller.group_vars.update(monitor_agent_service="monitor-agent", ansible_pipelining=True)
     controller.with_facts()
     for host in controller.hosts.values():
@@ -72,12 +72,28 @@ def assert_next_run_restarts(controller: Controller) -> None:
     assert steps.again.of(HANDLER) == {}
 
 
+def test_only_hosts_that_changed_get_a_restart(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_service"] = "monitor-agent"
+    check, hosts = controller.run(ROLLOUT, "--check"), with_agents(controller).hosts
+    assert check.code == 0, f"a service that is not there yet stops no check: {check.output}"
+    assert check.changed_hosts(HANDLER) == set(hosts)
+    controller.group_vars["ansible_pipelining"] = False
+    for before, changed in ((":", set(hosts)), (":", set[str]()), ("chmod 644 /etc/monitor/agent.conf", {"web-2"})):
+        hosts["web-2"].run(before)
+        run = controller.run()
+        assert (run.code, run.changed_hosts(HANDLER)) == (0, changed), run.output
+        assert {name for name, host in hosts.items() if host.read("/opt/agent-runs-with")} == changed
+        for host in hosts.values():
+            host.run("rm -f /opt/agent-runs-with")
+
+
 # Executes no module on the host.
 SSH = """#!/bin/sh
 case "$*" in *AnsiballZ*) exit 255;; esac
 exec ssh "$@"
 """
-ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}\n"
+IMPORT = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+ROLE = f"- {IMPORT}\n"
 # The last task of the play kills the run, before its handlers.
 KILLED = f"""{ROLE}- ansible.builtin.debug:
     msg: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}}}"
@@ -219,15 +235,12 @@ LOOP = """
   loop: [agent, second]
 """
 # Two agents of one host, and two files of one agent: the uses of the role in a section of the play, and the services.
+BOTH, FLUSH = ["monitor-agent", "second"], "- ansible.builtin.meta: flush_handlers\n"
 USES = {
-    "two services": ("tasks", ROLE + SECOND, ["monitor-agent", "second"]),
-    "handlers between them": (
-        "tasks",
-        f"{ROLE}- ansible.builtin.meta: flush_handlers\n{SECOND}",
-        ["monitor-agent", "second"],
-    ),
-    "none between them": ("tasks", ROLE + LEFT_OUT + SECOND, ["monitor-agent", "second"]),
-    "none after them": ("roles", ROLE + SECOND + LEFT_OUT, ["monitor-agent", "second"]),
+    "two services": ("tasks", ROLE + SECOND, BOTH),
+    "handlers between them": ("tasks", ROLE + FLUSH + SECOND, BOTH),
+    "none between them": ("tasks", ROLE + LEFT_OUT + SECOND, BOTH),
+    "none after them": ("roles", ROLE + SECOND + LEFT_OUT, BOTH),
     "one service": ("tasks", LOOP, ["monitor-agent"]),
 }
 RECORDING = """#!/bin/sh
@@ -239,9 +252,7 @@ RECORDING = """#!/bin/sh
 def play_of(controller: Controller, section: str, uses: str) -> str:
     """A play with uses of the role as tasks, or among its roles."""
     if section == "roles":
-        uses = uses.replace(
-            "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}", "role: monitor.cloud.monitor_agent"
-        )
+        uses = uses.replace(IMPORT, "role: monitor.cloud.monitor_agent")
     return controller.tasks(uses, section=section)
 
 
@@ -308,8 +319,7 @@ def test_a_removal_succeeds_although_the_agent_does_not_start_without_its_config
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
-    tasks = f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n- ansible.builtin.meta: flush_handlers\n"
-    play = agent.tasks(tasks + ROLE)
+    play = agent.tasks(f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{FLUSH}{ROLE}")
     for _run in range(2):
         run = agent.run(play)
         assert run.code == 0, run.output
