@@ -83,6 +83,12 @@ def test_the_readme_states_what_is_run() -> None:
     assert rows == expected
 
 
+def test_links_of_the_readme_are_absolute() -> None:
+    """Automation Hub requires it: its page of a collection has no others."""
+    links = re.findall(r"\]\((\S+)\)", _text("README.md"))
+    assert links and [link for link in links if not link.startswith("https://")] == []
+
+
 def test_the_oldest_core_is_the_one_that_is_required() -> None:
     oldest = next(iter(CONTROLLERS))
     assert yaml.safe_load(_text("meta/runtime.yml"))["requires_ansible"] == f">={oldest}.0"
