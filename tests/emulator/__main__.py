@@ -36,7 +36,7 @@ def main() -> int:
     except OSError as error:
         print(
             f"emulator: cannot listen on {options.host}:{options.port}: {os.strerror(error.errno or 0)}. "
-            "The option --port 0 takes a free port.",
+            f"Take a free port: {sys.executable} -m {__package__} --port 0",
             file=sys.stderr,
         )
         return 2

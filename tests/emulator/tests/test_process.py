@@ -46,6 +46,7 @@ def test_a_busy_port_fails_with_one_line() -> None:
         done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith(f"emulator: cannot listen on 127.0.0.1:{port}: Address already in use. ")
+    assert done.stderr.endswith(f": {' '.join(COMMAND)} --port 0\n")
 
 
 def test_settings_are_listed() -> None:
