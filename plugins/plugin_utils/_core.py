@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 
 import jinja2
 from ansible import constants, context, template
+from ansible.errors import AnsibleError
 from ansible.executor import module_common
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
@@ -29,12 +30,20 @@ from ansible.plugins.callback import CallbackBase
 from ansible.plugins.connection import ConnectionBase
 from ansible.plugins.loader import action_loader, strategy_loader
 from ansible.plugins.strategy.linear import StrategyModule
+from ansible.release import __version__
 from ansible.template import Templar
 from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+
+# Core only warns if it is older than meta/runtime.yml requires; then a missing attribute would fail the first task.
+if tuple(map(int, __version__.split(".")[:2])) < (2, 16):
+    raise AnsibleError(
+        f"monitor.cloud needs ansible-core 2.16 or newer, and this is {__version__}. If the distribution has no newer "
+        "one, install it with pipx: pipx install ansible-core"
+    )
 
 # ---- templates ----
 
