@@ -61,7 +61,9 @@ async def serve_call(state: State, service: Service, scope: Scope, receive: Rece
             await _hang_up(state, call, reset=True)
             return
         call.entry["status"] = response.status_code
-        response.headers.update(_facts(state, call))
+        for name, value in _facts(state, call).items():
+            # A fault may have the same.
+            response.headers.setdefault(name, value)
         await _send(response, send, half=kind == "truncate")
         if kind == "truncate":
             await _hang_up(state, call, reset=False)
