@@ -108,7 +108,7 @@ class Api:
 
     def get_client(self, client_id: int, *, labelled: bool = False) -> Object | None:
         """The client, or None if there is none of this id. ``labelled``: it must have a label."""
-        return self._get_or_none(
+        return self._call_or_none(
             GET_CLIENT,
             lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
             id=client_id,
@@ -138,13 +138,9 @@ class Api:
 
     def delete_client(self, client_id: int, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
-        try:
-            self._call(
-                DELETE_CLIENT, lambda value: value is None or response.object_of(value), id=client_id, label=label
-            )
-        except ApiError as error:
-            if not error.is_missing:
-                raise
+        self._call_or_none(
+            DELETE_CLIENT, lambda value: value is None or response.object_of(value), id=client_id, label=label
+        )
 
     def get_plan(self) -> Object:
         """The paid tier, or ``{}`` for the free plan."""
@@ -193,7 +189,7 @@ class Api:
                 return response.object_of(value)
             return [response.requested(response.object_of(record), region=region_id) for record in value]
 
-        found = self._get_or_none(GET_AVAILABILITY, checked, id=region_id)
+        found = self._call_or_none(GET_AVAILABILITY, checked, id=region_id)
         if found is None or isinstance(found, list):
             return found or []
         single = [] if "data" in found else [found]
@@ -205,9 +201,10 @@ class Api:
             # A service may take a name in any case, and returns it in its own.
             return item if str(item["id"]).casefold() == name.casefold() else response.requested(item, id=name)
 
-        return self._get_or_none(operation, viewed, id=name)
+        return self._call_or_none(operation, viewed, id=name)
 
-    def _get_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
+    def _call_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
+        """The same as :meth:`_call`, or None if there is no such object."""
         try:
             return self._call(operation, check, **names)
         except ApiError as error:
