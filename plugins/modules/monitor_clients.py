@@ -117,7 +117,7 @@ clients:
   description:
     - The clients that O(labels) and O(renames) name and that exist, by label, and those that could not be pruned. After
       O(state=absent), only those that could not be deleted.
-    - Each has the fields of RV(monitor.cloud.monitor_client#module:client), where a sample is.
+    - Each has the fields of RV(monitor.cloud.monitor_client#module:client), which shows a sample.
     - In check mode those that would exist; id and key fingerprint are null for one to be created.
   returned: success
   type: dict
