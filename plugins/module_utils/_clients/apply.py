@@ -16,13 +16,7 @@ import typing as t
 import unicodedata
 from collections.abc import Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
-    Change,
-    absent,
-    by_label,
-    check_capacity,
-    keep,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     SECRET_FIELDS,
     Client,
@@ -229,13 +223,13 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
     if masked:
         # The clients exist: without the list they have masked keys.
         with contextlib.suppress(ApiError):
-            listed = _listed(api)
+            listed = {label: client for label, client in _listed(api).items() if label in masked}
     return [entry._replace(client=_with_keys(entry.client, listed.get(entry.change.label, {}))) for entry in results]
 
 
 def _listed(api: Api) -> dict[str, Client]:
     """The clients by label, as the service lists them now."""
-    return {label: clients[0] for label, clients in by_label(api.list_clients()).items()}
+    return {client["label"]: client for client in api.list_clients() if client["label"] is not None}
 
 
 def _with_keys(client: Client, other: Client) -> Client:
