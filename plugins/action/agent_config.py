@@ -71,7 +71,7 @@ class ActionModule(HostAction):
             self.client.check_readable()
         # Rendered in any case: check mode has to find a template that fails.
         text = self._render()
-        return self._converge(desired_file(options, text if self.client.is_readable else None))
+        return self._converge(desired_file(options, text if self.client.state == "readable" else None))
 
     def act_on_windows(self) -> Result:
         """Report ``absent`` for a Windows host: it has no configuration, but it may have a client."""
@@ -97,7 +97,7 @@ class ActionModule(HostAction):
         result = {**self._result(decided, client.label), "differs": decided.differences}
         if inspects:
             result["service_state"] = found.service
-        if client.masked:
+        if client.state == "masked":
             # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
             self._display.warning(client.predicted_problem)
             result.pop("diff", None)
@@ -132,7 +132,7 @@ class ActionModule(HostAction):
         """Warn if the host carried another client's key. An audit reports it itself."""
         host, label = self.variables["inventory_hostname"], self.client.label
         audits = self._task.check_mode and not self.variables.get("ansible_check_mode")
-        if key.state != "other" or self.client.masked or audits or self._task.vars.get(_INSPECTS):
+        if key.state != "other" or self.client.state == "masked" or audits or self._task.vars.get(_INSPECTS):
             return
         text = f"It now has the key of {label!r}."
         if self._task.check_mode:
@@ -198,7 +198,7 @@ class ActionModule(HostAction):
     def _render(self) -> str:
         """The file for a client. Messages of core can hold its secrets, so those for placeholders are shown instead."""
         client, text = self.client, None
-        if client.is_readable:
+        if client.state == "readable":
             text, _error, shown = self._attempt(client.client)
             if text is not None and not shown:
                 return text
@@ -208,7 +208,7 @@ class ActionModule(HostAction):
         secrets = {**client.secrets, **secrets_in(held, self.variables)}
         for name, texts, options in shown:
             getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))
-        if not client.is_readable:
+        if client.state != "readable":
             text = predicted
         if text is None and error is not None:
             template = self.options["template"]

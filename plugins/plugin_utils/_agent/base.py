@@ -55,10 +55,10 @@ class HostAction(_core.PrivateAction):
         super().run(tmp, task_vars)
         self.variables = task_vars or {}
         warn_of_unknown(self.variables)
-        # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
-        checked = self.VALIDATOR.validate(_core.plain(self.arguments))
-        self.options, self._problems = checked.validated_parameters, checked.error_messages
         try:
+            # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
+            checked = self.VALIDATOR.validate(_core.plain(self.arguments))
+            self.options, self._problems = checked.validated_parameters, checked.error_messages
             result = self._checked_act()
         except (AnsibleActionFail, AnsibleFileNotFound, MonitorError) as error:
             # Returned, not raised: the task's failed_when and until read results only.

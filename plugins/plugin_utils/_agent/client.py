@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import typing as t
 from collections.abc import Mapping
 
@@ -23,7 +25,8 @@ _LEFT_OUT = "without keys: the task that registers needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 
-class Registered(t.NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Registered:
     """A client, and the owners of the account's keys: label by key fingerprint. ``new``: the task created it."""
 
     label: str
@@ -31,20 +34,12 @@ class Registered(t.NamedTuple):
     key_owners: Mapping[str, str]
     new: bool = False
 
-    @property
-    def pending(self) -> bool:
-        """Whether the client is only predicted by check mode: it would be created, and has no key yet."""
-        return self.client.get("id") is None
-
-    @property
-    def masked(self) -> bool:
-        """Whether the client exists but its secrets can't be read."""
-        return not self.pending and fields.is_masked(self.client)
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether the client exists and its secrets are known."""
-        return not self.pending and not self.masked
+    @functools.cached_property
+    def state(self) -> t.Literal["readable", "masked", "pending"]:
+        """Whether its secrets are known, can't be read, or are not made yet: check mode predicts that it is created."""
+        if self.client.get("id") is None:
+            return "pending"
+        return "masked" if fields.is_masked(self.client) else "readable"
 
     @property
     def _left_out(self) -> bool:
@@ -58,7 +53,7 @@ class Registered(t.NamedTuple):
 
     @property
     def key_fingerprint(self) -> str | None:
-        return fields.fingerprint(self.client["api_key"]) if self.is_readable else None
+        return fields.fingerprint(self.client["api_key"]) if self.state == "readable" else None
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -68,14 +63,14 @@ class Registered(t.NamedTuple):
 
     def check_readable(self) -> None:
         """Raise InputError, with what is missing, if the secrets can't be read."""
-        if self.pending:
+        if self.state == "pending":
             raise InputError(
                 f"Client {self.label!r} has no id: it is not registered, or check mode predicted it. Nothing was "
                 "written. Register it, and give the client as monitor_client returns it."
             )
-        if self.masked and self._left_out:
+        if self.state == "masked" and self._left_out:
             raise InputError(f"Client {self.label!r} is registered {_LEFT_OUT} Nothing was written.")
-        if self.masked:
+        if self.state == "masked":
             raise InputError(
                 f"The service masks the keys of client {self.label!r}, so nothing was written. The token needs "
                 "read-write access to this client (a scope that ends in :read_write, and a user who may change it)."

@@ -66,7 +66,7 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
         key = KeyOwner("own", client.label, client.key_fingerprint)
     else:
         key = _key_owner(found, text, pattern, client)
-    if client.masked:
+    if client.state == "masked":
         return Decision(_unverifiable(key, text), False, {}, {}, _differences(found, desired, same=True))
     before = after = _facts(found, key)
     differs = _differences(found, desired, same=same)

@@ -4,7 +4,6 @@
 
 """The action agent_config, run in this process with the local connection."""
 
-import subprocess
 import types
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import trusted
+from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "C" * 36}
@@ -27,8 +27,7 @@ _VARIABLES = {
 
 
 def _execute(_action: ActionBase, command: str, in_data: bytes | None = None) -> dict[str, Any]:
-    done = subprocess.run(["/bin/sh", "-c", command], input=in_data or b"", capture_output=True, check=False)
-    return {"rc": done.returncode, "stdout": done.stdout.decode(), "stderr": done.stderr.decode()}
+    return dict(zip(("rc", "stdout", "stderr"), in_shell(command, in_data or b""), strict=True))
 
 
 @pytest.fixture

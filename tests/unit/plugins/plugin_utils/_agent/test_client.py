@@ -45,14 +45,14 @@ _MASKED = "masks the keys of client 'web1', .* The token needs read-write access
 )
 def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:
     one = Registered("web1", client, {})
-    assert [one.pending, one.masked, one.is_readable] == [state == each for each in ("pending", "masked", "readable")]
-    assert (one.key_fingerprint, one.secrets, one.new) == (None if problem else fingerprint(_KEY), secrets, False)
+    assert (one.state, one.secrets, one.new) == (state, secrets, False)
+    assert one.key_fingerprint == (None if problem else fingerprint(_KEY))
     if not problem:
         one.check_readable()
         return
     with pytest.raises(InputError, match=problem):
         one.check_readable()
-    if one.masked:
+    if state == "masked":
         # The end of both messages.
         assert problem.rpartition(" .* ")[2] in one.predicted_problem
 
