@@ -11,15 +11,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact
 from ansible_collections.monitor.cloud.plugins.modules import agent_install
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import shell
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import (
-    BEGUN,
-    DEFAULTS,
-    Completed,
-    echo,
-    variable,
-)
 
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
@@ -36,7 +30,7 @@ class ActionModule(HostAction):
     def act(self) -> Result:
         client, creates = self.client, self.options["creates"]
         if creates:
-            done = self.shell(f'{variable("p", creates)}; [ -e "$p" ] && {echo(_EXISTS)}; :')
+            done = self.shell(f'{shell.variable("p", creates)}; [ -e "$p" ] && {shell.echo(_EXISTS)}; :')
             if done.returncode != 0:
                 raise InputError(f"Could not inspect {creates}: {done.message}")
             if _EXISTS in done.stdout:
@@ -57,13 +51,13 @@ class ActionModule(HostAction):
     def _install(self, command: str, client: Registered) -> None:
         # Other users can read command lines, and the token is not for the installer.
         given = {name: value for name, value in _core.given_environment(self).items() if name != "MONITOR_API_TOKEN"}
-        environment = "".join(f"{variable(name, value)}; export {name}; " for name, value in given.items())
+        environment = "".join(f"{shell.variable(name, value)}; export {name}; " for name, value in given.items())
         script = (
             # On a local connection the environment is the controller's, with the token.
             # With TMOUT, bash and ksh93 give up reading the output of an installer that is silent for so long.
-            f"{echo(BEGUN)}; {DEFAULTS}; {environment}unset MONITOR_API_TOKEN TMOUT; "
+            f"{shell.echo(shell.BEGUN)}; {shell.DEFAULTS}; {environment}unset MONITOR_API_TOKEN TMOUT; "
             "IFS= read -r MONITOR_INSTALL_CODE || exit 1; export MONITOR_INSTALL_CODE; "
-            f"exec </dev/null; {variable('c', command)}; "
+            f"exec </dev/null; {shell.variable('c', command)}; "
             # yash reads no bytes that are invalid in its locale.
             '[ -z "$YASH_VERSION" ] || exec /bin/sh -c "$c"; '
             # An agent that the installer starts may keep the output open, so it is read up to this line only.
@@ -72,8 +66,7 @@ class ActionModule(HostAction):
         )
         with _core.unlogged(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())
-        if done.returncode != 0 or BEGUN not in done.stdout:
+        if done.returncode != 0 or shell.BEGUN not in done.stdout:
             # Redacted before the message cuts it, of the end only, because that takes its time.
-            end = Completed(done.returncode, *(redact(text[-50_000:], client.secrets) for text in done[1:]))
-            reason = " ".join(end.message.replace(BEGUN, "").split())
-            raise InputError(f"The installer of {client.label!r} failed: {reason}")
+            end = shell.Completed(done.returncode, *(redact(text[-50_000:], client.secrets) for text in done[1:]))
+            raise InputError(f"The installer of {client.label!r} failed: {end.message}")

@@ -42,14 +42,10 @@ class Registered:
         return "masked" if fields.is_masked(self.client) else "readable"
 
     @property
-    def _left_out(self) -> bool:
-        """Whether the service shows the secrets, but the task that registered left them out of its result."""
-        return self.client.get("keys_masked") is False
-
-    @property
     def predicted_problem(self) -> str:
         """Why a run would not write, if the secrets can't be read; the same text for all clients."""
-        return f"The clients are registered {_LEFT_OUT}" if self._left_out else _MASKED
+        # If the service shows the secrets, the task that registered left them out of its result.
+        return f"The clients are registered {_LEFT_OUT}" if self.client.get("keys_masked") is False else _MASKED
 
     @property
     def key_fingerprint(self) -> str | None:
@@ -68,7 +64,7 @@ class Registered:
                 f"Client {self.label!r} has no id: it is not registered, or check mode predicted it. Nothing was "
                 "written. Register it, and give the client as monitor_client returns it."
             )
-        if self.state == "masked" and self._left_out:
+        if self.state == "masked" and self.client.get("keys_masked") is False:
             raise InputError(f"Client {self.label!r} is registered {_LEFT_OUT} Nothing was written.")
         if self.state == "masked":
             raise InputError(

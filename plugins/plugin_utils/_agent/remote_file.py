@@ -434,7 +434,7 @@ def failure(done: Completed) -> str:
     if done.returncode == 0 and _DONE in done.stdout:
         return ""
     problem = next((text for name, text in _PROBLEMS.items() if _CODES[name] == done.returncode), None)
-    return f"{problem}." if problem else done._replace(stdout=done.stdout.rpartition(BEGUN)[2]).message
+    return f"{problem}." if problem else done.message
 
 
 def check_done(done: Completed, what: str) -> None:

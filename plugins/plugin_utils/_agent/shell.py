@@ -43,7 +43,7 @@ class Completed(t.NamedTuple):
     @property
     def message(self) -> str:
         """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
-        text = " ".join(printable(f"{self.stderr} {self.stdout}").split())
+        text = " ".join(printable(f"{self.stderr} {self.stdout.rpartition(BEGUN)[2]}").split())
         return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 
 

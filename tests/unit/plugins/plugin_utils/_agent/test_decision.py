@@ -98,6 +98,9 @@ def test_differences_are_named(found: HostFile, fields: dict[str, Any], names: l
 def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: str | None, masked: str) -> None:
     decided = _decide(_CHANGED, text)
     assert (decided.key.state, decided.key.label, decided.differences) == (state, label, ["content"])
+    assert decided.before["key_of"] == (label or (state if state != "unverifiable" else None))
+    assert (decided.after["key_of"], decided.after["mode"], decided.after["sha256"]) == ("web1", "0600", _DIGEST)
+    assert _OWN not in repr(decided)
     removal = _removal(_CHANGED, text)
     assert (removal.changed, removal.key) == (True, decided.key)
     removal = _removal(_CHANGED, text, client=None)
@@ -132,32 +135,21 @@ def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
         assert has_content(found._replace(size=size), Desired("/a", content.encode()), content) is same
 
 
-def test_changes_hold_facts_and_no_text() -> None:
-    decided = _decide(_CHANGED, f"api_key={_OTHER}\n")
-    assert decided.before["key_of"] == "web2"
-    assert (decided.after["key_of"], decided.after["mode"], decided.after["sha256"]) == ("web1", "0600", _DIGEST)
-    assert _OWN not in repr(decided)
-
-
 @pytest.mark.parametrize(
-    ("found", "before"),
+    ("found", "before", "state"),
     [
-        (HostFile("missing"), None),
-        (HostFile("no_parent"), None),
-        (HostFile("missing", leftovers=True), {"leftovers": True}),
-        (HostFile("missing", markers=_PENDING.markers), {"restart_pending": True}),
+        (HostFile("missing"), {}, "no_file"),
+        (HostFile("no_parent"), {}, "no_file"),
+        (HostFile("missing", leftovers=True), {"leftovers": True}, "no_file"),
+        (HostFile("missing", markers=_PENDING.markers), {"restart_pending": True}, "no_file"),
+        (_FILE, {"kind": "file", "owner": "root", "mode": "0600", "key_of": "web1"}, "own"),
+        (HostFile("link"), {"kind": "link", "key_of": "web1"}, "own"),
     ],
 )
-def test_removal_where_no_file_is(found: HostFile, before: dict[str, bool] | None) -> None:
-    decided = _removal(found)
-    assert (decided.changed, decided.before, decided.after) == (before is not None, before or {}, {})
-    assert decided.key.state == "no_file"
-
-
-@pytest.mark.parametrize("found", [_FILE, HostFile("link")])
-def test_removal(found: HostFile) -> None:
-    decided = _removal(found, _TEXT)
-    assert (decided.changed, decided.after, decided.key.state, decided.problem) == (True, {}, "own", None)
+def test_removal(found: HostFile, before: dict[str, Any], state: str) -> None:
+    decided = _removal(found, None if found.is_absent else _TEXT)
+    assert (decided.changed, decided.after, decided.key.state, decided.problem) == (bool(before), {}, state, None)
+    assert decided.before.items() >= before.items()
 
 
 @pytest.mark.parametrize(
