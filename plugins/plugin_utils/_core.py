@@ -85,8 +85,8 @@ def documented(*documents: str, **rules: t.Any) -> ArgumentSpecValidator:
 
 
 # A worker redirects its standard error to /dev/null, and what it displays after Ctrl-C is not read any more. So the
-# strategy's process duplicates its own when it loads the plugin, which is before the fork; None if it has none.
-_STDERR: int | None = None
+# strategy's process duplicates its own when it loads the plugin, which is before the fork; it may have none.
+_STDERR = -1
 with contextlib.suppress(OSError):
     _STDERR = os.dup(2)
 # The text by which core itself replaces secret arguments.
@@ -99,9 +99,8 @@ _DOCUMENTS = ("json", "jsonl")
 
 def write_to_terminal(line: str) -> None:
     """Write a line to the standard error of the process that started the workers."""
-    if _STDERR is not None:
-        with contextlib.suppress(OSError):
-            os.write(_STDERR, f"{line}\n".encode())
+    with contextlib.suppress(OSError):
+        os.write(_STDERR, f"{line}\n".encode())
 
 
 _render_args: t.Callable[..., dict[str, t.Any]] = Task._post_validate_args

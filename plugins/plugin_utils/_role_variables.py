@@ -286,15 +286,13 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
 
 def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Variables], names: Iterable[str]) -> None:
     """InputError if hosts of the batch have different accounts: the first one's is used for all."""
-    hosts: list[str] = []
-    seen: list[list[t.Any]] = []
+    seen: dict[str, list[t.Any]] = {}
     # A host for each combination of values: rendering them for all takes long.
     for host, raw in own.items():
-        if (values := _values(raw, names)) not in seen:
-            hosts.append(host)
-            seen.append(values)
+        if (values := _values(raw, names)) not in seen.values():
+            seen[host] = values
     first: dict[str, list[t.Any]] = {}
-    for host in hosts if len(hosts) > 1 else ():
+    for host in seen if len(seen) > 1 else ():
         templar = _core.templar_for(action, variables, host)
         account = {
             name: [_rendered(templar, name, value) for value in given]
