@@ -27,7 +27,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     SCHEMA_VERSION,
     STATES,
     TITLES,
-    Host,
     Report,
     instant,
     titled,
@@ -50,22 +49,21 @@ def document(report: Report) -> dict[str, t.Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": report.generated_at,
-        "hosts": [_host(finding) for finding in report.hosts],
+        "hosts": [
+            {
+                "host": one.host,
+                "label": one.label,
+                "state": one.state,
+                "states": list(one.states),
+                "shared_with": list(one.shared_with),
+                "detail": one.detail,
+                **one.facts,
+            }
+            for one in report.hosts
+        ],
         "orphans": report.orphans,
         "account": report.account,
         **joined,
-    }
-
-
-def _host(finding: Host) -> dict[str, t.Any]:
-    return {
-        "host": finding.host,
-        "label": finding.label,
-        "state": finding.state,
-        "states": list(finding.states),
-        "shared_with": list(finding.shared_with),
-        "detail": finding.detail,
-        **finding.facts,
     }
 
 

@@ -150,16 +150,6 @@ def test_the_header_stays_visible(opened: Opener, width: int) -> None:
     assert header.evaluate("one => one.getBoundingClientRect().top") == 0
 
 
-def test_the_account_is_named_and_the_currency(opened: Opener) -> None:
-    page = opened(small())
-    assert f"of the account at {ADDRESS}. It changed nothing." in page.locator("header").inner_text()
-    assert f"Currency\nnot stated by the service\nAccount\n{ADDRESS}" in page.locator("dl").inner_text()
-    tier = {**TIERS[0], "price": {"monthly": 10, "currency": "EUR"}}
-    page = opened(report([inspected("web")], account(["web"], plan=tier)))
-    assert "Currency\nEUR\n" in page.locator("dl").inner_text()
-    assert "10 EUR a month" in page.locator("main").inner_text()
-
-
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_print_has_findings_only_with_their_colours(opened: Opener, scripts: bool) -> None:
     page = opened(large(), java_script_enabled=scripts, color_scheme="dark")
@@ -176,7 +166,7 @@ def test_print_has_findings_only_with_their_colours(opened: Opener, scripts: boo
     assert not page.locator(".controls").is_visible()
 
 
-def test_coverage_and_plan_are_drawn(opened: Opener) -> None:
+def test_coverage_and_plan_are_drawn_and_the_account_and_its_currency_named(opened: Opener) -> None:
     page = opened(small())
     coverage, plan = page.get_by_role("img").all()
     assert (coverage.get_attribute("aria-label") or "").startswith("States of 8 hosts: 1 unreachable, 1 foreign_key")
@@ -184,12 +174,16 @@ def test_coverage_and_plan_are_drawn(opened: Opener) -> None:
     box = coverage.bounding_box()
     assert box is not None and len(widths) == 8
     assert sum(widths) == pytest.approx(box["width"], rel=0.01)
-    assert plan.locator("title").all_text_contents() == [
-        "used: 3",
-        "used beyond what is included: 5",
-        "needed by hosts that are not registered: 1",
-    ]
-    assert "monitor-10: 10 clients, 20 a month" in page.locator("dl").inner_text()
+    titles = ["used: 3", "used beyond what is included: 5", "needed by hosts that are not registered: 1"]
+    assert plan.locator("title").all_text_contents() == titles
+    assert f"of the account at {ADDRESS}. It changed nothing." in page.locator("header").inner_text()
+    facts = page.locator("dl").inner_text()
+    assert "monitor-10: 10 clients, 20 a month" in facts
+    assert f"Currency\nnot stated by the service\nAccount\n{ADDRESS}" in facts
+    tier = {**TIERS[0], "price": {"monthly": 10, "currency": "EUR"}}
+    page = opened(report([inspected("web")], account(["web"], plan=tier)))
+    assert "Currency\nEUR\n" in page.locator("dl").inner_text()
+    assert "10 EUR a month" in page.locator("main").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
