@@ -28,26 +28,24 @@ def files(name: str) -> list[str]:
     return [part for kind in KINDS for part in ("-e", f"monitor_agent_audit_{kind}={name}.{kind}")]
 
 
-def audit_slices(fleet: Local, name: str, *options: str, own_hosts_only: bool = False, **environment: str) -> list[str]:
-    """Audit the four slices, each by a controller of its own; the paths of their reports."""
+def audit_slices(fleet: Local, name: str, *, own_hosts_only: bool, **environment: str) -> list[str]:
+    """Audit the four slices, each by a controller, which may know no other hosts; the paths of their reports."""
     for number, hosts in enumerate(SLICES):
-        one = slice_of(fleet, number, own_hosts_only)
-        run = one.run("monitor.cloud.audit", "--limit", ",".join(hosts), *files(name), *options, **environment)
+        directory = fleet.directory / f"slice-{number}"
+        directory.mkdir(exist_ok=True)
+        one = Local(directory, fleet.service)
+        one.host_vars = {host: fleet.host_vars[host] for host in (hosts if own_hosts_only else HOSTS)}
+        run = one.run("monitor.cloud.audit", "--limit", ",".join(hosts), *files(name), **environment)
         assert run.code == 0, run.output
     return [f"slice-{number}/{name}.json" for number in range(len(SLICES))]
 
 
-def slice_of(fleet: Local, number: int, own_hosts_only: bool) -> Local:
-    """A controller for the same hosts; that of a job slice knows no others."""
-    directory = fleet.directory / f"slice-{number}"
-    directory.mkdir(exist_ok=True)
-    one = Local(directory, fleet.service)
-    one.host_vars = {host: fleet.host_vars[host] for host in (SLICES[number] if own_hosts_only else HOSTS)}
-    return one
-
-
 def read(fleet: Local, name: str) -> dict[str, Any]:
     return dict(json.loads((fleet.directory / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def states(fleet: Local, name: str) -> dict[str, list[str]]:
+    return {host["host"]: host["states"] for host in read(fleet, name)["hosts"]}
 
 
 def report(fleet: Local, audits: Any, *options: str, **environment: str) -> Run:
@@ -67,11 +65,11 @@ def fleet(emulator_process: Emulator, tmp_path_factory: pytest.TempPathFactory) 
     emulator_process.reset()
     made = Local(tmp_path_factory.mktemp("report"), emulator_process, *HOSTS)
     break_all(made)
-    audit_slices(made, "part")
+    audit_slices(made, "part", own_hosts_only=False)
     audit_slices(made, "job", own_hosts_only=True)
     run = made.run("monitor.cloud.audit", *files("single"))
     assert run.code == 0, run.output
-    assert {host["host"]: host["states"] for host in read(made, "single")["hosts"]} == EXPECTED
+    assert states(made, "single") == EXPECTED
     return made
 
 
@@ -113,7 +111,6 @@ def test_a_token_that_may_only_read(fleet: Local) -> None:
     assert "what check mode predicts" not in " ".join(single.output.split())
     assert report(fleet, audits, MONITOR_API_TOKEN=token).code == 0
     assert without_times(read(fleet, "joined")) == without_times(read(fleet, "single-masked"))
-    states = {host["host"]: host["states"] for host in read(fleet, "joined")["hosts"]}
     masked = {
         **dict.fromkeys(["clone-1", "clone-2", "web-1"], ["shared_key", "unverifiable"]),
         "strange-1": ["shared_key", "not_registered", "unverifiable"],
@@ -122,22 +119,18 @@ def test_a_token_that_may_only_read(fleet: Local) -> None:
         "fine": ["unverifiable"],
         "fresh": EXPECTED["fresh"],
     }
-    assert masked.items() <= states.items()
+    assert masked.items() <= states(fleet, "joined").items()
     # With it, what other audits have found about keys stays.
     assert report(fleet, ["slice-*/part.json"], MONITOR_API_TOKEN=token).code == 0
-    assert {host["host"]: host["states"] for host in read(fleet, "joined")["hosts"]}["clone-1"] == EXPECTED["clone-1"]
+    assert states(fleet, "joined")["clone-1"] == EXPECTED["clone-1"]
 
 
 def test_some_hosts_only(fleet: Local) -> None:
     for choice in (["-e", "target=web-1:clone-1"], ["--limit", "web-1,clone-1"]):
         assert report(fleet, ["slice-*/part.json"], *choice).code == 0
-        document = read(fleet, "joined")
-        assert {host["host"]: host["states"] for host in document["hosts"]} == {
-            "clone-1": ["foreign_key", "shared_key"],
-            "web-1": ["shared_key"],
-        }
-        assert document["orphans"] == read(fleet, "single")["orphans"]
-        assert document["notes"] == []
+        assert states(fleet, "joined") == {host: EXPECTED[host] for host in ("clone-1", "web-1")}
+        assert read(fleet, "joined")["orphans"] == read(fleet, "single")["orphans"]
+        assert read(fleet, "joined")["notes"] == []
 
 
 def test_reports_in_variables(fleet: Local) -> None:
