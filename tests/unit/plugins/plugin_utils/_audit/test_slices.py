@@ -129,6 +129,14 @@ def test_of_audits_that_differ_the_latest_counts_and_is_named(before: Host, orde
     assert {source["name"]: source["hosts"] for source in found.sources} == {"old.json": 0, "new.json": 1}
 
 
+def test_audits_that_differ_are_named_in_the_order_of_the_hosts() -> None:
+    labels = {f"web-{number}": f"web-{number}" for number in range(8)}
+    documents = {host: written([inspected(host, differs=["mode"])], account(labels), labels) for host in labels}
+    documents["new"] = written(map(inspected, labels), account(labels), labels, LATER)
+    found = joined(documents, account(labels), labels)
+    assert [note.partition(" differ ")[0] for note in found.notes] == [f"new and {host}" for host in labels]
+
+
 @pytest.mark.parametrize(
     ("at", "max_age", "stale"),
     [
