@@ -20,7 +20,6 @@ from . import catalogue
 from .faults import fault_from
 from .settings import change
 from .state import State, new_token
-from .store import LabelTaken
 
 Handler = Callable[[State, Any], Any]
 
@@ -58,8 +57,8 @@ def _endpoint(handler: Handler, state: State) -> Callable[[Request], Awaitable[J
             given = await request.json() if await request.body() else request.query_params.get("operation")
             result = handler(state, given)
             return JSONResponse({} if result is None else result)
-        except (ValueError, TypeError) as error:
-            return JSONResponse({"error": str(error)}, 400)
+        except (LookupError, TypeError, ValueError) as error:
+            return JSONResponse({"error": repr(error)}, 400)
 
     return respond
 
@@ -73,10 +72,7 @@ def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[
     """Create clients, with these labels or `count` numbered ones. No limit of the plan applies here."""
     first = state.store.next_id()
     requested = [f"seed-{number:05}" for number in range(first, first + count)] if labels is None else labels
-    try:
-        return state.store.create(requested, state.settings.key_format)
-    except LabelTaken as error:
-        raise ValueError("One of the labels is taken; nothing was made.") from error
+    return state.store.create(requested, state.settings.key_format)
 
 
 def _report(state: State, host: str, install_code: str, api_key: str) -> None:
@@ -96,8 +92,5 @@ def _set_tokens(state: State, given: Any) -> Any:
 
 
 def _set_plan(state: State, given: Any) -> None:
-    requested = given["tier"]
     tiers = {tier["id"]: tier["clients_included"] for tier in catalogue.tiers(state.settings.brand)}
-    if requested is not None and requested not in tiers:
-        raise ValueError(f"There is no tier {requested!r}. Choose one of: {', '.join(tiers)}.")
-    state.store.set_plan(tiers.get(requested))
+    state.store.set_plan(tiers[given["tier"]] if given["tier"] else None)

@@ -31,7 +31,7 @@ _LARGEST_ID = 2**63 - 1
 Row = dict[str, Any]
 
 
-class LabelTaken(Exception):
+class LabelTaken(ValueError):
     """Another client has this label."""
 
 

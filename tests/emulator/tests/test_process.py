@@ -107,13 +107,13 @@ def test_request_log_has_no_token_and_all_else(emulator: Emulator) -> None:
 
 def test_seeding_a_label_that_exists_creates_nothing(emulator: Emulator) -> None:
     emulator.seed(labels=["one"])
-    with pytest.raises(ValueError, match="taken"):
+    with pytest.raises(ValueError, match="LabelTaken"):
         emulator.seed(labels=["two", "one"])
     assert [client["label"] for client in emulator.clients()] == ["one"]
 
 
 def test_unknown_tier_is_refused(emulator: Emulator) -> None:
-    with pytest.raises(ValueError, match="no tier 'gold'"):
+    with pytest.raises(ValueError, match="KeyError\\('gold'\\)"):
         emulator.set_plan("gold")
 
 
