@@ -62,7 +62,7 @@ async def serve_call(state: State, service: Service, scope: Scope, receive: Rece
             return
         call.entry["status"] = response.status_code
         for name, value in _facts(state, call).items():
-            # A fault may have the same.
+            # A fault may send its own.
             response.headers.setdefault(name, value)
         await _send(response, send, half=kind == "truncate")
         if kind == "truncate":
