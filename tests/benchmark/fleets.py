@@ -24,7 +24,6 @@ class Fleet:
 
     size: int
     inventory: Path
-    files: Path | None
     settings: Mapping[str, str]
     forget: Callable[[], None]
     disconnect: Callable[[], None] = field(default=lambda: None)
@@ -49,7 +48,7 @@ def local(directory: Path, size: int) -> Fleet:
         files.mkdir()
 
     forget()
-    return Fleet(size, _write_inventory(directory, hosts, common), files, {}, forget)
+    return Fleet(size, _write_inventory(directory, hosts, common), {}, forget)
 
 
 @contextmanager
@@ -77,7 +76,7 @@ def over_ssh(directory: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]
     addresses = {host.name: f"ansible_host={host.address} ansible_port={host.port}" for host in started}
     inventory = _write_inventory(directory, addresses, common)
     try:
-        yield Fleet(size, inventory, None, settings, forget, lambda: _close_connections(sockets))
+        yield Fleet(size, inventory, settings, forget, lambda: _close_connections(sockets))
     finally:
         _close_connections(sockets)
         for host in started:

@@ -107,7 +107,7 @@ def local(bench: Bench) -> Outcome:
     service = {"base_url": bench.emulator.base_url, "token": bench.emulator.tokens["read_write"]}
 
     def today() -> Cost:
-        return bench.play("today", fleet, {**service, "dir": str(fleet.files)})
+        return bench.play("today", fleet, {**service, "dir": str(fleet.inventory.with_name("files"))})
 
     contenders = {
         "ping": bench.bare(fleet, "ping"),

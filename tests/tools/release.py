@@ -12,8 +12,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import yaml
 from packaging.version import Version
@@ -25,29 +25,30 @@ OUTPUT = CHECKOUT / "build"
 GALAXY = CHECKOUT / "galaxy.yml"
 
 
-class ReleaseError(Exception):
-    """Why there is no release; the message states what to do."""
+def stop(reason: str) -> NoReturn:
+    """End, because there is no release; the reason states what to do."""
+    sys.exit(f"No release: {reason}")
 
 
 def run(*command: str) -> str:
-    """Run a command in the checkout and return its output; raise ReleaseError if it fails."""
+    """Run a command in the checkout and return its output; end if it fails."""
     environment = {**os.environ, "PATH": PATH}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ReleaseError(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()}")
+        stop(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout
 
 
 def check(version: str, repository: str, key: str, present: str) -> None:
-    """Raise ReleaseError if the release cannot be made; nothing is changed yet."""
+    """End if the release cannot be made; nothing is changed yet."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version) or Version(version) < Version(present):
-        raise ReleaseError(f"VERSION={version} is not a version such as {present} or a later one.")
+        stop(f"VERSION={version} is not a version such as {present} or a later one.")
     if not re.fullmatch(r"https://[\w.-]+(/[\w.-]+)+", repository):
-        raise ReleaseError(f"REPOSITORY={repository} is not an address such as https://forge.example.org/team/name.")
+        stop(f"REPOSITORY={repository} is not an address such as https://forge.example.org/team/name.")
     if run("git", "status", "--porcelain"):
-        raise ReleaseError("The tree has changes that are not committed. Commit or stash them first.")
+        stop("The tree has changes that are not committed. Commit or stash them first.")
     if run("git", "tag", "--list", f"v{version}"):
-        raise ReleaseError(f"There is a tag v{version}. Choose the next version.")
+        stop(f"There is a tag v{version}. Choose the next version.")
     run("gpg", "--batch", "--list-secret-keys", key)
 
 
@@ -102,25 +103,20 @@ def release(version: str, repository: str, key: str, owners: str | None) -> Path
     return archive
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     """Make the release that the command line names, and print how to publish it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--version", required=True, help="such as 1.2.3, the present one or a later one")
     parser.add_argument("--repository", required=True, help="https address of the public repository")
     parser.add_argument("--key", required=True, help="GPG key that signs the checksums and the tag")
     parser.add_argument("--owners", help="accounts or teams that review changes, for CODEOWNERS")
-    options = parser.parse_args(arguments)
-    try:
-        archive = release(options.version, options.repository.rstrip("/"), options.key, options.owners)
-    except ReleaseError as problem:
-        print(f"No release: {problem}", file=sys.stderr)
-        return 1
+    options = parser.parse_args()
+    archive = release(options.version, options.repository.rstrip("/"), options.key, options.owners)
     name = archive.relative_to(CHECKOUT)
     print(f"{name}, build/SHA256SUMS and build/SHA256SUMS.asc are ready. To publish them:")
     print(f"  git push --atomic origin HEAD v{options.version}")
     print(f"  ansible-galaxy collection publish {name}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
