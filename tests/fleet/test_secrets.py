@@ -4,16 +4,12 @@
 
 """No token, key or code is shown, at any verbosity, over any connection; and errors stay readable."""
 
-import atexit
 import dataclasses
-import functools
 import importlib.util
 import json
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,26 +26,17 @@ UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
 OPERATOR_ID = 4242
 
 
-@functools.cache
-def loud_home() -> Path:
-    """The directory of Ansible's files in loud runs: they share it, so that one server forks them."""
-    home = Path(tempfile.mkdtemp(prefix="loud-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    return home
-
-
 def loud(controller: Controller, **settings: str) -> dict[str, str]:
-    """Settings for a run that also logs, opens its own connections and has a home of its own: the most verbose form."""
-    sockets, log = controller.directory / "cp", loud_home() / "ansible.log"
+    """Settings for a run that also logs, and has connections and a home of its own: the most verbose form."""
+    sockets = controller.directory / "cp"
     sockets.mkdir(mode=0o700, exist_ok=True)
     controller.group_vars["ansible_control_path_dir"] = str(sockets)
-    # Not removed: the server has it open.
-    log.write_bytes(b"")
-    return {"ANSIBLE_LOG_PATH": str(log), "ANSIBLE_HOME": str(loud_home() / "ansible"), **settings}
+    own = {"ANSIBLE_LOG_PATH": controller.directory / "log", "ANSIBLE_HOME": controller.directory / "home"}
+    return {**{name: str(path) for name, path in own.items()}, **settings}
 
 
-def log_of_runs() -> str:
-    log = loud_home() / "ansible.log"
+def log_of(controller: Controller) -> str:
+    log = controller.directory / "log"
     return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
@@ -61,7 +48,7 @@ def assert_silent(controller: Controller, *runs: Run) -> None:
         assert found_in(run.output, secrets) == []
         # What callbacks are given goes to logs and databases.
         assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
-    assert found_in(log_of_runs(), secrets) == []
+    assert found_in(log_of(controller), secrets) == []
     for host in controller.hosts.values():
         assert found_in("\n".join(host.messages), secrets) == []
 
@@ -76,8 +63,8 @@ def test_good_runs_over_ssh(controller: Controller, pipelining: str) -> None:
     controller.host_vars.setdefault("web-1", {})["monitor_agent_packages"] = ["bash"]
     controller.service.seed(labels=["elsewhere"])
     settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
-    directories = [loud_home() / "ansible"]
-    with watching(controller.service, list(controller.hosts.values()), directories, [OPERATOR_ID]) as watch:
+    home, hosts = controller.directory / "home", list(controller.hosts.values())
+    with watching(controller.service, hosts, [home], [OPERATOR_ID]) as watch:
         check = controller.run("monitor.cloud.rollout", "--check", *LOUD, **settings)
         first = controller.run("monitor.cloud.rollout", *LOUD, **settings)
         text = controller.hosts["web-1"].read() or ""
@@ -89,7 +76,7 @@ def test_good_runs_over_ssh(controller: Controller, pipelining: str) -> None:
         removed = controller.run("monitor.cloud.retire", "-e", "target=web-1", *LOUD, **settings)
     assert [run.code for run in (check, first, repaired, removed)] == [0, 0, 0, 0], repaired.output[-3000:]
     assert_silent(controller, check, first, repaired, removed)
-    assert log_of_runs()
+    assert log_of(controller)
     assert any(host.messages for host in controller.hosts.values()), "something was logged on the hosts"
     assert watch.problems == set()
     assert watch.rounds > 20
@@ -124,7 +111,7 @@ def test_writing_in_place_and_without_input(one: Controller, no_log: bool) -> No
     host.run(f"mkdir -p /etc/monitor; touch /tmp/inside {path}; chmod 644 {path}; mount --bind /tmp/inside {path}")
     one.group_vars["ansible_become_method"] = "su"
     settings = loud(one)
-    with watching(one.service, [host], [loud_home() / "ansible"], []) as watch:
+    with watching(one.service, [host], [one.directory / "home"], []) as watch:
         content = "key={{ client.api_key }} of {{ label }}\n"
         play = own_play(one, play=f"become: true\n  no_log: {no_log}", content=content)
         run = one.run(play, *LOUD, **settings)
@@ -207,7 +194,7 @@ def test_modules_with_and_without_keys_and_no_log(one: Controller, connection: d
 
 def test_local_connection(single: Local) -> None:
     settings = loud(single)
-    with watching(single.service, [], [loud_home() / "ansible", single.directory], []) as watch:
+    with watching(single.service, [], [single.directory], []) as watch:
         run = single.run("monitor.cloud.rollout", *LOUD, **settings)
         single.write("web-1", f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
         again = single.run("monitor.cloud.rollout", *LOUD, **settings)
