@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import importlib.util
 import io
 import os
 import random
 import socket
 import ssl
 import sys
+import sysconfig
 import threading
 import time
 import typing as t
@@ -88,9 +90,8 @@ class Http:
         if missing := load_requests():
             raise InputError(
                 f"The Python library requests is missing for {sys.executable} ({missing}). Install it there: "
-                f"{sys.executable} -m pip install requests; for Ansible of pipx: pipx inject ansible requests; of a "
-                "distribution: its package python3-requests. Or run the task where Ansible runs, if that is "
-                "elsewhere: delegate_to: localhost."
+                f"{_how_to_install()}. Or run the task where Ansible runs, if that is elsewhere: "
+                "delegate_to: localhost."
             )
         self.settings = settings
         self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
@@ -384,6 +385,21 @@ def _content(response: t.Any) -> bytes:
     return bytes(content)
 
 
+def _how_to_install() -> str:
+    """The command that installs requests for this interpreter."""
+    tools = {"pipx_metadata.json": "pipx inject {} requests", "uv-receipt.toml": "uv tool install --with requests {}"}
+    for marker, command in tools.items():
+        if os.path.exists(os.path.join(sys.prefix, marker)):
+            return command.format(os.path.basename(sys.prefix))
+    managed = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
+    if sys.prefix == sys.base_prefix and os.path.exists(managed):
+        debian = os.path.exists("/etc/debian_version")
+        return "apt install python3-requests" if debian else "use the package manager of the system"
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {sys.executable} requests"
+    return f"{sys.executable} -m pip install requests"
+
+
 def _causes(failure: BaseException | None) -> Iterator[BaseException]:
     """The failure and its causes, which libraries keep in ``reason``, in ``args`` or as context."""
     for _depth in range(10):
@@ -431,8 +447,10 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
         return f"the response was cut short: {last}", "Check the network, and any proxy between.", False
     # A connection ends in the middle when a service or a balancer before it restarts.
     is_cut = _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-    no_bundle = "CA certificate bundle" in str(failure)
-    if no_bundle or (isinstance(failure, requests.exceptions.SSLError) and not is_cut):
+    if "CA certificate bundle" in str(failure):
+        hint = "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
+        return f"no secure connection: {last}", hint, True
+    if isinstance(failure, requests.exceptions.SSLError) and not is_cut:
         hint = "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path)."
         return f"no secure connection: {reason}", hint, True
     unknown = any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))

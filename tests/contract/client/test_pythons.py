@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.modules import monitor_plan_info
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CORE, Local
-from ansible_collections.monitor.cloud.tests.support.tasks import as_module, failed
+from ansible_collections.monitor.cloud.tests.support.tasks import as_module
 
 _PLUGINS = Path(monitor_plan_info.__file__).parents[1]
 _SENTENCE = "monitor.cloud needs Python 3.9 or newer on the host where the module runs; this is 3.8."
@@ -57,13 +58,50 @@ def test_a_real_old_python_fails_with_the_same_sentence(tmp_path: Path, emulator
             assert not (equals and name.isidentifier() and value.startswith(("dict[", "list[", "tuple[", "set["))), line
 
 
-def test_a_missing_library_is_named_with_the_ways_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, emulator: Emulator
-) -> None:
-    monkeypatch.setitem(sys.modules, "requests", None)
-    message = failed(emulator, monitor_plan_info)
-    assert message.startswith(f"The Python library requests is missing for {sys.executable} (import of requests halted")
-    assert f"Install it there: {sys.executable} -m pip install requests; for Ansible of pipx: pipx inject" in message
+_SCRIPT = """
+import sys
+sys.modules["requests"] = None
+sys.path[1:1] = sys.argv[1].split(":")
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
+try:
+    Http(Settings("https://127.0.0.1/v4"))
+except Exception as error:
+    print(error)
+"""
+
+
+def _message(interpreter: str, before: str = "") -> str:
+    script = _SCRIPT.replace("import sys\n", f"import sys\n{before}", 1)
+    command = [interpreter, "-c", script, ":".join(path for path in sys.path if path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd="/").stdout
+
+
+@pytest.mark.parametrize(
+    ("marker", "expected"),
+    [
+        ("pipx_metadata.json", "pipx inject ansible requests"),
+        ("uv-receipt.toml", "uv tool install --with requests ansible"),
+        (None, "uv pip install --python {python} requests"),
+    ],
+)
+def test_missing_requests_in_a_venv(tmp_path: Path, marker: str | None, expected: str) -> None:
+    directory = tmp_path / "ansible"
+    venv.create(directory, symlinks=True)
+    if marker:
+        (directory / marker).touch()
+    python = str(directory / "bin" / "python")
+    # With the paths of this venv, its pip would be found.
+    message = _message(python, "" if marker else 'sys.modules["pip"] = None\n')
+    assert f"The Python library requests is missing for {python} " in message
+    assert f"Install it there: {expected.format(python=python)}. Or run" in message
+
+
+def test_missing_requests_in_a_python_with_pip_or_that_is_externally_managed(tmp_path: Path) -> None:
+    assert f"Install it there: {sys.executable} -m pip install requests. Or run" in _message(sys.executable)
+    (tmp_path / "EXTERNALLY-MANAGED").touch()
+    marked = f"sys.prefix = sys.base_prefix\nimport sysconfig\nsysconfig.get_path = lambda name: {str(tmp_path)!r}\n"
+    expected = "apt install python3-requests" if os.path.exists("/etc/debian_version") else "use the package manager"
+    assert f"Install it there: {expected}" in _message(sys.executable, marked)
 
 
 # `make matrix` sets it; without it, that is our own.
