@@ -144,11 +144,7 @@ def test_ids_of_any_characters_are_of_nothing(emulator: Emulator, value: str) ->
         ("api_token", "wrong", "the service returned 401"),
         ("brand", "acme", "/acme/clients"),
         ("validate_certs", "perhaps", "'validate_certs' is of type"),
-        (
-            "ca_path",
-            "/nonexistent/ca.pem",
-            "no secure connection: OSError: Could not find a suitable TLS CA",
-        ),
+        ("ca_path", "/nonexistent/ca.pem", "Check ca_path and the environment's REQUESTS_CA_BUNDLE."),
         ("allow_http", "perhaps", "'allow_http' is of type"),
         ("timeout", "0", "timeout must be more than 0"),
         ("retry_timeout", "-1", "retry_timeout at least 0"),

@@ -29,7 +29,7 @@ _OWNERS = {
     _STRANGE: KeyOwner("unknown", None, fingerprint(_STRANGE)),
     None: KeyOwner("no_key"),
 }
-_LABELS = {fingerprint(_OTHER): "web2", fingerprint(_SIGNS): "web2"}
+_LABELS = {fingerprint(_OWN): "web1", fingerprint(_OTHER): "web2", fingerprint(_SIGNS): "web2"}
 _SHAPES = {
     "two values": "# managed\napi_key = {key}\ninstall_code = {code}\n",
     "code first": "install_code: {code}\napi_key: {key}\n",
@@ -44,9 +44,9 @@ _SHAPES = {
 }
 
 
-def _found(template: str, text: str, own: str | None = _OWN) -> KeyOwner:
+def _found(template: str, text: str, own: str | None = None) -> KeyOwner:
     pattern = template.format(key=SENTINELS["api_key"], code=SENTINELS["install_code"])
-    return whose_key(text, pattern, own and fingerprint(own), _LABELS, "web1")
+    return whose_key(text, pattern, own, _LABELS, "web1")
 
 
 @pytest.mark.parametrize("shape", _SHAPES.values(), ids=_SHAPES)
@@ -54,8 +54,8 @@ def _found(template: str, text: str, own: str | None = _OWN) -> KeyOwner:
 def test_whose_key_a_file_carries(shape: str, key: str) -> None:
     text = shape.format(key=key, code=_CODE)
     assert _found(shape, text) == _OWNERS[key]
-    # The host's own key is masked, or not made yet.
-    assert _found(shape, text, own=None) == (_OWNERS[key] if key != _OWN else ("unknown", None, fingerprint(_OWN)))
+    # The host's own key counts, whatever label the account has for it.
+    assert _found(shape, text, fingerprint(key)) == KeyOwner("own", "web1", fingerprint(key))
 
 
 @pytest.mark.parametrize("key", ["", "[REDACTED]", "short"])
@@ -101,11 +101,6 @@ _ASSIGNED = "api_key = {key}\n"
 def test_where_a_key_is_found(template: str, text: str, key: str | None) -> None:
     assert _found(template, text) == _OWNERS[key]
     assert may_hold_key(text)
-
-
-def test_own_by_the_label_of_a_fingerprint() -> None:
-    owners = {fingerprint(_OWN): "web1"}
-    assert whose_key(_OWN, SENTINELS["api_key"], None, owners, "web1").state == "own"
 
 
 @given(st.text(), st.text())

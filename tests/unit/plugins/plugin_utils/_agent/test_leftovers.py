@@ -32,12 +32,8 @@ from ansible_collections.monitor.cloud.tests.support.host_files import (
     write_file,
 )
 
-
-@pytest.fixture
-def free_pid() -> int:
-    """The process id of something that has ended."""
-    with subprocess.Popen(["/bin/true"]) as ended:
-        return ended.pid
+# No process has the number.
+_WRITING = "writing-99999999"
 
 
 def _leave(left: Path, name: str) -> None:
@@ -48,10 +44,10 @@ def _leave(left: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["-dash", NAME])
-def test_leftovers_of_a_killed_writer_are_found_and_removed(tmp_path: Path, free_pid: int, name: str) -> None:
+def test_leftovers_of_a_killed_writer_are_found_and_removed(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     for remove, expected in ((write_file, [name]), (remove_file, [])):
-        _leave(tmp_path / f".{name}.writing-{free_pid}-aB3dE6gH", name)
+        _leave(tmp_path / f".{name}.{_WRITING}-aB3dE6gH", name)
         assert facts_of(path).leftovers
         assert failure(remove(path)) == ""
         assert (os.listdir(tmp_path), facts_of(path).leftovers) == (expected, False)
@@ -95,10 +91,10 @@ def test_a_process_that_got_the_number_of_a_writer_keeps_its_directory_for_a_day
     assert left.exists() is (age <= 2 * 86400)
 
 
-def test_files_with_other_names_are_not_leftovers(tmp_path: Path, free_pid: int) -> None:
-    path, writer = tmp_path / "agent.conf", f".agent.conf.writing-{free_pid}"
+def test_files_with_other_names_are_not_leftovers(tmp_path: Path) -> None:
+    path, writer = tmp_path / "agent.conf", f".agent.conf.{_WRITING}"
     directories = [f"{writer}-short", f"{writer}-muchlonger1", f"{writer}x-aB3dE6gH", ".agent.conf.writing--aB3dE6gH"]
-    directories += [f".other.conf.writing-{free_pid}-aB3dE6gH", writer[1:] + "-aB3dE6gH", ".agent.conf.aB3dE6gH"]
+    directories += [f".other.conf.{_WRITING}-aB3dE6gH", writer[1:] + "-aB3dE6gH", ".agent.conf.aB3dE6gH"]
     # Without the mode that a writer sets.
     other_mode = f"{writer}-oThErMod"
     for name in (*directories, other_mode):
