@@ -117,7 +117,8 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     else:
         change = _change_by_id(api, client_id, label, present)
     warnings = apply.ensure_capacity(api, [change], len(current))
-    (done,) = apply.carry_out(api, [change], check_mode=check_mode)
+    # By id it was read just now.
+    (done,) = apply.carry_out(api, [change], check_mode=check_mode, reread=client_id is None)
     if done.error is not None:
         raise done.error
     change = done.change

@@ -74,11 +74,11 @@ def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[
     return []
 
 
-def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[ChangeResult]:
+def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: bool = True) -> list[ChangeResult]:
     """Make the changes, or only predict their results in check mode. Results have the order of the changes.
 
     Renames come first, then deletes, which make room in the plan, then creates; each kind several at a time.
-    ``api.done`` of ``api.total`` is the progress. Each client is read again right before it is deleted.
+    ``api.done`` of ``api.total`` is the progress. With ``reread`` each client is read again right before it is deleted.
 
     An error of one label does not stop the others. After an error that every label would get, the rest is not tried.
     """
@@ -88,7 +88,7 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool) -> list[
     api.total = sum(change.changed for change in changes)
     concurrency = api.http.settings.concurrency
     with concurrent.futures.ThreadPoolExecutor(max_workers=concurrency) as pool:
-        worker = _Worker(api, pool, max(concurrency, _LEAST_IN_A_ROW))
+        worker = _Worker(api, pool, max(concurrency, _LEAST_IN_A_ROW), reread)
         for action in ("rename", "delete", "create"):
             numbers = [number for number, change in enumerate(changes) if change.action == action]
             todo = [changes[number] for number in numbers]
@@ -110,6 +110,7 @@ class _Worker:
     api: Api
     pool: concurrent.futures.Executor
     max_in_a_row: int
+    reread: bool
     cause: ApiError | None = None
     in_a_row: int = 0
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
@@ -143,11 +144,13 @@ class _Worker:
 
     def _delete(self, change: Change) -> ChangeResult:
         """Delete a client if it still has its label: the list may have been read long ago, or while it changed."""
-        try:
-            client = self.api.get_client(change.before["id"], labelled=change.before["label"] is not None)
-        except ApiError as error:
-            error.purpose = f"read client {change.label!r} again before deleting it"
-            raise
+        client: Client | None = change.before
+        if self.reread:
+            try:
+                client = self.api.get_client(change.before["id"], labelled=change.before["label"] is not None)
+            except ApiError as error:
+                error.purpose = f"read client {change.label!r} again before deleting it"
+                raise
         if client is not None and client["label"] != change.before["label"]:
             return ChangeResult(absent(change.label), client)
         if client is not None:

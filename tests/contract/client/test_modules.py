@@ -64,7 +64,7 @@ def test_id_and_label_rename_and_rename_back(emulator: Emulator) -> None:
         (monitor_client, {"label": "web2"}, "GET clients, GET plan, POST clients"),
         (monitor_client, {"id": 1}, "GET clients/1"),
         (monitor_client, {"id": 1, "label": "www"}, "GET clients/1, GET clients, POST clients/1"),
-        (monitor_client, {"id": 1, "state": "absent"}, "GET clients/1, GET clients/1, DELETE clients/1"),
+        (monitor_client, {"id": 1, "state": "absent"}, "GET clients/1, DELETE clients/1"),
         (monitor_clients, {"labels": ["web1"]}, "GET clients"),
         (monitor_clients, {"labels": ["web1", "web2"]}, "GET clients, GET plan, POST clients"),
         (monitor_clients, {"labels": ["web1", "web2"], "check_capacity": False}, "GET clients, POST clients"),
