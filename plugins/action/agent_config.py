@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, with_sentinels
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
 
@@ -192,17 +192,17 @@ class ActionModule(HostAction):
         if done.returncode != 0:
             return None, ""
         has_template = self.options["template"] is not None or self.options["content"] is not None
-        pattern = self._attempt(with_sentinels(client.client))[0] if client and has_template else None
+        pattern = self._attempt(**SENTINELS)[0] if client and has_template else None
         return remote_file.text_in(done.stdout), pattern or ""
 
     def _render(self) -> str:
         """The file for a client. Messages of core can hold its secrets, so those for placeholders are shown instead."""
         client, text = self.client, None
         if client.state == "readable":
-            text, _error, shown = self._attempt(client.client)
+            text, _error, shown = self._attempt()
             if text is not None and not shown:
                 return text
-        predicted, error, shown = self._attempt(with_sentinels(client.client))
+        predicted, error, shown = self._attempt(**SENTINELS)
         # Without secrets of this client and of others in the variables.
         held = "\n".join(str(text) for _name, texts, options in shown for text in (*texts, *options.values()))
         secrets = {**client.secrets, **secrets_in(held, self.variables)}
@@ -221,9 +221,10 @@ class ActionModule(HostAction):
             )
         return text
 
-    def _attempt(self, client: t.Mapping[str, t.Any]) -> _core.Rendered:
+    def _attempt(self, **placeholders: str) -> _core.Rendered:
+        own = {"client": {**self.client.client, **placeholders}, "label": self.client.label}
         # Core's own string as content, because only that is trusted as a template.
-        content, own = self.arguments.get("content"), {"client": dict(client), "label": self.client.label}
+        content = self.arguments.get("content")
         return _core.render_file(self, self.options["template"], content, self.variables, own)
 
     def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:

@@ -45,7 +45,6 @@ class HostAction(_core.PrivateAction):
     options: Result
     _problems: t.Sequence[str]
     variables: dict[str, t.Any]
-    _known_secrets: dict[str, str] | None = None
 
     @classmethod
     def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
@@ -60,18 +59,19 @@ class HostAction(_core.PrivateAction):
             checked = self.VALIDATOR.validate(_core.plain(self.arguments))
             self.options, self._problems = checked.validated_parameters, checked.error_messages
             result = self._checked_act()
-        except (AnsibleActionFail, AnsibleFileNotFound, MonitorError) as error:
-            # Returned, not raised: the task's failed_when and until read results only.
-            result = {**getattr(error, "details", {}), "failed": True, "msg": str(error)}
-            self._find_secrets_of_others(str(error))
         except Exception as error:
             # Core shows the chain of an error's causes too.
             chain = "".join(traceback.format_exception(error))
-            self._find_secrets_of_others(chain)
-            if redact(chain, self._secrets) == chain:
+            # Those of other clients that the message or the arguments hold.
+            self._secrets |= secrets_in("\n".join(map(str, [chain, *self._task.args.values()])), self.variables)
+            if isinstance(error, (AnsibleActionFail, AnsibleFileNotFound, MonitorError)):
+                # Returned, not raised: the task's failed_when and until read results only.
+                result = {**getattr(error, "details", {}), "failed": True, "msg": str(error)}
+            elif redact(chain, self._secrets) == chain:
                 raise
-            outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
-            result = {outcome: True, "msg": str(error)}
+            else:
+                outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
+                result = {outcome: True, "msg": str(error)}
         finally:
             _core.forget_origins(self._task)
             _core.forget_token(self._task)
@@ -138,17 +138,10 @@ class HostAction(_core.PrivateAction):
         done = self._low_level_execute_command(command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
 
-    @property
+    @functools.cached_property
     def _secrets(self) -> dict[str, str]:
         """The secrets of the task's client; none if it has no client."""
-        if self._known_secrets is None:
-            self._known_secrets = {}
-            # The task itself reports the same error later.
-            with contextlib.suppress(Exception):
-                self._known_secrets = self.client.secrets
-        return self._known_secrets
-
-    def _find_secrets_of_others(self, text: str) -> None:
-        """Add to the secrets those of other clients that a failure's message or the arguments hold."""
-        text = "\n".join(map(str, [text, *self._task.args.values()]))
-        self._known_secrets = {**self._secrets, **secrets_in(text, self.variables)}
+        # The task itself reports the same error later.
+        with contextlib.suppress(Exception):
+            return self.client.secrets
+        return {}

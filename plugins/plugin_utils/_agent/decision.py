@@ -67,7 +67,9 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
     else:
         key = _key_owner(found, text, pattern, client)
     if client.state == "masked":
-        return Decision(_unverifiable(key, text), False, {}, {}, _differences(found, desired, same=True))
+        if key.state in ("unknown", "own") or (key.state == "no_key" and key_detection.may_hold_key(text or "")):
+            key = key._replace(state="unverifiable")
+        return Decision(key, False, {}, {}, _differences(found, desired, same=True))
     before = after = _facts(found, key)
     differs = _differences(found, desired, same=same)
     if differs == [_RESTART]:
@@ -101,13 +103,6 @@ def _key_owner(found: HostFile, text: str | None, pattern: str, client: Register
     if client is None:
         return KeyOwner("unverifiable")
     return key_detection.whose_key(text, pattern, client.key_fingerprint, client.key_owners, client.label)
-
-
-def _unverifiable(key: KeyOwner, text: str | None) -> KeyOwner:
-    """Whose key it is, as far as this is known while the client's own key is masked."""
-    if key.state in ("unknown", "own") or (key.state == "no_key" and key_detection.may_hold_key(text or "")):
-        return key._replace(state="unverifiable")
-    return key
 
 
 def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:

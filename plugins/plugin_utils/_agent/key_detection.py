@@ -36,11 +36,6 @@ class KeyOwner(t.NamedTuple):
     fingerprint: str | None = None
 
 
-def with_sentinels(client: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The client with placeholders for its secrets."""
-    return {**client, **SENTINELS}
-
-
 def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str, str], label: str) -> KeyOwner:
     """Whose key a file's text holds.
 
