@@ -94,6 +94,11 @@ chown {desired.owner}:{desired.group} "$t"; chmod {desired.mode:04o} "$t"
 mv -f "$t" {quoted} && echo "monitor.cloud done" """
 
 
+def naive_removal(path: str) -> str:
+    """The same for removals."""
+    return f'rm -f {shlex.quote(path)} && echo "monitor.cloud done"'
+
+
 @dataclasses.dataclass(frozen=True)
 class Result:
     """Numbers of trials: all, attacked, lost to the attacker, and with the file written; what was lost, how often."""
@@ -261,15 +266,13 @@ class Opponent:
 
 def command_for(ground: Ground, step: str, way: str, writer: str, number: int) -> str:
     """The command that is attacked."""
-    path = str(ground.path)
     if step == "removal":
-        naive = f'rm -f {shlex.quote(path)} && echo "monitor.cloud done"'
-        return naive if writer == "naive" else host_file.remove_command(path)
+        return (naive_removal if writer == "naive" else host_file.remove_command)(str(ground.path))
     # With an announced size that is never reached, the writer has to clean up.
     data = KEY.encode() + b"x" * (step == "clean-up")
     write = naive_command if writer == "naive" else host_file.write_command
     return write(
-        Desired(path, data, owner="root", group="daemon", mode=0o640),
+        Desired(str(ground.path), data, owner="root", group="daemon", mode=0o640),
         # A mounted file is not backed up while others can change its directory.
         backup=step == "backup" or (number % 2 == 0 and way != "mounted"),
         source=str(ground.source) if way == "file" else None,

@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shlex
+import os
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,9 +20,10 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.monitor.cloud.tests.support.runs import kill_all
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
-from ansible_collections.monitor.cloud.tests.tools.tree import PATH
+
+BIN = Path(sys.executable).parent
+RUNNER = str(BIN / "ansible-runner")
 
 
 class Job:
@@ -37,6 +41,8 @@ class Job:
         self.artifacts = directory / "artifacts" / "run"
         self._worker = directory.with_name(f"{directory.name}-worker")
         self._playbook = playbook
+        self._parts: list[subprocess.Popen[bytes]] = []
+        self._logs: list[Path] = []
         for path in (directory / "inventory", directory / "env", directory / "project", self._worker):
             path.mkdir(parents=True)
         shutil.copy(inventory, directory / "inventory" / "hosts.yml")
@@ -46,27 +52,32 @@ class Job:
 
     def start(self) -> Job:
         """Start the three parts."""
-        own = {"ANSIBLE_HOME": str(self.directory.with_name("home")), "PATH": PATH}
-        directory, worker, playbook = map(shlex.quote, (str(self.directory), str(self._worker), self._playbook))
-        pipeline = (
-            f"ansible-runner transmit {directory} -p {playbook} --ident run 2>transmit.log"
-            f" | FLEET_RECORD={worker} ansible-runner worker --private-data-dir {worker} 2>worker.log"
-            f" | ansible-runner process {directory} --ident run >process.log 2>&1"
-        )
-        self._process = subprocess.Popen(
-            ["bash", "-o", "pipefail", "-c", pipeline],
-            cwd=self.directory,
-            env={**own_settings(self.directory), **own},
-            stdin=subprocess.DEVNULL,
-        )
+        own = {"ANSIBLE_HOME": str(self.directory.with_name("home")), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+        environment = {**own_settings(self.directory), **own}
+        source: Any = subprocess.DEVNULL
+        for command in (
+            [RUNNER, "transmit", str(self.directory), "-p", self._playbook, "--ident", "run"],
+            [RUNNER, "worker", "--private-data-dir", str(self._worker)],
+            [RUNNER, "process", str(self.directory), "--ident", "run"],
+        ):
+            log = self.directory / f"{command[1]}.log"
+            with log.open("wb") as errors, log.with_suffix(".out").open("wb") as output:
+                last = command[1] == "process"
+                part = subprocess.Popen(
+                    command, env=environment, stdin=source, stdout=output if last else subprocess.PIPE, stderr=errors
+                )
+            if source is not subprocess.DEVNULL:
+                source.close()
+            source = part.stdout
+            self._parts.append(part)
+            self._logs += [log, log.with_suffix(".out")]
         return self
 
     def finish(self, seconds: float) -> Job:
         """Wait until all parts have succeeded."""
-        code = self._process.wait(timeout=seconds)
-        logs = self.directory.glob("*.log")
-        printed = "\n".join(log.read_text(encoding="utf-8", errors="replace")[-5000:] for log in logs)
-        assert code == 0, printed
+        codes = [part.wait(timeout=seconds) for part in self._parts]
+        printed = "\n".join(log.read_text(encoding="utf-8", errors="replace")[-5000:] for log in self._logs)
+        assert codes == [0, 0, 0], printed
         assert (self.artifacts / "status").read_text(encoding="utf-8") == "successful", printed
         return self
 
@@ -74,10 +85,11 @@ class Job:
         """Kill the worker with all its processes, once so many events have come back."""
         deadline = time.monotonic() + seconds
         while sum(1 for _path in (self.artifacts / "job_events").glob("*.json")) < events:
-            assert time.monotonic() < deadline and self._process.poll() is None, "it ended before it could be killed"
+            assert time.monotonic() < deadline and self._parts[1].poll() is None, "it ended before it could be killed"
             time.sleep(0.02)
-        kill_all(self._worker)
-        self._process.wait(timeout=seconds)
+        kill_tree(self._parts[1].pid)
+        for part in self._parts:
+            part.wait(timeout=seconds)
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -92,3 +104,14 @@ class Job:
     def kept(self) -> str:
         """All that an automation controller keeps of the job."""
         return "".join(path.read_text(encoding="utf-8") for path in self.artifacts.rglob("*") if path.is_file())
+
+
+def kill_tree(process: int) -> None:
+    """Kill a process that the test started, and all that it has started."""
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        # A stopped process starts no others.
+        os.kill(process, signal.SIGSTOP)
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            for child in (thread / "children").read_text(encoding="ascii").split():
+                kill_tree(int(child))
+        os.kill(process, signal.SIGKILL)

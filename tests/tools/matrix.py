@@ -137,11 +137,11 @@ def row(core: str, python: str, outcomes: Sequence[Outcome]) -> str:
     return f"| {ran} | {passed or 'not run'} | {failed} | {'; '.join(dict.fromkeys(skipped)) or '-'} |"
 
 
-def write_page(rows: dict[tuple[str, str], str]) -> None:
-    """Replace the rows of these cores and Pythons in the page."""
+def write_row(line: str) -> None:
+    """Add a row to the page, or replace the one of the same core and Python."""
     head, separator, old = PAGE.read_text(encoding="utf-8").partition("| --- | --- | --- | --- | --- |\n")
-    kept = {series(line): line for line in old.splitlines() if line.startswith("| 2.")}
-    lines = [line for pair in PAIRS if (line := {**kept, **rows}.get(pair))]
+    rows = {series(row): row for row in [*old.splitlines(), line] if row.startswith("| 2.")}
+    lines = [rows[pair] for pair in PAIRS if pair in rows]
     PAGE.write_text("\n".join([head + separator.rstrip("\n"), *lines]) + "\n", encoding="utf-8")
 
 
@@ -166,7 +166,7 @@ def main() -> int:
             failed += sum(outcome.failed for outcome in outcomes)
             result = row(core, python, outcomes)
             print(result, flush=True)
-            write_page({(core, python): result})
+            write_row(result)
     return int(bool(failed))
 
 
