@@ -99,8 +99,8 @@ def test_each_guide_is_in_the_contents() -> None:
 _WITHOUT_SETTING = {"lost responses", "gateway", "Retry-After", "filters"}
 # Rows about hosts and agents.
 _OF_HOSTS = {
-    "agents": "test_packages_are_installed_and_an_installer_gets_the_code_once test_only_hosts_that_changed_get_a_restart "
-    "test_template_of_the_user_and_the_bare_key",
+    "agents": "test_packages_are_installed_and_an_installer_gets_the_code_once "
+    "test_only_hosts_that_changed_get_a_restart test_template_of_the_user_and_the_bare_key",
     "cloned machines": "test_cloned_hosts_are_reported_and_fixed test_every_state_at_once",
     "api_key, install_code": "test_masked_keys_are_never_written",
 }
