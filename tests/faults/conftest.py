@@ -2,14 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures of the faults: certificates, servers, and an environment without settings."""
+"""Fixtures of the faults: certificates, servers, an environment without settings; and the table of what was tried."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.tests.support import checks
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds, all_kinds
 from ansible_collections.monitor.cloud.tests.support.hostile import CANARY
 from ansible_collections.monitor.cloud.tests.support.servers import Open, service
@@ -42,3 +44,21 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the counts of a worker process on to the process that started it."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["counts"] = {part: dict(numbers) for part, numbers in checks.COUNTS.items()}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    for part, numbers in getattr(node, "workeroutput", {}).get("counts", {}).items():
+        checks.COUNTS.setdefault(part, Counter()).update(numbers)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if checks.COUNTS and not hasattr(terminalreporter.config, "workerinput"):
+        terminalreporter.section("faults")
+        terminalreporter.write_line(checks.table())

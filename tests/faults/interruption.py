@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run, kill_all, texts
 
@@ -179,4 +179,5 @@ def converge(controller: Controller, playbook: str = ROLLOUT, *, check: bool = T
             assert_sound(controller.service, one.output)
             assert one.code == 0, one.output
             assert one.changed_hosts() == run.changed_hosts()
+    tally(converged=1)
     return run

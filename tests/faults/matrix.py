@@ -31,7 +31,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 from ansible_collections.monitor.cloud.tests.emulator.contract import document, operation_ids, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
-from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
 # What the account holds before each task. Their ids count from 1.
@@ -306,7 +306,7 @@ def carried_out(
     outcome = attempt(outage or emulator, case, **options)
     calls = emulator.settle()
     emulator.clear_faults()
-    assert_sound(emulator, outcome.text)
+    assert_sound(emulator, outcome.text, faults=bool(outage) + sum(entry["fault"] is not None for entry in calls))
     assert_true(outcome, before, Account.of(emulator))
     assert_right_keys(emulator, outcome, masked=masked)
     return dataclasses.replace(outcome, calls=calls)
@@ -319,6 +319,7 @@ def assert_settled(emulator: Emulator, case: Case) -> None:
     assert again.result is not None and again.result["changed"] is False, again.message
     assert [call for call in again.calls if call["method"] != "GET"] == []
     assert Account.of(emulator) == before
+    tally(converged=1)
 
 
 def assert_only(

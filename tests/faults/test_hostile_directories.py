@@ -17,7 +17,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.faults import attacker, trials
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
-from ansible_collections.monitor.cloud.tests.support.checks import short_or_long
+from ansible_collections.monitor.cloud.tests.support.checks import short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
 
 
@@ -41,6 +41,7 @@ def test_the_writer_is_safe_in_hostile_directories(way: str, step: str) -> None:
     # The other ways differ from standard input in how the content gets to its path.
     count = short_or_long(count if way == "input" or step == "content" else 60, 2000)
     result = trials.in_namespaces(way, "collection", step, count=count, enough=count)
+    tally(faults=result.trials, runs=result.trials)
     assert result.lost == {}
     assert result.trials >= count
     assert result.begun > count // 10, "attacks that come too late prove nothing"
@@ -108,6 +109,7 @@ def test_plays_are_safe_in_hostile_directories(
     lost = [ground.losses(got, written=done) for ground, got, done in zip(grounds, loot, written, strict=True)]
     assert dict(zip(cases, lost, strict=True)) == {case: set() for case in cases}
     assert any(written), run.output
+    tally(faults=len(lost), runs=len(lost))
 
 
 def _steps(way: str) -> list[str]:

@@ -19,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.checks import short_or_long
+from ansible_collections.monitor.cloud.tests.support.checks import short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.hostile import CANARY, TEMPLATES, TEXTS, assert_quiet
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
@@ -157,14 +157,14 @@ def test_reasons_are_text(emulator: Emulator, tmp_path: Path, text: str) -> None
     body = {"errors": [{"field": text, "reason": text}]}
     emulator.fault(kind="status", status=400, body=body, operation="create_client", match={"label": "web-1"}, times=-1)
     run = controller.run("monitor.cloud.rollout", "-v")
-    assert_quiet(emulator, run)
+    assert_quiet(emulator, run, faults=1)
     assert run.statuses() == {"web-1": "failed", "web-2": "changed"}
     shown = "".join(character if character.isprintable() else " " for character in text).strip()
     assert f"the service returned 400: {shown}: {shown}" in run.failures()["web-1"]
     emulator.clear_faults()
     emulator.fault(kind="text", status=502, body=text, operation="list_clients", times=-1)
     run = controller.run("monitor.cloud.rollout", "-v", MONITOR_RETRY_TIMEOUT="0")
-    assert_quiet(emulator, run)
+    assert_quiet(emulator, run, faults=1)
     assert run.code != 0
 
 
@@ -212,7 +212,7 @@ def test_keys_are_text_over_local_connections(emulator: Emulator, tmp_path: Path
     controller.group_vars["monitor_agent_install_creates"] = str(installed)
     runs = [controller.run("monitor.cloud.rollout", "-vvv", "--diff") for dummy in range(2)]
     runs.append(controller.run("monitor.cloud.audit", "-vvv"))
-    assert_quiet(emulator, *runs)
+    assert_quiet(emulator, *runs, faults=2)
     _assert_no_key(keyed, *runs)
     assert [run.code for run in runs] == [0, 0, 0], runs[0].output[-3000:]
     written = (controller.directory / "host-0" / "agent.conf").read_text(encoding="utf-8")
@@ -241,7 +241,7 @@ def test_keys_are_text_over_ssh(
     runs = [
         controller.run("monitor.cloud.rollout", "-vvv", "--diff", ANSIBLE_PIPELINING=pipelining) for dummy in range(2)
     ]
-    assert_quiet(emulator, *runs)
+    assert_quiet(emulator, *runs, faults=2)
     _assert_no_key(keyed, *runs)
     assert [run.code for run in runs] == [0, 0], runs[0].output[-3000:]
     assert runs[1].changed_hosts() == set()
@@ -289,3 +289,4 @@ def test_paths_names_and_labels_over_local_connections(emulator: Emulator, tmp_p
     assert emulator.clients() == []
     assert [path for path in (controller.directory / "h").rglob("*") if not path.is_dir()] == []
     assert not list(Path(".").glob(f"{CANARY[5:]}*"))
+    tally(converged=1)

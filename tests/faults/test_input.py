@@ -35,7 +35,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, try_task
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally, try_task
 from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
 from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, examples, texts
 from ansible_collections.monitor.cloud.tests.support.runs import Local
@@ -78,7 +78,7 @@ def test_each_option_with_each_value(account: Any, module: Any) -> None:
             result, message = as_module(module, arguments)
             # Requested keys are not a leak, and a failure has none to show.
             shown = "" if option == "include_keys" and not result.get("failed") else message
-            assert_sound(account, shown)
+            assert_sound(account, shown, faults=1)
             assert isinstance(result.get("failed", False), bool)
             assert "msg" in result or not result.get("failed"), (option, value)
             assert "Traceback" not in message, (option, value)
@@ -166,14 +166,15 @@ def test_any_label_is_made_found_and_removed_or_refused(emulator: Emulator, labe
     try:
         made = go(emulator, monitor_clients, labels=[label], retry_timeout=5.0)
     except MonitorError as error:
-        assert_sound(emulator, str(error))
+        assert_sound(emulator, str(error), faults=1)
         assert emulator.clients() == []
         return
-    assert_sound(emulator, json.dumps(made))
+    assert_sound(emulator, json.dumps(made), faults=1)
     assert [client["label"] for client in emulator.clients()] == made["created"] == [label]
     assert go(emulator, monitor_clients, labels=[label])["changed"] is False
     assert go(emulator, monitor_client, label=label, state="absent")["changed"] is True
     assert emulator.clients() == []
+    tally(converged=1)
 
 
 # Files of hosts are searched with expressions that are made from templates.
@@ -287,7 +288,7 @@ def test_invalid_tasks_through_ansible(emulator: Emulator, tmp_path: Path) -> No
             tasks.append({"name": "filter", "ansible.builtin.debug": {"msg": text}, "ignore_errors": True})
     play = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
     run = controller.run(controller.play(yaml.safe_dump(play)), "-v")
-    assert_sound(emulator, run.output)
+    assert_sound(emulator, run.output, faults=len(tasks))
     assert run.code == 0, run.output[-3000:]
     ended = [event for event in run.events if event.task.startswith("invalid")]
     assert len(ended) == len(_INVALID_TASKS)

@@ -65,7 +65,7 @@ def test_killed_at_a_create(controller: Controller, when: str, number: int) -> N
         interruption.wait_until(
             lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process
         )
-        assert_sound(service, interruption.kill_run(process, record))
+        assert_sound(service, interruption.kill_run(process, record), faults=1)
     assert labels(controller) == NAMES[:made]
     interruption.assert_whole(controller, dict.fromkeys(hosts))
     run = interruption.converge(controller, check=False)
@@ -90,7 +90,7 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, interruption.
         output = (
             interruption.kill_run(process, record) if victim == "run" else controller.finish(process, record).output
         )
-    assert_sound(controller.service, output)
+    assert_sound(controller.service, output, faults=len(stops))
     for host in hosts.values():
         interruption.release(host)
     interruption.settle(hosts.values())
@@ -153,7 +153,7 @@ def test_killed_at_any_time(controller: Controller, usual: list[float], state: s
     before = texts_of(controller)
     with interruption.started(controller, ROLLOUT) as (process, record):
         time.sleep(min(usual) * fraction)
-        assert_sound(controller.service, interruption.kill_run(process, record))
+        assert_sound(controller.service, interruption.kill_run(process, record), faults=1)
     interruption.settle(controller.hosts.values())
     interruption.assert_whole(controller, before)
     interruption.converge(controller, check=False)

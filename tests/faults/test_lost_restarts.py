@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.tests.faults import interruption
-from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.hosts import USER
 from ansible_collections.monitor.cloud.tests.support.machines import SERVICE, Machine, reporting
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller
@@ -85,10 +85,11 @@ def test_no_killed_run_loses_a_restart(controller: Controller) -> None:
         # All clients get other keys.
         controller.service.reset()
         output = killed_run(controller, moment, killed)
-        assert_sound(controller.service, output)
+        assert_sound(controller.service, output, faults=1)
         stale += list(reporting(controller).values()).count(None)
         run = controller.run()
         assert_sound(controller.service, run.output)
         assert run.code == 0, (moment, killed, run.output)
         assert reporting(controller) == own, (moment, killed)
+        tally(converged=1)
     assert stale > 0, "no kill was early enough to leave an old key in memory"

@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go, labels
 
 PAGE = 25
@@ -53,7 +53,7 @@ def _prune(emulator: Emulator, **options: Any) -> Result:
 
 def _check(emulator: Emulator, result: Result) -> None:
     """Whatever the other controller did, the desired clients are there, once, and as reported."""
-    assert_sound(emulator, json.dumps(result))
+    assert_sound(emulator, json.dumps(result), faults=1)
     real = {client["label"]: client["id"] for client in emulator.clients()}
     assert result["failures"] == {}
     assert {label: client["id"] for label, client in result["clients"].items()} == {
@@ -99,7 +99,7 @@ def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator) -> No
     emulator.fault(kind="meanwhile", operation="get_client", changes={"rename": {"old-2": "new-2"}})
     options: dict[str, Any] = {"labels": ["web-1"], "prune": True, "prune_pattern": "old.*", "concurrency": 1}
     result = go(emulator, monitor_clients, **options)
-    assert_sound(emulator, json.dumps(result))
+    assert_sound(emulator, json.dumps(result), faults=1)
     assert (result["deleted"], result["unchanged"]) == (["old-1"], ["web-1", "old-2"])
     assert list(result["clients"]) == ["web-1"]
     assert result["account_labels"] == ["new-2", "web-1"]
@@ -131,7 +131,7 @@ def test_absent_deletes_the_client_that_has_the_label_now(emulator: Emulator, mo
     else:
         result = go(emulator, monitor_client, label="web-1", state="absent")
         assert result["client"] == {}
-    assert_sound(emulator, json.dumps(result))
+    assert_sound(emulator, json.dumps(result), faults=1)
     assert result["changed"] is False
     assert "is 'www-1' now" in result["warnings"][0]
     assert labels(emulator) == ["web-2", "www-1"]
@@ -185,6 +185,7 @@ def test_a_client_that_every_read_misses_is_found(emulator: Emulator, past_end: 
     )
     emulator.fault(kind="meanwhile", operation="list_clients", match={"page": 2}, times=4, changes={"delete": ["new"]})
     result = go(emulator, monitor_clients, labels=["web-1"], page_size=PAGE)
-    assert_sound(emulator, json.dumps(result))
+    assert_sound(emulator, json.dumps(result), faults=8)
+    tally(converged=1)
     assert emulator.faults() == []
     assert (result["created"], result["unchanged"], result["clients"]["web-1"]["id"]) == ([], ["web-1"], 1)

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import HOSTS, ORPHANS, break_all
-from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.hostile import TEMPLATES
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
@@ -56,11 +56,12 @@ class Fleet(Local):
         """Run a command as it is printed: it changes these hosts, makes these calls, and nothing else."""
         before = snapshots(self)
         run = self.shell(command, **(environment or {}))
-        assert_sound(self.service, run.output)
+        assert_sound(self.service, run.output, faults=1)
         assert run.code == code, f"{command}\n{run.output}"
         after = snapshots(self)
         assert {host for host in before if before[host] != after[host]} == set(hosts), command
         assert sorted(run.writes()) == sorted(writes), command
+        tally(converged=1)
         return run
 
 
@@ -330,6 +331,6 @@ def test_a_proposal_connects_and_becomes_as_the_audit_did(
     # With a connection that the audit left open, a missing key would not fail.
     assert "--private-key" in command
     run = controller.shell(command, **unset)
-    assert_sound(controller.service, audit.output, run.output)
+    assert_sound(controller.service, audit.output, run.output, faults=1)
     assert run.code == 0, run.output
     assert {host.facts() for host in running} == {"regular file 600 root root"}

@@ -18,7 +18,7 @@ import pytest
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
 from ansible_collections.monitor.cloud.tests.faults.matrix import MAY_BE_DONE, Account, Case, Cell, assert_only
-from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Local, Run
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
@@ -132,6 +132,7 @@ def assert_converges(hosts: Local, playbook: Playbook) -> None:
     changed = [event.host for event in run.events if event.task.endswith(CONFIGURE) and event.status == "changed"]
     assert sorted(changed) == sorted(wrong)
     assert right(hosts, playbook) == set(playbook.hosts)
+    tally(converged=1)
 
 
 @pytest.mark.parametrize("cell", cells(), ids=lambda cell: cell.name)
@@ -139,7 +140,7 @@ def test_a_playbook_with_a_fault(hosts: Local, cell: Cell) -> None:
     playbook = OPERATIONS[cell.operation]
     files, before = hosts.files(), Account.of(hosts.service)
     run, met = meet(hosts, cell, playbook)
-    assert_sound(hosts.service, run.output)
+    assert_sound(hosts.service, run.output, faults=met)
     assert met, "the fault was not met"
     assert_true(hosts, playbook, run, files, before)
     if cell.fault == "unknown field" or (cell.fault in matrix.PASSING and cell.times == 1):

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.interruption import assert_converged, started, wait_until
-from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run
 from ansible_collections.monitor.cloud.tests.support.steps import labels
@@ -30,6 +30,7 @@ def check(service: Emulator, *runs: Run) -> None:
     for run in runs:
         assert_sound(service, run.output)
         assert (run.code, run.failures()) == (0, {}), run.output
+    tally(converged=1)
 
 
 @pytest.mark.parametrize("attempt", range(short_or_long(4, 20)))

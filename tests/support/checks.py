@@ -2,16 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What holds after each run, whatever service, network or user did wrong."""
+"""What holds after each run, whatever service, network or user did wrong; tally for the table in docs/faults.md."""
 
 import json
 import os
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
+
+COLUMNS = ("faults", "runs", "converged", "duplicates", "leaks", "tracebacks")
+COUNTS: dict[str, Counter[str]] = {}
 
 # The long forms are for `make soak`; the short ones belong to `make test`.
 SOAK = os.environ.get("SOAK") == "1"
@@ -22,17 +26,36 @@ def short_or_long(short: int, long: int) -> int:
     return long if SOAK else short
 
 
-def assert_sound(service: Any, *outputs: str) -> None:
-    """No label has two clients, and all that a run printed or returned shows no secret and no traceback."""
+def tally(**numbers: int) -> None:
+    """Add to the columns of the table, in the row of the file that the running test is in."""
+    part = Path(os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]).stem.removeprefix("test_").replace("_", " ")
+    COUNTS.setdefault(part, Counter()).update(numbers)
+
+
+def table() -> str:
+    """The counts as rows of Markdown."""
+    rows = [("part", *COLUMNS), ("---", *["---:"] * len(COLUMNS))]
+    rows += [(part, *(f"{numbers[column]:,}" for column in COLUMNS)) for part, numbers in sorted(COUNTS.items())]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def assert_sound(service: Any, *outputs: str, faults: int = 0) -> None:
+    """No label has two clients, and all that a run printed or returned shows no secret and no traceback.
+
+    ``faults`` is the number of those that the run met.
+    """
     times = Counter(client["label"] for client in service.clients())
-    assert not [label for label, number in times.items() if number > 1]
+    duplicates = [label for label, number in times.items() if number > 1]
     output = "\n".join(outputs)
     leaked = [secret[:4] for secret in found_in(output, plain_secrets(service))]
+    broken = "Traceback (most recent call last)" in output
+    tally(runs=1, faults=faults, duplicates=len(duplicates), leaks=len(leaked), tracebacks=broken)
+    assert not duplicates
     assert not leaked, f"secrets that begin with {leaked} are in the output"
-    assert "Traceback (most recent call last)" not in output, output
+    assert not broken, output
 
 
-def try_task(service: Any, module: Any, **options: Any) -> tuple[Result | None, str]:
+def try_task(service: Any, module: Any, *, faults: int = 1, **options: Any) -> tuple[Result | None, str]:
     """The result of a task, None for an error of the collection, and its message, or its result as JSON.
 
     Any other exception is one that a user would see as a traceback, and is raised.
@@ -43,12 +66,12 @@ def try_task(service: Any, module: Any, **options: Any) -> tuple[Result | None, 
         message = str(error)
         assert 10 < len(message) < 5000, message
         assert message.isprintable() or "\n" not in message, message
-        assert_sound(service, message, json.dumps(error.details))
+        assert_sound(service, message, json.dumps(error.details), faults=faults)
         return None, message
     shown = json.dumps(result)
     if options.get("include_keys"):
         # They are not a leak.
         for client in service.clients():
             shown = shown.replace(client["api_key"], "").replace(client["install_code"], "")
-    assert_sound(service, shown)
+    assert_sound(service, shown, faults=faults)
     return result, shown
