@@ -158,6 +158,8 @@ class ActionModule(HostAction):
         if self.options["registration"]:
             # The role's task that removes the clients runs once for all hosts, as the one that registers them.
             _core.check_linear(self._task)
+        # It may be refused, which has to be before the removal.
+        label = self.host_label
         found = self._inspect(path)
         try:
             client = self.client
@@ -171,7 +173,7 @@ class ActionModule(HostAction):
         if decided.changed:
             command = remote_file.enter_command if self._task.check_mode else remote_file.remove_command
             remote_file.check_done(self.shell(command(path)), f"{path} could not be removed")
-        return self._result(decided, self.host_label)
+        return self._result(decided, label)
 
     def _inspect(self, path: str, service: str = "") -> remote_file.HostFile:
         done = self.shell(remote_file.facts_command(path, service))

@@ -14,6 +14,7 @@ import typing as t
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import LOOPBACK, Http, Settings, split_url
@@ -99,7 +100,13 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
 def _texts_without_keys(result: Result, api: Api) -> Result:
     """The texts of a result that may quote the service, without the keys of the clients that it returned."""
     texts: Result = {name: result[name] for name in ("msg", "warnings", "failures") if result.get(name)}
-    found = held_in_part(str(texts), api.secrets)
+    secrets = {
+        f"{field} of client {client['id']}": client[field]
+        for client in list(api.known.values())
+        for field in fields.SECRET_FIELDS
+        if not fields.looks_masked(client.get(field))
+    }
+    found = held_in_part(str(texts), secrets)
     return {
         # The labels of failures stay: tasks look them up.
         name: {label: redact(reason, found) for label, reason in text.items()}

@@ -15,6 +15,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 import jinja2
+import jinja2.nodes
 from ansible import constants, context, template
 from ansible.errors import AnsibleError
 from ansible.executor import module_common
@@ -50,6 +51,8 @@ if tuple(map(int, __version__.split(".")[:2])) < (2, 16):
 # Before 2.19 each string is a template unless it is marked as unsafe; since then, only one that is marked as trusted.
 _TRUSTS_ALL = not hasattr(template, "trust_as_template")
 _TEMPLATE = re.compile(r"\{[{%#]")
+# To parse templates, not to render them.
+_SYNTAX = jinja2.Environment()
 
 
 def trusted(text: str) -> str:
@@ -605,7 +608,7 @@ def unrendered(value: t.Any, templar: t.Any) -> t.Any:
 
 
 def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
-    """The words in the templates that a value contains, those in the values of variables of such names included."""
+    """The names that a template depends on, those in templates that are the values of others included."""
     found: set[str] = set()
     values = [value]
     while values:
@@ -614,16 +617,34 @@ def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
             values += value.values() if isinstance(value, dict) else value
         # Text only: that of hostvars would be a rendering of all variables.
         elif isinstance(value, str) and has_template(value):
-            names = set(re.findall(r"\w+", value))
-            if "vars" in names:
-                # The name may be computed: 'token_' ~ customer. Without such a start it may be any, on each host.
-                starts = tuple(set(re.findall(r"""['"](\w+)""", value)) - {"vars", "ansible"})
-                names |= {name for name in variables if name.startswith(starts)} or {"inventory_hostname"}
-            # The variable vars has all of them.
-            names -= {*found, "vars"}
-            found |= names
-            values += [variables[name] for name in names if name in variables]
+            # An invalid template fails where it is used.
+            with contextlib.suppress(jinja2.TemplateSyntaxError):
+                tree = _SYNTAX.parse(str(value))
+                names = {name.name for name in tree.find_all(jinja2.nodes.Name)}
+                # A name that is computed may be another one on each host, and so may vars.name.
+                if "vars" in names:
+                    names.add("inventory_hostname")
+                for call in tree.find_all(jinja2.nodes.Call):
+                    texts = {text.value for text in call.find_all(jinja2.nodes.Const)}
+                    # As in lookup('vars', 'name').
+                    if texts & {"vars", "ansible.builtin.vars"}:
+                        constant = all(isinstance(each, jinja2.nodes.Const) for each in call.args)
+                        names |= texts.intersection(variables) - {"vars"} if constant else _computed(call, variables)
+                names -= found
+                found |= names
+                # The variable vars has all of them.
+                values += [variables[name] for name in names - {"vars"} if name in variables]
     return found
+
+
+def _computed(call: jinja2.nodes.Call, variables: Mapping[str, t.Any]) -> set[str]:
+    """The variables that a computed name can mean, by the text that it starts with: 'token_' ~ customer."""
+    first = [each.nodes[0] for each in call.args[1:] if isinstance(each, jinja2.nodes.Concat)]
+    starts = tuple(each.value for each in first if isinstance(each, jinja2.nodes.Const) and each.value)
+    if len(starts) < len(call.args) - 1 or not starts:
+        # It may be another one on each host.
+        return {"inventory_hostname"}
+    return {name for name in variables if name.startswith(starts)}
 
 
 def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str) -> t.Any:

@@ -167,7 +167,7 @@ class ModuleAction(_core.PrivateAction):
         if step == "register" and _role_variables.state_of_batch(self, variables, of_batch) != "present":
             return False
         # The client of a label that two hosts have would be removed from the other one too.
-        _role_variables.check_label_of_play(self, variables)
+        _role_variables.check_label_of_play(self, variables, batch)
         if step == "register":
             arguments["labels"], arguments["planned_labels"] = _role_variables.labels_to_register(
                 variables, own, account

@@ -329,12 +329,15 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
     return str(state)
 
 
-def check_label_of_play(action: ActionBase, variables: Variables) -> None:
-    """InputError if play or role set a label."""
-    of_inventory = variables["hostvars"][variables["inventory_hostname"]].get(_LABEL) or ""
-    label = action._templar.template(variables.get(_LABEL)) or ""
-    if label != of_inventory or _LABEL in _core.variables_of_play(action._task):
-        raise InputError(LABEL_IN_PLAY)
+def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterable[str] = ()) -> None:
+    """InputError if play or role set a label for the task's host, or for one of the other ``hosts`` of its batch."""
+    templars = {variables["inventory_hostname"]: action._templar}
+    if _LABEL in _core.variables_of_play(action._task):
+        templars.update((host, _core.templar_for(action, variables, host)) for host in hosts)
+    for host, templar in templars.items():
+        label = _rendered(templar, _LABEL, _core.trusted(f"{{{{ {_LABEL} | default('') }}}}"))
+        if (label or "") != (variables["hostvars"][host].get(_LABEL) or ""):
+            raise InputError(LABEL_IN_PLAY)
 
 
 # What a type cannot express.

@@ -79,12 +79,16 @@ def test_facts_that_the_run_itself_gathers_are_refused(pair: Local, state: str) 
 @pytest.mark.parametrize(
     "labels", ["['web-1', 'of-another']", "(['web-2'] | monitor.cloud.client_labels(hostvars)).values() | list"]
 )
-def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(pair: Local, labels: str) -> None:
+@pytest.mark.parametrize(("state", "text"), [("present", None), ("absent", "api_key=1")])
+def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
+    pair: Local, labels: str, state: str, text: str | None
+) -> None:
     controller = hostile(pair, monitor_agent_label="of-another")
-    play = own_play(controller, play=MINIMUM, facts=True, labels=labels, path="{{ monitor_agent_config_path }}")
-    run = controller.run(play)
+    controller.write("web-2", text)
+    path = "{{ monitor_agent_config_path }}"
+    run = controller.run(own_play(controller, play=MINIMUM, facts=True, labels=labels, path=path, state=state))
     assert "The facts of host web-2 set 'monitor_agent_label'" in str(run.failures()), run.output
-    assert controller.read("web-2") is None
+    assert controller.read("web-2") == text
 
 
 def test_set_fact_is_no_fact_of_the_host(pair: Local) -> None:

@@ -32,6 +32,15 @@ def test_variables_precede_module_defaults_and_the_environment(single: Local, co
     converge(single, role_play(single, play=defaults), changes={"web-1"}, environment=environment)
 
 
+@pytest.mark.parametrize("label", ["", "{{ hostvars[inventory_hostname].own | default('') }}"])
+def test_a_role_that_uses_the_role_may_pass_the_label_of_the_inventory(pair: Local, label: str) -> None:
+    if label:
+        pair.host_vars["web-2"].update(own="my-web-2", monitor_agent_label="my-web-2")
+    run = pair.run(role_play(pair, role=f'vars: {{monitor_agent_label: "{label}"}}'))
+    assert run.code == 0, run.output
+    assert set(labels(pair)) == {"web-1", "my-web-2" if label else "web-2"}
+
+
 def test_the_other_options_of_the_connection(single: Local) -> None:
     single.service.configure(brand="otherword")
     single.group_vars.update(

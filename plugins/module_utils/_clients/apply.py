@@ -226,18 +226,18 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
     if masked:
         # The clients exist: without the list they have masked keys.
         with contextlib.suppress(ApiError):
-            listed = {label: client for label, client in _listed(api).items() if label in masked}
-    return [entry._replace(client=_with_keys(entry.client, listed.get(entry.change.label, {}))) for entry in results]
-
-
-def _listed(api: Api) -> dict[str, Client]:
-    """The clients by label, as the service lists them now."""
-    return {client["label"]: client for client in api.list_clients() if client["label"] is not None}
+            listed = api.find_clients(masked)
+    return [
+        entry._replace(client=_with_keys(entry.client, listed[entry.change.label]))
+        if entry.change.label in masked and entry.change.label in listed
+        else entry
+        for entry in results
+    ]
 
 
 def _with_keys(client: Client, other: Client) -> Client:
     """The client, with the keys of the other response about it if those are not masked."""
-    if client.get("id") != other.get("id") or is_masked(other):
+    if client["id"] != other.get("id") or is_masked(other):
         return client
     return {**client, **{field: other[field] for field in SECRET_FIELDS}}
 
@@ -266,7 +266,7 @@ def _is_taken(error: ApiError) -> bool:
 def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
     """Creates that failed, with the result in the list: created, created by another controller, or not created."""
     try:
-        existing = _listed(api)
+        existing = api.find_clients([entry.change.label for entry in ambiguous])
     except ApiError as failure:
         hint, purpose = "Run again to find out: nothing is created twice.", "find out whether client {!r} was created"
         return [

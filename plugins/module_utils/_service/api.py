@@ -10,12 +10,12 @@ Objects stay as the service sends them, with unknown fields. Every method raises
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import re
 import typing as t
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service import response
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
@@ -64,8 +64,8 @@ class Api:
         self._brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._rename = RENAME_CLIENT
-        # The readable keys and codes in responses, by field and client.
-        self.secrets: dict[str, str] = {}
+        # The clients in responses; one whose keys a later response masks stays.
+        self.known: dict[str, Object] = {}
         # The progress of a task: changes to make, None until they are known, and made.
         self.total: int | None = None
         self.done = 0
@@ -85,6 +85,20 @@ class Api:
         """Every client that the token may access, each once."""
         return self._read_list(LIST_CLIENTS, self._client)
 
+    def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
+        """The clients by label, read until all of these labels are found, or are certain not to exist.
+
+        While other writers change the list, one read of all pages may miss a client, and so may the next.
+        """
+        found: dict[str, Object] = {}
+
+        def complete(clients: list[Object]) -> bool:
+            found.update({client["label"]: client for client in clients if client["label"] is not None})
+            return found.keys() >= set(labels)
+
+        self._read_list(LIST_CLIENTS, self._client, reads=_MAX_READS, complete=complete)
+        return found
+
     def count_clients(self) -> int:
         """The number of clients, by one request if the service reports it."""
         results = self._call(LIST_CLIENTS._replace(purpose="count the clients"), response.page_of)["results"]
@@ -92,9 +106,7 @@ class Api:
 
     def _client(self, value: t.Any, *, labelled: bool = False) -> Object:
         client = response.client_of(value, labelled=labelled)
-        for field in fields.SECRET_FIELDS:
-            if not fields.looks_masked(client.get(field)):
-                self.secrets[f"{field} of client {client['id']}"] = client[field]
+        self.known[repr([client.get(name) for name in ("id", "api_key", "install_code")])] = client
         return client
 
     def create_client(self, label: str) -> Object:
@@ -264,33 +276,43 @@ class Api:
             access=operation.access and operation.access.format(brand=self._brand),
         )
 
-    def _read_list(self, operation: Operation, check: t.Callable[[t.Any], Object]) -> list[Object]:
+    def _read_list(
+        self,
+        operation: Operation,
+        check: t.Callable[[t.Any], Object],
+        *,
+        reads: int = 2,
+        complete: t.Callable[[list[Object]], bool] = lambda items: False,
+    ) -> list[Object]:
         """All items of a collection, each id once, and each checked.
 
-        A list that changes while it is read moves entries between pages. It is read again, until it has as many items
-        as the service announced, or the same as the last time, or all reads together have as many.
+        A list that changes while it is read moves entries between pages. It is read again until it has as many items as
+        the service announced, or the same as the last time, or is complete; at most ``reads`` times. If the service has
+        no order of entries, all reads together have to have as many; at most ``_MAX_READS`` times.
 
         ApiError if two reads lack the same entries: then no concurrent writer is the cause, and the list is incomplete.
         """
         seen: dict[str, Object] = {}
-        items: dict[str, Object] = {}
-        least = 0
-        for number in range(_MAX_READS):
-            before, pages = items.keys(), self._read_pages(operation, check)
+        before: tuple[str, ...] | None = None
+        for number in itertools.count(1):
+            pages = self._read_pages(operation, check)
             announced = {page["results"] for page in pages}
             # A service that ignores page returns the first one each time: the same page counts once.
-            received = sum({tuple(_by_id(page["data"])): len(page["data"]) for page in pages}.values())
-            least = min((results for results in announced if results is not None), default=0)
-            items = _by_id(item for page in pages for item in page["data"])
-            is_same = number > 0 and items.keys() == before
-            if received < least and is_same:
+            received = sum({_ids(page["data"]): len(page["data"]) for page in pages}.values())
+            least = min((number for number in announced if number is not None), default=0)
+            items = _each_once(itertools.chain.from_iterable(page["data"] for page in pages))
+            ids = _ids(items)
+            if received < least and ids == before:
                 problem = f"the service announced {least} entries and returned {received}"
                 hint = "An incomplete list is not used. Try a smaller page_size, or run again later."
                 raise self._about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
-            seen.update(items)
-            if is_same or announced in ({None}, {len(items)}) or (number > 0 and len(seen) >= least):
-                break
-        return list((items if len(items) >= least else seen).values())
+            if complete(items) or ids == before or announced in ({None}, {len(items)}):
+                return items
+            seen.update({repr(item.get("id", item)): item for item in items})
+            if number == _MAX_READS or (number >= reads and max(len(items), len(seen)) >= least):
+                return items if len(items) >= least else list(seen.values())
+            before = ids
+        raise AssertionError("the reads are limited")
 
     def _read_pages(self, operation: Operation, check: t.Callable[[t.Any], Object]) -> list[Page]:
         pages = [self._page(operation, check, 1)]
@@ -311,18 +333,34 @@ class Api:
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
-            # An error that names no field may be about the size.
-            named = {each.get("field") for each in error.errors} - {None, "page_size"}
-            is_of_size = number == 1 and error.status in (400, 422) and error.errors and not named
-            if size is None or len(self._page_sizes) == 1 or not is_of_size:
+            if size is None or number > 1 or not self._use_smaller_pages(error):
                 raise
-        self._page_sizes = self._page_sizes[1:]
         return self._page(operation, check, number)
 
+    def _use_smaller_pages(self, error: ApiError) -> bool:
+        """Use a smaller page size if the error may be about it; return whether that was done."""
+        if error.status not in (400, 422) or len(self._page_sizes) == 1:
+            return False
+        if error.names_field("page_size"):
+            self._page_sizes = self._page_sizes[1:]
+            return True
+        if not error.errors or any(each.get("field") for each in error.errors):
+            return False
+        # The error may be about the size. Without a size, the next one certainly is not.
+        self._page_sizes = self._page_sizes[-1:]
+        return True
 
-def _by_id(items: Iterable[Object]) -> dict[str, Object]:
-    """The items without a second one of the same id, or with the same fields if it has no id."""
-    return {repr(item.get("id") or item): item for item in items}
+
+def _ids(items: Iterable[Object]) -> tuple[str, ...]:
+    return tuple(sorted(repr(item.get("id", item)) for item in items))
+
+
+def _each_once(items: Iterable[Object]) -> list[Object]:
+    """The items without a second one of the same id; records without an id are all kept."""
+    kept: dict[str, Object] = {}
+    for position, item in enumerate(items):
+        kept.setdefault(repr(item.get("id") or f"no id {position}"), item)
+    return list(kept.values())
 
 
 def _with_label(client: Object, label: str, remedy: str) -> Object:

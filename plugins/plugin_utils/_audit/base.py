@@ -163,5 +163,5 @@ def _read(path: str) -> t.Any:
         ) from error
     except (ValueError, RecursionError):
         raise InputError(
-            f"The audit {path} is not valid JSON. Choose a file that monitor_agent_audit_json wrote, or leave it out."
+            f"The audit {path} is not valid JSON. Audit its hosts again, or choose what monitor_agent_audit_json wrote."
         ) from None

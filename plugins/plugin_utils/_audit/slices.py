@@ -11,6 +11,7 @@ now: whose a key is depends on its fingerprint and on the clients that there are
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import datetime
 import typing as t
@@ -32,8 +33,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
 _WITH_KEY = ("own", "other", "unknown")
 # The members of a host's entry that are read: its name and the facts from which findings are made, if they are valid.
 _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
-    **dict.fromkeys(facts_of({}), lambda value: value is None or isinstance(value, str)),
     "host": lambda value: isinstance(value, str),
+    **dict.fromkeys(facts_of({}), lambda value: value is None or isinstance(value, str)),
     "reached": lambda value: isinstance(value, bool),
     "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
     "differs": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
@@ -60,8 +61,11 @@ def parse(name: str, document: t.Any) -> Slice:
     if "audits" in document:
         raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
     try:
-        instant(str(document.get("generated_at")))
-        return Slice(name, document["generated_at"], _facts(document.get("hosts")))
+        hosts = _facts(document.get("hosts"))
+        with contextlib.suppress(ValueError):
+            instant(str(document.get("generated_at")))
+            return Slice(name, document["generated_at"], hosts)
+        raise ValueError("generated_at is missing or invalid")
     except ValueError as error:
         raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 

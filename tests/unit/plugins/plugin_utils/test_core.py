@@ -24,11 +24,14 @@ VARIABLES = {
         ("token_of_acme", ""),
         ("{{ token_of_acme }}", "token_of_acme key"),
         ("{{ sites[customer].tokens[0] }}", "sites customer token_of_acme key"),
-        ("{{ vars.token_of_acme }}", "token_of_acme key inventory_hostname"),
+        ("{{ vars.token_of_acme }}", "inventory_hostname"),
         ("{{ lookup('ansible.builtin.vars', 'token_of_acme') }}", "token_of_acme key"),
         # The start of a computed name is enough: hosts that differ in nothing else are not rendered one by one.
         ("{{ lookup('vars', 'token_' ~ customer) }}", "customer token_of_acme key"),
         ("{{ lookup('vars', prefix ~ customer) }}", "prefix customer inventory_hostname"),
+        # Another text is no start of a name, and an attribute no name.
+        ("{{ lookup('vars', customer ~ '_token', default='custom') }}", "customer inventory_hostname"),
+        ("{{ sites.customer.key }}", "sites token_of_acme key"),
     ],
 )
 def test_names_of_variables_in_a_template(template: str, names: str) -> None:
