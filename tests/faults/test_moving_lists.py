@@ -60,6 +60,7 @@ def _check(emulator: Emulator, result: Result) -> None:
         label: real[label] for label in _DESIRED
     }
     assert len(result["account_labels"]) == len(set(result["account_labels"]))
+    tally(converged=1)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])

@@ -333,22 +333,13 @@ class Api:
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
-            if size is None or number > 1 or not self._use_smaller_pages(error):
+            # An error that names no field may be about the size.
+            is_of_size = error.names_field("page_size") or not any(each.get("field") for each in error.errors)
+            is_refusal = error.status in (400, 422) and error.errors and number == 1
+            if size is None or len(self._page_sizes) == 1 or not (is_refusal and is_of_size):
                 raise
+        self._page_sizes = self._page_sizes[1:]
         return self._page(operation, check, number)
-
-    def _use_smaller_pages(self, error: ApiError) -> bool:
-        """Use a smaller page size if the error may be about it; return whether that was done."""
-        if error.status not in (400, 422) or len(self._page_sizes) == 1:
-            return False
-        if error.names_field("page_size"):
-            self._page_sizes = self._page_sizes[1:]
-            return True
-        if not error.errors or any(each.get("field") for each in error.errors):
-            return False
-        # The error may be about the size. Without a size, the next one certainly is not.
-        self._page_sizes = self._page_sizes[-1:]
-        return True
 
 
 def _ids(items: Iterable[Object]) -> tuple[str, ...]:
