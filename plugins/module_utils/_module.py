@@ -100,6 +100,8 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
 def _texts_without_keys(result: Result, api: Api) -> Result:
     """The texts of a result that may quote the service, without the keys of the clients that it returned."""
     texts: Result = {name: result[name] for name in ("msg", "warnings", "failures") if result.get(name)}
+    if not texts:
+        return {}
     secrets = {
         f"{field} of client {client['id']}": client[field]
         for client in list(api.known.values())

@@ -445,11 +445,11 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
     reason = f"{type(last).__name__}: {last}"
     if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
         return f"the response was cut short: {last}", "Check the network, and any proxy between.", False
-    # A connection ends in the middle when a service or a balancer before it restarts.
-    is_cut = _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
     if "CA certificate bundle" in str(failure):
         hint = "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
         return f"no secure connection: {last}", hint, True
+    # A connection ends in the middle when a service or a balancer before it restarts.
+    is_cut = _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
     if isinstance(failure, requests.exceptions.SSLError) and not is_cut:
         hint = "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path)."
         return f"no secure connection: {reason}", hint, True
