@@ -15,7 +15,6 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 import jinja2
-import jinja2.nodes
 from ansible import constants, context, template
 from ansible.errors import AnsibleError
 from ansible.executor import module_common
@@ -51,8 +50,6 @@ if tuple(map(int, __version__.split(".")[:2])) < (2, 16):
 # Before 2.19 each string is a template unless it is marked as unsafe; since then, only one that is marked as trusted.
 _TRUSTS_ALL = not hasattr(template, "trust_as_template")
 _TEMPLATE = re.compile(r"\{[{%#]")
-# To parse templates, not to render them.
-_SYNTAX = jinja2.Environment()
 
 
 def trusted(text: str) -> str:
@@ -275,10 +272,15 @@ def forget_token(task: Task) -> None:
     ]
 
 
+def around(task: Task, keyword: str) -> t.Any:
+    """A keyword of what is around a task of the role, not rendered; a class if it is not set."""
+    return task._get_parent_attribute(keyword, omit=True)
+
+
 def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
     """Raise InputError if what uses the role of the task delegates it: other tasks of the role would have that host."""
-    host, around = variables["inventory_hostname"], action._task._get_parent_attribute("delegate_to", omit=True)
-    delegate = action._templar.template(around) if isinstance(around, str) else host
+    host, given = variables["inventory_hostname"], around(action._task, "delegate_to")
+    delegate = action._templar.template(given) if isinstance(given, str) else host
     if delegate != host:
         raise InputError(
             f"The role can't be delegated: {delegate} would get the client of {host}. Nothing was done. Use the role "
@@ -288,8 +290,7 @@ def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> N
 
 def check_not_once(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
     """Raise InputError if what uses the role of the task runs it once: the other hosts would be left out."""
-    once = action._task._role and action._task._get_parent_attribute("run_once", omit=True)
-    # A class stands for a keyword that is not set.
+    once = action._task._role and around(action._task, "run_once")
     once = isinstance(once, (bool, str)) and boolean(action._templar.template(once), strict=False)
     if once and len(variables["ansible_play_batch"]) > 1:
         raise InputError(
@@ -607,46 +608,6 @@ def unrendered(value: t.Any, templar: t.Any) -> t.Any:
     raise InputError(f"{value!r} names a variable that names itself. Set that variable to a value.")
 
 
-def names_in(value: t.Any, variables: Mapping[str, t.Any]) -> set[str]:
-    """The names that a template depends on, those in templates that are the values of others included."""
-    found: set[str] = set()
-    values = [value]
-    while values:
-        value = values.pop()
-        if isinstance(value, (dict, list)):
-            values += value.values() if isinstance(value, dict) else value
-        # Text only: that of hostvars would be a rendering of all variables.
-        elif isinstance(value, str) and has_template(value):
-            # An invalid template fails where it is used.
-            with contextlib.suppress(jinja2.TemplateSyntaxError):
-                tree = _SYNTAX.parse(str(value))
-                names = {name.name for name in tree.find_all(jinja2.nodes.Name)}
-                # A name that is computed may be another one on each host, and so may vars.name.
-                if "vars" in names:
-                    names.add("inventory_hostname")
-                for call in tree.find_all(jinja2.nodes.Call):
-                    texts = {text.value for text in call.find_all(jinja2.nodes.Const)}
-                    # As in lookup('vars', 'name').
-                    if texts & {"vars", "ansible.builtin.vars"}:
-                        constant = all(isinstance(each, jinja2.nodes.Const) for each in call.args)
-                        names |= texts.intersection(variables) - {"vars"} if constant else _computed(call, variables)
-                names -= found
-                found |= names
-                # The variable vars has all of them.
-                values += [variables[name] for name in names - {"vars"} if name in variables]
-    return found
-
-
-def _computed(call: jinja2.nodes.Call, variables: Mapping[str, t.Any]) -> set[str]:
-    """The variables that a computed name can mean, by the text that it starts with: 'token_' ~ customer."""
-    first = [each.nodes[0] for each in call.args[1:] if isinstance(each, jinja2.nodes.Concat)]
-    starts = tuple(each.value for each in first if isinstance(each, jinja2.nodes.Const) and each.value)
-    if len(starts) < len(call.args) - 1 or not starts:
-        # It may be another one on each host.
-        return {"inventory_hostname"}
-    return {name for name in variables if name.startswith(starts)}
-
-
 def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str) -> t.Any:
     """A templar with the variables that the task would have for another host of its batch."""
     hostvars, task = variables["hostvars"], action._task
@@ -658,23 +619,6 @@ def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str) -
         _hosts_all=variables["ansible_play_hosts_all"],
     )
     return _templar_for(action, of_host)
-
-
-def given_by_keywords(task: Task, option: str) -> dict[str, list[t.Any]]:
-    """By its name in keywords around a task of the role, what they give for a connection option, not rendered.
-
-    A template of several options is a value too.
-    """
-    groups = ("group/monitor.cloud.api", task.action)
-    around = task._get_parent_attribute("environment", omit=True)
-    # module_defaults take precedence.
-    for name, given in (
-        (option, [options for each in task.module_defaults for group, options in each.items() if group in groups]),
-        (f"MONITOR_{option.upper()}", around if isinstance(around, list) else []),
-    ):
-        if found := [each for each in given if not isinstance(each, dict) or name in each]:
-            return {name: [each[name] if isinstance(each, dict) else each for each in found]}
-    return {}
 
 
 def check_whole_inventory() -> None:

@@ -29,7 +29,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Modul
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts, _core, _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, seal
 
 try:
@@ -120,8 +120,8 @@ class ModuleAction(_core.PrivateAction):
         """InputError if a variable of the role that chooses the account fails: the environment may have another one."""
         if not any(_ROLE_DEFAULTS in defaults for defaults in self._task.module_defaults):
             return
-        for name in _role_variables.ACCOUNT:
-            unset = arguments.get(name.removeprefix("monitor_agent_")) is None and name in variables
+        for name, option in _accounts.OPTIONS.items():
+            unset = arguments.get(option) is None and name in variables
             if unset and (problem := self._template_problem(variables[name], name)):
                 raise InputError(f"{problem} Nothing was done.")
 
@@ -147,10 +147,10 @@ class ModuleAction(_core.PrivateAction):
         _core.check_not_delegated(self, variables)
         # In ``rescue`` and ``always`` a host that has failed is not in its batch.
         batch = list(dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]]))
-        account = _role_variables.account_names(self, variables)
+        account = _accounts.names(self, variables)
         own = _role_variables.inventory(variables, account)
         of_batch = {host: own[host] for host in batch}
-        _role_variables.check_account(self, variables, of_batch, account)
+        _accounts.check(self, variables, of_batch, account)
         if step == "prune":
             arguments["labels"] = list(_role_variables.labels(variables, list(own), own).values())
             return True

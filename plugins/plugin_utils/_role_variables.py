@@ -25,7 +25,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts, _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
 
 Variables = Mapping[str, t.Any]
@@ -67,8 +67,6 @@ LABEL_IN_PLAY = (
 _OF_FACTS = re.compile(r"\bansible_(facts|hostname|nodename|fqdn)\b")
 _STATE, _LABEL, _PATH = "monitor_agent_state", "monitor_agent_label", "monitor_agent_config_path"
 _TEMPLATE = "monitor_agent_config_template"
-# One task reads and changes the account for all hosts of a batch.
-ACCOUNT = tuple(f"{_PREFIX}{name}" for name in ("base_url", "api_token", "brand"))
 _CONNECTION = ("ansible_connection", "ansible_shell_type")
 _TEXT = ("str", "path")
 _KINDS = {
@@ -128,25 +126,6 @@ def inventory(variables: Variables, names: Iterable[str] = ()) -> dict[str, Vari
     return found
 
 
-def account_names(action: ActionBase, variables: Variables) -> set[str]:
-    """The names of the variables that choose the account, those that templates depend on included."""
-    return _core.names_in(list(_sources(action, variables).values()), variables)
-
-
-def _sources(action: ActionBase, variables: Variables) -> dict[str, list[t.Any]]:
-    """What gives the account, not rendered, by name: the role's variables, and keywords for those that are not set."""
-    found: dict[str, list[t.Any]] = {}
-    for name in ACCOUNT:
-        found[name] = [_core.trusted(f"{{{{ {name} }}}}")]
-        if variables.get(name) in (None, ""):
-            found.update(_core.given_by_keywords(action._task, name.removeprefix(_PREFIX)))
-    return found
-
-
-def _values(own: Variables, names: Iterable[str]) -> list[t.Any]:
-    return [own.get(name) for name in names]
-
-
 def known_hosts(variables: Variables) -> list[str]:
     """The hosts of the inventory, and localhost if only the play has it."""
     return list(dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]))
@@ -182,18 +161,18 @@ def labels_to_register(
 ) -> tuple[list[str], list[str]]:
     """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan.
 
-    Without those of Windows hosts. ``names`` are those of :func:`account_names`.
+    Without those of Windows hosts. ``names`` are those of :func:`_accounts.names`.
     """
     found = labels(variables, variables["ansible_play_hosts"], own)
     found = {host: label for host, label in found.items() if not _is_windows(variables["hostvars"], host, own[host])}
-    batch, account = set(variables["ansible_play_batch"]), _values(own[variables["inventory_hostname"]], names)
+    batch, account = set(variables["ansible_play_batch"]), _accounts.values(own[variables["inventory_hostname"]], names)
     planned = (
         host
         for host in found
         if host not in batch
         # Of other batches a state that is a template is not rendered.
         and own[host].get(_STATE) in (None, "present")
-        and _values(own[host], names) == account
+        and _accounts.values(own[host], names) == account
     )
     return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
 
@@ -284,36 +263,6 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
         raise InputError(" ".join([*lines, "Nothing was done."]))
 
 
-def check_account(action: ActionBase, variables: Variables, own: Mapping[str, Variables], names: Iterable[str]) -> None:
-    """InputError if hosts of the batch have different accounts: the first one's is used for all."""
-    seen: dict[str, list[t.Any]] = {}
-    # A host for each combination of values: rendering them for all takes long.
-    for host, raw in own.items():
-        if (values := _values(raw, names)) not in seen.values():
-            seen[host] = values
-    first: dict[str, list[t.Any]] = {}
-    for host in seen if len(seen) > 1 else ():
-        templar = _core.templar_for(action, variables, host)
-        account = {
-            name: [_rendered(templar, name, value) for value in given]
-            for name, given in _sources(action, variables).items()
-        }
-        first = first or account
-        if different := [name for name in account if account[name] != first[name]]:
-            raise InputError(
-                f"{different[0]} differs between the hosts of this play, and one account is used for all of them. "
-                "Nothing was done. Use a play, or a run with --limit or extra variables, for each account."
-            )
-
-
-def _rendered(templar: t.Any, name: str, value: t.Any) -> t.Any:
-    """A value, or that of this name in a dictionary, with a host's variables; None if its template fails."""
-    with contextlib.suppress(Exception):
-        value = _core.plain(templar.template(_core.looked_up(value, templar)))
-        return value.get(name) if isinstance(value, dict) else value
-    return None
-
-
 def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> str:
     """The state of all hosts of the batch; InputError with the reason if they cannot be registered at once."""
     first = variables["inventory_hostname"]
@@ -335,7 +284,9 @@ def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterabl
     if _LABEL in _core.variables_of_play(action._task):
         templars.update((host, _core.templar_for(action, variables, host)) for host in hosts)
     for host, templar in templars.items():
-        label = _rendered(templar, _LABEL, _core.trusted(f"{{{{ {_LABEL} | default('') }}}}"))
+        label = None
+        with contextlib.suppress(Exception):
+            label = templar.template(_core.trusted(f"{{{{ {_LABEL} | default('') }}}}"))
         if (label or "") != (variables["hostvars"][host].get(_LABEL) or ""):
             raise InputError(LABEL_IN_PLAY)
 

@@ -103,10 +103,13 @@ ACCOUNTS: list[tuple[str, str, str, dict[str, str]]] = [
     (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_' ~ 'site') }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ vars.token_of_site }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ vars['token_of_site'] }}", _OTHER_TOKEN),
+    (_TOKEN, "rollout", "{{ lookup('vars', *names) }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ in_a_list.tokens[0] }}", _OTHER_TOKEN),
-    # Without a variable of the role keywords count.
+    (_TOKEN, "rollout", "{{ lookup('template', inventory_dir ~ '/token.j2') }}", {"site": "two"}),
+    (_TOKEN, "vars_files: ['{{ site }}.yml']", "", {"site": "two"}),
+    # Without a variable of the role keywords count, and if it is empty.
     ("MONITOR_API_TOKEN", "environment: {MONITOR_API_TOKEN: '{{ token_of_site }}'}", "", _OTHER_TOKEN),
-    ("MONITOR_API_TOKEN", "environment: '{{ given }}'", "", _OTHER_TOKEN),
+    ("MONITOR_API_TOKEN", "environment: '{{ given }}'", "{{ '' }}", _OTHER_TOKEN),
     ("api_token", "module_defaults: {group/monitor.cloud.api: {api_token: '{{ token_of_site }}'}}", "", _OTHER_TOKEN),
     ("api_token", "module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", "", _OTHER_TOKEN),
 ]
@@ -118,22 +121,36 @@ def test_hosts_of_different_accounts_are_refused(
 ) -> None:
     monitored.service.seed(labels=["gone-1"])
     own = monitored.service.tokens["read_write"]
+    (monitored.directory / "token.j2").write_text(_NAMED, encoding="utf-8")
+    for site, value in {"one": own, "two": OTHER}.items():
+        (monitored.directory / f"{site}.yml").write_text(f"{_TOKEN}: '{value}'\n", encoding="utf-8")
     monitored.group_vars |= {
         "sites": {"one": {"token": own}, "two": {"token": OTHER}},
         "site": "one",
         "token_of_site": "{{ sites[site].token }}",
+        "names": ["token_of_site"],
         "in_a_list": {"tokens": [_NAMED]},
         "given": {name: _NAMED},
         **({_TOKEN: token} if token else {}),
     }
     monitored.host_vars["web-3"] |= other
-    playbook = f"monitor.cloud.{run}".split() if token else [role_play(monitored, play=run)]
+    of_play = ": " in run
+    playbook = [role_play(monitored, play=run)] if of_play else f"monitor.cloud.{run}".split()
     assert refuse(monitored, *playbook).startswith(f"{name} differs between the hosts of this play")
     some = playbook if len(playbook) == 1 else ["monitor.cloud.rollout"]
     assert monitored.run(*some, "--limit", "web-1,web-2").code == 0
     same = {"token_of_site": own, _URL: monitored.service.base_url, "site": "one", _TOKEN: own}
-    given = {variable: same[variable] for variable in (other if token else [_TOKEN])}
+    given = {variable: same[variable] for variable in ([_TOKEN] if of_play else other)}
     assert monitored.run(*playbook, "-e", json.dumps(given)).code == 0
+
+
+def test_hosts_are_compared_that_share_a_template_which_the_first_host_lacks(three: Local) -> None:
+    own = three.service.tokens["read_write"]
+    three.group_vars |= {_TOKEN: "{{ token_of[site] }}", "token_of": {"one": own, "two": OTHER}, "site": "one"}
+    three.host_vars["web-1"][_TOKEN] = own
+    assert three.run().code == 0
+    three.host_vars["web-3"]["site"] = "two"
+    assert refuse(three).startswith("monitor_agent_api_token differs between the hosts of this play")
 
 
 def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:

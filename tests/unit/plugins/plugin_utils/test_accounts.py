@@ -6,7 +6,7 @@
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import names_in
+from ansible_collections.monitor.cloud.plugins.plugin_utils._accounts import names_in
 
 VARIABLES = {
     "inventory_hostname": "web-1",
