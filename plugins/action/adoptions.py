@@ -10,18 +10,18 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.modules import adoptions
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import audit, natural
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_label_facts
 
 
 class ActionModule(base.FleetAction):
-    VALIDATOR = _core.documented(adoptions.DOCUMENTATION, ModuleDocFragment.ACCOUNT)
+    VALIDATOR = tasks.documented(adoptions.DOCUMENTATION, ModuleDocFragment.ACCOUNT)
 
     def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
-        _core.check_whole_inventory()
+        plays.check_whole_inventory()
         check_label_facts(variables)
         labels = base.labels_of_inventory(variables)
         inspected = base.inspected(variables, variables["ansible_play_batch"], options, labels)
@@ -32,7 +32,7 @@ class ActionModule(base.FleetAction):
         lines.append(f"Hosts to adopt: {len(report.renames)} of {len(findings)}.")
         if later := sum(one.adoption == "later" for one in findings):
             lines.append(f"In a later run: {later}. Run it again.")
-        _core.show(self, "\n".join(lines))
+        tasks.show(self, "\n".join(lines))
         return {
             "changed": False,
             "renames": report.renames,

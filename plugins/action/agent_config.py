@@ -16,13 +16,13 @@ from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import Modu
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 
 _MOST_WARNINGS = 20
 # A variable of the role's task that only inspects, and what the task before it registers.
@@ -31,7 +31,7 @@ _INSPECTS, _ACCOUNT = "monitor_agent_inspects", "monitor_agent_audit_account"
 
 class ActionModule(HostAction):
     # Made once, before the forks for the hosts.
-    VALIDATOR = _core.documented(
+    VALIDATOR = tasks.documented(
         agent_config.DOCUMENTATION,
         ModuleDocFragment.CLIENT,
         mutually_exclusive=[*ONE_CLIENT, ("registration", "restarted"), ("client", "restarted")],
@@ -83,7 +83,7 @@ class ActionModule(HostAction):
         client, path, inspects = self.client, desired.path, self.options["inspect_service"]
         # The host of a client that this run created has no file yet, most likely.
         created = None
-        if client.new and not (inspects or self._task.check_mode) and _core.takes_input(self._connection):
+        if client.new and not (inspects or self._task.check_mode) and tasks.takes_input(self._connection):
             created = self.shell(remote_file.create_command(desired), data=desired.data)
         # A host that runs no command with standard input gives no facts then.
         found = remote_file.parse_facts(created.stdout) if created else None
@@ -157,7 +157,7 @@ class ActionModule(HostAction):
     def _remove(self, path: str) -> Result:
         if self.options["registration"]:
             # The role's task that removes the clients runs once for all hosts, as the one that registers them.
-            _core.check_linear(self._task)
+            plays.check_linear(self._task)
         # It may be refused, which has to be before the removal.
         label = self.host_label
         found = self._inspect(path)
@@ -189,7 +189,7 @@ class ActionModule(HostAction):
         """
         if found.kind not in ("file", "link"):
             return None, ""
-        with _core.unlogged(self._connection):
+        with tasks.unlogged(self._connection):
             done = self.shell(remote_file.read_command(self.options["path"]))
         if done.returncode != 0:
             return None, ""
@@ -223,16 +223,16 @@ class ActionModule(HostAction):
             )
         return text
 
-    def _attempt(self, **placeholders: str) -> _core.Rendered:
+    def _attempt(self, **placeholders: str) -> templates.Rendered:
         own = {"client": {**self.client.client, **placeholders}, "label": self.client.label}
         # Core's own string as content, because only that is trusted as a template.
         content = self.arguments.get("content")
-        return _core.render_file(self, self.options["template"], content, self.variables, own)
+        return templates.render_file(self, self.options["template"], content, self.variables, own)
 
     def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
         done = created if created and BEGUN in created.stdout else None
-        if done is None and _core.takes_input(self._connection):
+        if done is None and tasks.takes_input(self._connection):
             done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
         if done is None or remote_file.got_no_input(done):
             done = self._put_through_a_file(desired, backup=backup)
@@ -243,7 +243,7 @@ class ActionModule(HostAction):
         """Write by a private temporary file, as core transfers modules: for connections without standard input."""
         directory = self._make_tmp_path()
         try:
-            with _core.unlogged(self._connection):
+            with tasks.unlogged(self._connection):
                 path = self._connection._shell.join_path(directory, "content")
                 source = str(self._transfer_data(path, desired.data or b""))
             # With this setting of core, all users of the host could read the file.

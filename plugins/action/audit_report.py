@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import audit_report
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
     base,
     findings,
@@ -27,10 +26,11 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
     slices,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 
 
 class ActionModule(base.FleetAction):
-    VALIDATOR = _core.documented(
+    VALIDATOR = tasks.documented(
         audit_report.DOCUMENTATION,
         ModuleDocFragment.ACCOUNT,
         required_one_of=[("config", "audits", "audits_variables")],
@@ -68,11 +68,11 @@ class ActionModule(base.FleetAction):
             files = _write_all(report, todo, options, account.url)
         except InputError:
             # All hosts were inspected for it.
-            _core.show(self, table(report, todo))
+            tasks.show(self, table(report, todo))
             raise
         if not complete:
             return {"changed": False, "files": files}
-        _core.show(self, "\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
+        tasks.show(self, "\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
         if report.drift and options["fail_on_drift"]:
             return {"changed": False, "failed": True, "drift": True, "msg": _drift(report), "files": files}
         document = reports.document(report)
@@ -82,7 +82,7 @@ class ActionModule(base.FleetAction):
         return result
 
     def _slices(self, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> list[slices.Slice]:
-        given = _core.unrendered(options["audits"], self._templar)
+        given = templates.unrendered(options["audits"], self._templar)
         if isinstance(given, str):
             given = self._templar.template(given)
         # As core reads lists from the command line.
@@ -95,7 +95,7 @@ class ActionModule(base.FleetAction):
         """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""
         hosts = list(variables["ansible_play_hosts_all"])
         alive, batch = variables["ansible_play_hosts"], set(variables["ansible_play_batch"])
-        if not _core.play_of(self._task).serial or not alive or alive[-1] in batch:
+        if not plays.play_of(self._task).serial or not alive or alive[-1] in batch:
             return hosts, True
         last = max(number for number, host in enumerate(hosts) if host in batch)
         return hosts[: last + 1], False

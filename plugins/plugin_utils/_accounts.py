@@ -16,7 +16,7 @@ from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, templates
 
 Variables = Mapping[str, t.Any]
 
@@ -30,7 +30,7 @@ def names(action: ActionBase, variables: Variables) -> set[str]:
     """The names of the variables that choose the account, those that templates depend on included."""
     given = [values for option in _sources(action._task, variables) for values in option.values()]
     # Core reads a file whose name is a template for each host.
-    return {*OPTIONS, *names_in([*given, _core.play_of(action._task).vars_files], variables)}
+    return {*OPTIONS, *names_in([*given, plays.play_of(action._task).vars_files], variables)}
 
 
 def values(own: Variables, chosen: Iterable[str]) -> list[t.Any]:
@@ -48,11 +48,11 @@ def check(action: ActionBase, variables: Variables, own: Mapping[str, Variables]
         given = values(raw, chosen)
         of_first = of_first or given
         different = [value for value, known in zip(given, of_first, strict=True) if value != known]
-        if given not in seen.values() or _core.has_template(different):
+        if given not in seen.values() or templates.has_template(different):
             seen[host] = given
     first: list[tuple[str, list[t.Any]]] = []
     for host in seen if len(seen) > 1 else ():
-        account = _account(action._task, _core.templar_for(action, variables, host))
+        account = _account(action._task, plays.templar_for(action, variables, host))
         first = first or account
         if names_of := [used[0] or other[0] for used, other in zip(first, account, strict=True) if used != other]:
             raise InputError(
@@ -73,7 +73,7 @@ def _account(task: Task, templar: t.Any) -> list[tuple[str, list[t.Any]]]:
 def _rendered(templar: t.Any, name: str, value: t.Any) -> t.Any:
     """A value, or that of this name in a dictionary, with a host's variables; an ellipsis if its template fails."""
     try:
-        value = _core.plain(templar.template(value))
+        value = templates.plain(templar.template(value))
     except Exception:
         return ...
     return value.get(name) if isinstance(value, dict) else value
@@ -90,7 +90,7 @@ def _given_by_keywords(task: Task, option: str) -> dict[str, list[t.Any]]:
     A template of several options is a value too.
     """
     groups = ("group/monitor.cloud.api", task.action)
-    environment = _core.around(task, "environment")
+    environment = plays.around(task, "environment")
     # module_defaults take precedence.
     for name, given in (
         (option, [options for each in task.module_defaults for group, options in each.items() if group in groups]),
@@ -110,7 +110,7 @@ def names_in(value: t.Any, variables: Variables) -> set[str]:
         if isinstance(value, (dict, list)):
             pending += value.values() if isinstance(value, dict) else value
         # Text only: that of hostvars would be a rendering of all variables.
-        elif isinstance(value, str) and _core.has_template(value):
+        elif isinstance(value, str) and templates.has_template(value):
             # An invalid template fails where it is used.
             with contextlib.suppress(jinja2.TemplateSyntaxError):
                 new = _names_of_text(str(value), variables) - found

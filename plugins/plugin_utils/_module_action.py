@@ -29,7 +29,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Modul
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts, _core, _role_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts, _role_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, seal
 
 try:
@@ -53,7 +54,7 @@ _SEALED = ("register", "inspect")
 _ROLE_DEFAULTS = "group/monitor.cloud.monitor_agent"
 
 
-class ModuleAction(_core.PrivateAction):
+class ModuleAction(tasks.PrivateAction):
     """The action plugin of a module. Callbacks see neither the token nor keys; failures never carry keys."""
 
     _supports_async = True
@@ -61,7 +62,7 @@ class ModuleAction(_core.PrivateAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
         variables = task_vars or {}
-        _core.use_local_connection(self, variables)
+        tasks.use_local_connection(self, variables)
         super().run(tmp, task_vars)
         arguments = self.arguments
         if "include_keys" not in self.MODULE.options:
@@ -102,14 +103,14 @@ class ModuleAction(_core.PrivateAction):
             return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}
         if "diff" in result and result.get("changed") and not self._task.no_log:
             # Core does not show it with such a result; it has labels and fingerprints only.
-            _core.show_diff(self, result["diff"])
-        _core.hide_loop(self._task)
+            tasks.show_diff(self, result["diff"])
+        tasks.hide_loop(self._task)
         # Core removes this from a module's own result.
         return {**result, "_ansible_no_log": True}
 
     def _check(self, with_keys: bool) -> None:
         if self._task.run_once:
-            _core.check_linear(self._task)
+            plays.check_linear(self._task)
         if with_keys and self._task.async_val:
             raise InputError(
                 "include_keys cannot be used with async, because the job's file and status would show the keys. Remove "
@@ -139,12 +140,12 @@ class ModuleAction(_core.PrivateAction):
 
         Whether the task has something to do.
         """
-        _role_variables.check_playbook(variables, _core.extra_variables(self._loader))
+        _role_variables.check_playbook(variables, plays.extra_variables(self._loader))
         if step == "prune":
-            _core.check_whole_inventory()
+            plays.check_whole_inventory()
             _role_variables.check_label_facts(variables)
             _check_prune(arguments)
-        _core.check_not_delegated(self, variables)
+        plays.check_not_delegated(self, variables)
         # In ``rescue`` and ``always`` a host that has failed is not in its batch.
         batch = list(dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]]))
         account = _accounts.names(self, variables)
@@ -163,7 +164,7 @@ class ModuleAction(_core.PrivateAction):
             hosts = variables["ansible_play_hosts_all"]
             arguments["labels"] = list(_role_variables.labels(variables, hosts, own).values())
             return True
-        _core.check_not_once(self, variables)
+        plays.check_not_once(self, variables)
         if step == "register" and _role_variables.state_of_batch(self, variables, of_batch) != "present":
             return False
         # The client of a label that two hosts have would be removed from the other one too.
@@ -179,10 +180,10 @@ class ModuleAction(_core.PrivateAction):
     def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
         self.take_token(arguments)
         if self._can_run_here(variables):
-            with _core.task_environment(self):
-                result = self._run_here(_core.plain(arguments), _core.injects_invocation(variables))
+            with tasks.task_environment(self):
+                result = self._run_here(templates.plain(arguments), tasks.injects_invocation(variables))
         else:
-            with _core.unlogged(self._connection) if with_keys else contextlib.nullcontext():
+            with tasks.unlogged(self._connection) if with_keys else contextlib.nullcontext():
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
         if module_args := result.get("invocation", {}).get("module_args"):
@@ -190,7 +191,7 @@ class ModuleAction(_core.PrivateAction):
             known = self.MODULE.spec["argument_spec"]
             shown = {name: module_args[name] for name in known if name in module_args}
             # Since 2.22 core replaces it in what is displayed, and not in the result.
-            result["invocation"] = {"module_args": {**shown, "api_token": shown.get("api_token") and _core.PLACEHOLDER}}
+            result["invocation"] = {"module_args": {**shown, "api_token": shown.get("api_token") and tasks.PLACEHOLDER}}
         if result.get("failed") and (reason := self._why_missing(str(result.get("msg")), variables)):
             result["msg"] = f"{result['msg']} {reason}"
         return result
@@ -210,7 +211,7 @@ class ModuleAction(_core.PrivateAction):
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
         """Whether the module would run on the controller, as this user, with this Python or a discovered one."""
         # On macOS the look-up of proxies crashes in a process that was forked and not executed.
-        if self._task.async_val or not _core.is_local(self) or sys.platform == "darwin":
+        if self._task.async_val or not tasks.is_local(self) or sys.platform == "darwin":
             return False
         if load_requests() is not None:
             # The module may run with another Python, which has it; else it reports that it is missing.
@@ -218,7 +219,7 @@ class ModuleAction(_core.PrivateAction):
         if self._task.delegate_to:
             # An interpreter that the inventory sets for all hosts is meant for the others.
             return True
-        interpreter = self._templar.template(_core.host_variables(self, variables).get("ansible_python_interpreter"))
+        interpreter = self._templar.template(tasks.host_variables(self, variables).get("ansible_python_interpreter"))
         return interpreter in (None, sys.executable) or str(interpreter).startswith("auto")
 
     def _run_here(self, arguments: dict[str, t.Any], with_invocation: bool) -> Result:
@@ -276,13 +277,13 @@ class ModuleAction(_core.PrivateAction):
             os.close(reader)
             os.close(writer)
             if caught:
-                _core.write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
+                tasks.write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
                 os.kill(os.getpid(), caught[0])
 
 
 def _check_prune(arguments: Mapping[str, t.Any]) -> None:
     """InputError for a prune of a part of the inventory, or one that does not choose clients."""
-    if _core.command_line().get("subset"):
+    if plays.command_line().get("subset"):
         raise InputError(
             "Clients without a host are determined from the whole inventory, so nothing was done. Run it without "
             "--limit."

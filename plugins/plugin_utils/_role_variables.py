@@ -25,8 +25,9 @@ from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts, _core
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import absolute, file_mode, file_owner
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, templates
 
 Variables = Mapping[str, t.Any]
 
@@ -120,7 +121,7 @@ def inventory(variables: Variables, names: Iterable[str] = ()) -> dict[str, Vari
     kept = {*_CONNECTION, *names}
     found: dict[str, Variables] = {}
     for host in known_hosts(variables):
-        raw = _core.raw_variables(variables, host)
+        raw = plays.raw_variables(variables, host)
         check_facts(host, raw)
         found[host] = {name: value for name, value in raw.items() if name.startswith(_PREFIX) or name in kept}
     return found
@@ -153,7 +154,7 @@ def labels(variables: Variables, hosts: t.Sequence[str], own: Mapping[str, Varia
 
 def _given_label(hostvars: Variables, host: str, own: Variables) -> t.Any:
     value = own.get(_LABEL)
-    return own_label(hostvars, host) if _core.has_template(value) else value
+    return own_label(hostvars, host) if templates.has_template(value) else value
 
 
 def labels_to_register(
@@ -195,7 +196,7 @@ def check_gone(variables: Variables, gone: Iterable[t.Any], own: Mapping[str, Va
 def check_label_facts(variables: Variables) -> None:
     """InputError for a label that is made of facts, of a host without facts: with a default it would be another one."""
     for host in known_hosts(variables):
-        raw = _core.raw_variables(variables, host)
+        raw = plays.raw_variables(variables, host)
         if _OF_FACTS.search(str(raw.get(_LABEL))) and not raw.get("ansible_facts"):
             raise InputError(
                 f"{_LABEL} of host {host} is made of facts, which this run does not have, so its client would be taken "
@@ -209,7 +210,7 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
         label = hostvars[host].get(_LABEL)
     except AnsibleError as error:
         raise InputError(f"{_LABEL} of host {host}: {error}") from None
-    if _core.failed_to_render(label):
+    if templates.failed_to_render(label):
         raise InputError(f"{_LABEL} of host {host}: the template {label!r} fails. Check the variables in it.")
     if label is not None:
         # A dictionary of the user's has no raw values.
@@ -221,7 +222,7 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
 
 def rendered(hostvars: Variables, host: str, name: str, value: t.Any) -> t.Any:
     """The value of a variable of another host, from the one that the inventory has; AnsibleError if that fails."""
-    return hostvars[host][name] if _core.has_template(value) else value
+    return hostvars[host][name] if templates.has_template(value) else value
 
 
 def _is_windows(hostvars: Variables, host: str, own: Variables) -> bool:
@@ -249,7 +250,7 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
         for host, raw in own.items():
             reason = of_first if raw.get(name) == given else ""
             # The same template may be another path.
-            may_differ = raw.get(name) != given or (name == _PATH and _core.has_template(given))
+            may_differ = raw.get(name) != given or (name == _PATH and templates.has_template(given))
             if not reason and may_differ and host != first and name in raw:
                 reason = _reason(name, _literal(variables, host, name, raw[name]))
             if reason:
@@ -271,8 +272,8 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
     unset = _OPTIONS[_STATE]["default"] if _STATE in own[first] else variables[_STATE]
     for host, raw in own.items():
         value = raw.get(_STATE, unset)
-        if _core.has_template(value):
-            value = _core.templar_for(action, variables, host).template(value)
+        if templates.has_template(value):
+            value = plays.templar_for(action, variables, host).template(value)
         if value != state:
             raise InputError(STATES_DIFFER)
     return str(state)
@@ -281,12 +282,12 @@ def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, V
 def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterable[str] = ()) -> None:
     """InputError if play or role set a label for the task's host, or for one of the other ``hosts`` of its batch."""
     templars = {variables["inventory_hostname"]: action._templar}
-    if _LABEL in _core.variables_of_play(action._task):
-        templars.update((host, _core.templar_for(action, variables, host)) for host in hosts)
+    if _LABEL in plays.variables_of_play(action._task):
+        templars.update((host, plays.templar_for(action, variables, host)) for host in hosts)
     for host, templar in templars.items():
         label = None
         with contextlib.suppress(Exception):
-            label = templar.template(_core.trusted(f"{{{{ {_LABEL} | default('') }}}}"))
+            label = templar.template(templates.trusted(f"{{{{ {_LABEL} | default('') }}}}"))
         if (label or "") != (variables["hostvars"][host].get(_LABEL) or ""):
             raise InputError(LABEL_IN_PLAY)
 
@@ -316,7 +317,7 @@ def _effective(action: ActionBase, variables: Variables, name: str) -> t.Any:
     if value is None:
         return "" if name == _PATH else None
     with contextlib.suppress(Exception):
-        return _core.plain(action._templar.template(value))
+        return templates.plain(action._templar.template(value))
     return None
 
 
@@ -325,9 +326,9 @@ def _literal(variables: Variables, host: str, name: str, value: t.Any) -> t.Any:
     with contextlib.suppress(Exception):
         if name == _PATH:
             path = rendered(variables["hostvars"], host, name, value) or ""
-            return None if _core.failed_to_render(path) else path
-    known = isinstance(value, (str, int, float, list, dict)) and not _core.has_template(value)
-    return _core.plain(value) if known else None
+            return None if templates.failed_to_render(path) else path
+    known = isinstance(value, (str, int, float, list, dict)) and not templates.has_template(value)
+    return templates.plain(value) if known else None
 
 
 def _reason(name: str, value: t.Any) -> str:

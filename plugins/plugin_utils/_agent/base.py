@@ -19,13 +19,13 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
     Registered,
     registered_client,
     secrets_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed, without_dollars
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import tasks, templates
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_facts, warn_of_unknown
 
 Result = dict[str, t.Any]
@@ -36,7 +36,7 @@ _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
 
-class HostAction(_core.PrivateAction):
+class HostAction(tasks.PrivateAction):
     """An action on a host. Subclasses have a ``VALIDATOR`` of options, and implement :meth:`act`."""
 
     VALIDATOR: t.ClassVar[ArgumentSpecValidator]
@@ -48,7 +48,7 @@ class HostAction(_core.PrivateAction):
 
     @classmethod
     def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
-        return super().finalize_task_arg(name, _core.looked_up(value, templar), templar, context)
+        return super().finalize_task_arg(name, templates.looked_up(value, templar), templar, context)
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
         super().run(tmp, task_vars)
@@ -56,7 +56,7 @@ class HostAction(_core.PrivateAction):
         warn_of_unknown(self.variables)
         try:
             # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
-            checked = self.VALIDATOR.validate(_core.plain(self.arguments))
+            checked = self.VALIDATOR.validate(templates.plain(self.arguments))
             self.options, self._problems = checked.validated_parameters, checked.error_messages
             result = self._checked_act()
         except Exception as error:
@@ -73,8 +73,8 @@ class HostAction(_core.PrivateAction):
                 outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
                 result = {outcome: True, "msg": str(error)}
         finally:
-            _core.forget_origins(self._task)
-            _core.forget_token(self._task)
+            tasks.forget_origins(self._task)
+            tasks.forget_token(self._task)
             self._task.args = redact_all(self._task.args, self._secrets)
         return t.cast("Result", redact_all(result, self._secrets))
 

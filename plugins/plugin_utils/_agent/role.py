@@ -16,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from ansible.errors import AnsibleActionFail
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core, _role_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 
 # A variable of the role's own tasks, with the state that they are for: others may use its registration too.
 _IN_ROLE = "monitor_agent_in_role"
@@ -28,7 +29,7 @@ _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded",
 # Which use of the role a result is of.
 _USE = "use"
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
-_CONNECTION = [{"group/monitor.cloud.monitor_agent": _core.trusted("{{ monitor_agent_connection }}")}]
+_CONNECTION = [{"group/monitor.cloud.monitor_agent": templates.trusted("{{ monitor_agent_connection }}")}]
 
 
 def configure(action: HostAction, own_step: t.Callable[[], Result]) -> Result:
@@ -47,7 +48,7 @@ def configure(action: HostAction, own_step: t.Callable[[], Result]) -> Result:
         by_itself = _is_by_itself(action, in_role, state)
         if by_itself and state == "present" and not action.on_windows:
             steps["registration"] = _call_service(action, state)
-            action.variables[_REGISTRATION] = _core.as_data(steps["registration"])
+            action.variables[_REGISTRATION] = templates.as_data(steps["registration"])
         result = own_step()
         if state == "present" and _install(action, steps):
             # What changes in the result if the configuration is written a second time.
@@ -68,9 +69,9 @@ def configure(action: HostAction, own_step: t.Callable[[], Result]) -> Result:
     if not joined.get("restarts"):
         # The task names its handler: with a template that depends on the service, a host took 61 ms of processor time
         # instead of 57 ms in a steady run of 200.
-        _core.notify_no_handler(action)
-    elif _core.handler_left_out(action, action.variables):
-        _core.notify_no_handler(action)
+        tasks.notify_no_handler(action)
+    elif plays.handler_left_out(action, action.variables):
+        tasks.notify_no_handler(action)
         _restart(action, joined)
     return joined
 
@@ -114,7 +115,7 @@ def _restart(action: HostAction, result: Result) -> None:
     """Restart the agents as the handler does, which has a condition of another use of the role in the play."""
     for one in result.pop("restarts"):
         service = {"name": one["service"], "state": "restarted"}
-        done = _core.run_action(action, "ansible.builtin.service", service, action.variables)
+        done = tasks.run_action(action, "ansible.builtin.service", service, action.variables)
         # As in the handler: in check mode the service may be missing, and the agent may not start after a removal.
         if done.get("failed") and one["markers"] and not action._task.check_mode:
             raise TaskFailure(f"{done.get('msg')}.{_RESTART}", result)
@@ -153,7 +154,7 @@ def _install(action: HostAction, steps: dict[str, Result]) -> bool:
         arguments = {"command": command, "creates": creates, "registration": [_REGISTRATION]}
         calls["installer"] = ("monitor.cloud.agent_install", arguments)
     for step, (name, arguments) in calls.items():
-        steps[step] = _core.run_action(action, name, arguments, action.variables)
+        steps[step] = tasks.run_action(action, name, arguments, action.variables)
         if steps[step].get("failed"):
             raise TaskFailure(str(steps[step].get("msg")), steps[step])
     return not action._task.check_mode and any(steps[step].get("changed") for step in calls)
@@ -165,7 +166,7 @@ def _call_service(action: HostAction, state: str) -> Result:
     arguments |= dict.fromkeys(("include_keys", "allow_failures"), state == "present")
     # Defaults that a play sets for its own task of this module would delete or rename other clients.
     arguments |= {"prune": False, "renames": {}}
-    result = _core.run_action(
+    result = tasks.run_action(
         action,
         "monitor.cloud.monitor_clients",
         arguments,

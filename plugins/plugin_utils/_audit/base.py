@@ -22,13 +22,13 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import known_hosts, own_label, rendered
 
 
-class FleetAction(_core.PrivateAction):
+class FleetAction(tasks.PrivateAction):
     """An action that runs once for all hosts and connects to none."""
 
     _requires_connection = False
@@ -38,14 +38,14 @@ class FleetAction(_core.PrivateAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
-        _core.forget_token(self._task)
+        tasks.forget_token(self._task)
         checked = self.VALIDATOR.validate(self._task.args)
         try:
             if checked.error_messages:
                 raise InputError(". ".join(checked.error_messages))
-            _core.check_linear(self._task)
+            plays.check_linear(self._task)
             if checked.validated_parameters.get("config"):
-                _core.check_not_once(self, task_vars or {})
+                plays.check_not_once(self, task_vars or {})
             return self.act(checked.validated_parameters, task_vars or {})
         except MonitorError as error:
             return {"failed": True, "msg": str(error)}
@@ -70,7 +70,7 @@ def inspected(
     """
     active, found = set(variables["ansible_play_hosts"]), []
     for host in hosts:
-        raw = _core.raw_variables(variables, host)
+        raw = plays.raw_variables(variables, host)
         result, use = raw.get(options["config"]), (raw.get(options["account"]) or {}).get("use")
         if not isinstance(result, Mapping) or host not in active or result.get("use") not in (None, use):
             result = {}
@@ -84,7 +84,7 @@ def absent_hosts(variables: Mapping[str, t.Any], hosts: Iterable[str]) -> set[st
     for host in hosts:
         # A rollout reports one that fails.
         with contextlib.suppress(AnsibleError):
-            state = _core.raw_variables(variables, host).get("monitor_agent_state")
+            state = plays.raw_variables(variables, host).get("monitor_agent_state")
             if rendered(variables["hostvars"], host, "monitor_agent_state", state) == "absent":
                 found.add(host)
     return found
@@ -115,14 +115,14 @@ def account_of(variables: Mapping[str, t.Any], options: Mapping[str, t.Any]) -> 
 def slices_of(audits: Sequence[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
     """The audits of a list of paths, patterns of paths and reports, and those in variables of matching names."""
     given = list(enumerate(audits))
-    slices = [parse(f"audits[{number}]", _core.plain(one)) for number, one in given if not isinstance(one, str)]
+    slices = [parse(f"audits[{number}]", templates.plain(one)) for number, one in given if not isinstance(one, str)]
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
     if pattern and not names:
         raise InputError(
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
             "this run."
         )
-    slices += [parse(f"The variable {name}", _core.plain(variables[name])) for name in names]
+    slices += [parse(f"The variable {name}", templates.plain(variables[name])) for name in names]
     paths = [os.path.realpath(path) for number, one in given if isinstance(one, str) for path in _paths(one)]
     slices += [parse(path, _read(path)) for path in dict.fromkeys(paths)]
     if not slices:

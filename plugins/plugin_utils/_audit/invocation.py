@@ -17,9 +17,9 @@ from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _core
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import REPORTS, Invocation
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
@@ -78,7 +78,7 @@ def of_run(action: ActionBase, options: Mapping[str, t.Any], variables: Mapping[
 
 def _partial(options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> str:
     """Why the inventory may not be whole, and what to do; a joined report is made with the whole one."""
-    reason = _core.partial_inventory()
+    reason = plays.partial_inventory()
     # A job slice of AWX is a job of a workflow, and has only its hosts in its inventory; no variable names slices.
     if options["config"] and (options["artifact"] or "awx_workflow_job_id" in variables):
         reason = "This audit can be that of a slice, to be joined with others"
@@ -100,7 +100,7 @@ def _short_path(path: str) -> str:
 def _task_options(task: Task) -> list[str]:
     """How the task reaches hosts, as options."""
     options = ["--become"] if task.become else []
-    for option, value in _core.connection_options(task).items():
+    for option, value in plays.connection_options(task).items():
         options += [option, _short_path(value) if option == "--private-key" else value]
     return options
 
@@ -109,7 +109,7 @@ def _given_options(names: Iterable[str]) -> list[str]:
     """Those of the command line, by their name in core's parser, as options."""
     options = []
     for name in names:
-        given = _core.command_line().get(name) or ()
+        given = plays.command_line().get(name) or ()
         for one in given if isinstance(given, (list, tuple)) else [given]:
             options += [_OPTIONS[name]] if one is True else [_OPTIONS[name], str(one)]
     return options
@@ -120,14 +120,14 @@ def _only_in_play(task: Task, directory: str, sources: Iterable[str]) -> list[st
 
     ``directory`` is that of the playbook. ``sources`` are those of the inventory: directories beside them always count.
     """
-    names = _core.variables_of_play(task)
+    names = plays.variables_of_play(task)
     known = sorted(name for name in names if name.startswith("monitor_agent_") and not _OF_PLAYBOOK.match(name))
     if PLAYBOOK in names:
         # That of a playbook of this collection is for its tasks.
         return known
     files = [
         name
-        for given in _core.play_of(task).vars_files or ()
+        for given in plays.play_of(task).vars_files or ()
         for name in ([given] if isinstance(given, str) else given)
     ]
     counted = {os.path.realpath(one if os.path.isdir(one) else os.path.dirname(one)) for one in sources}
@@ -143,7 +143,7 @@ def _extra_vars(
 
     What only a joined report needs is left out, as are variables whose name matches ``audits``: they hold its audits.
     """
-    given = _core.command_line()
+    given = plays.command_line()
     kept: list[str | dict[str, t.Any]] = []
     left_out = [f"--{name.replace('_', '-')}" for name in _LEFT_OUT if given.get(name)]
     for option in filter(None, given.get("extra_vars") or ()):
@@ -151,7 +151,7 @@ def _extra_vars(
             kept.append(option)
             continue
         shown = {}
-        for name, value in _core.variables_in(option, loader).items():
+        for name, value in plays.variables_in(option, loader).items():
             if _OF_JOINED.fullmatch(str(name)) or re.fullmatch(audits, str(name)):
                 continue
             if _KNOWN_NAME.match(str(name)) and not _may_be_secret(str(name), value, secrets):

@@ -109,7 +109,7 @@ def test_the_oldest_core_is_the_one_that_is_required() -> None:
 
 
 def test_uses_of_core_name_the_versions_that_are_run() -> None:
-    found = re.findall(r"tested on ([0-9.]+ to [0-9.]+)\.", _text("plugins/plugin_utils/_core.py"))
+    found = re.findall(r"tested on ([0-9.]+ to [0-9.]+)\.", _text("plugins/plugin_utils/_core/__init__.py"))
     assert found == [f"{next(iter(CONTROLLERS))} to {next(reversed(CONTROLLERS))}"]
 
 

@@ -15,7 +15,7 @@ from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import trusted
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core.templates import trusted
 from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"

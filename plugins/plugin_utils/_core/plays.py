@@ -1,0 +1,180 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is around a task: role, play, strategy, handlers, inventory and the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import typing as t
+from collections.abc import Mapping
+
+from ansible import constants, context
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.parsing.dataloader import DataLoader
+from ansible.parsing.splitter import parse_kv
+from ansible.playbook.play import Play
+from ansible.playbook.task import Task
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import strategy_loader
+from ansible.plugins.strategy.linear import StrategyModule
+from ansible.template import Templar
+from ansible.utils.display import Display
+from ansible.utils.vars import load_extra_vars
+
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core.templates import TRUSTS_ALL, templar_with
+
+
+def play_of(task: Task) -> Play:
+    """The play of a task: no variable holds its ``serial`` and ``strategy``."""
+    return t.cast("Play", task.get_play())
+
+
+def around(task: Task, keyword: str) -> t.Any:
+    """A keyword of what is around a task of the role, not rendered; a class if it is not set."""
+    return task._get_parent_attribute(keyword, omit=True)
+
+
+def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
+    """Raise InputError if what uses the role of the task delegates it: other tasks of the role would have that host."""
+    host, given = variables["inventory_hostname"], around(action._task, "delegate_to")
+    delegate = action._templar.template(given) if isinstance(given, str) else host
+    if delegate != host:
+        raise InputError(
+            f"The role can't be delegated: {delegate} would get the client of {host}. Nothing was done. Use the role "
+            f"in a play that has {delegate} among its hosts."
+        )
+
+
+def check_not_once(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
+    """Raise InputError if what uses the role of the task runs it once: the other hosts would be left out."""
+    once = action._task._role and around(action._task, "run_once")
+    once = isinstance(once, (bool, str)) and boolean(action._templar.template(once), strict=False)
+    if once and len(variables["ansible_play_batch"]) > 1:
+        raise InputError(
+            "The role can't have run_once, which would leave out all hosts but the first. Nothing was done. Leave "
+            "run_once out: what concerns the account is done once for all hosts in any case."
+        )
+
+
+def check_linear(task: Task) -> None:
+    """Raise InputError unless the play's strategy runs each task on all of its hosts before the next task."""
+    strategy = play_of(task).strategy
+    # core's loader has a class of its own for the same file; plugins derive from either.
+    linear = (StrategyModule, strategy_loader.get("ansible.builtin.linear", class_only=True))
+    if not issubclass(strategy_loader.get(strategy, class_only=True), linear):
+        raise InputError(
+            f"A task that runs once for all hosts needs them at the same task, and the strategy {strategy!r} does not "
+            "ensure that. Use the strategy 'linear', Ansible's default, for this play."
+        )
+
+
+def handler_left_out(action: ActionBase, variables: Mapping[str, t.Any]) -> bool:
+    """Whether the handler of a role that the task notifies may leave out the host, or its restarts.
+
+    Of handlers with one name core takes the last, and those of a role have the keywords of its use. A use that a
+    condition leaves out replaces what an earlier one has registered for the handler.
+    """
+    notified, play = action._task.notify or (), play_of(action._task)
+    # Core adds the handlers of the keyword roles to a copy of the play.
+    blocks = [*play.compile_roles_handlers(), *play.handlers]
+    handlers = [each for block in blocks for each in block.block if each.name in notified]
+    if not handlers or handlers[-1]._role is None:
+        return False
+    # A condition may fail until a later task has registered its variable.
+    with contextlib.suppress(Exception):
+        return not all(_handles(each, action._templar, variables) for each in handlers)
+    return True
+
+
+def _handles(handler: t.Any, templar: Templar, variables: Mapping[str, t.Any]) -> bool:
+    """Whether a handler is run for the host, in the mode of the run."""
+    if boolean(templar.template(handler.check_mode)) != variables["ansible_check_mode"]:
+        return False
+    if TRUSTS_ALL:
+        return bool(handler.evaluate_conditional(templar, variables))
+    return all(templar.evaluate_conditional(each) for each in handler.when)
+
+
+def variables_of_play(task: Task) -> set[str]:
+    """The names of the variables that a task's play, and its use of a role, set: values do not name their sources."""
+    role = task._role
+    of_role = {**role.vars, **role.get_role_params()} if role else {}
+    return {*play_of(task).vars, *task.get_vars(), *of_role}
+
+
+def raw_variables(variables: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
+    """The variables of a host as they are, without those of the play: ``hostvars[host]`` would render them again."""
+    return t.cast("Mapping[str, t.Any]", variables["hostvars"].raw_get(host))
+
+
+def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str) -> t.Any:
+    """A templar with the variables that the task would have for another host of its batch."""
+    hostvars, task = variables["hostvars"], action._task
+    of_host = hostvars._variable_manager.get_vars(
+        play=play_of(task),
+        host=hostvars._inventory.get_host(host),
+        task=task,
+        _hosts=variables["ansible_play_batch"],
+        _hosts_all=variables["ansible_play_hosts_all"],
+    )
+    return templar_with(action, of_host)
+
+
+def check_whole_inventory() -> None:
+    """InputError if hosts are missing from the inventory: clients without a host are determined from it."""
+    if reason := partial_inventory():
+        raise InputError(
+            f"{reason}, so clients of the missing hosts would be taken for clients without a host. Nothing was done. "
+            "Run it with the whole inventory, and correct the sources of which Ansible warns."
+        )
+
+
+def partial_inventory() -> str:
+    """Why hosts are missing from the inventory, as the start of a sentence; empty if none are known to be missing.
+
+    Core only warns of a source that cannot be read, such as that of a cloud which is down, and records it nowhere else.
+    """
+    if any("as an inventory source" in " ".join(text.split()) for text in Display()._warns):
+        return "A source of the inventory could not be read"
+    sources = command_line().get("inventory") or ()
+    is_list = sources and all("," in source and not os.path.exists(source) for source in sources)
+    return "The inventory is a list of hosts" if is_list else ""
+
+
+def command_line() -> Mapping[str, t.Any]:
+    """The options of the command, by their names in core's parser: variables hold a few of them only."""
+    return t.cast("Mapping[str, t.Any]", context.CLIARGS)
+
+
+def extra_variables(loader: DataLoader) -> Mapping[str, t.Any]:
+    """The extra variables, those of files included, as core has read them: variables do not name their sources."""
+    return t.cast("Mapping[str, t.Any]", load_extra_vars(loader))
+
+
+def variables_in(option: str, loader: DataLoader) -> Mapping[str, t.Any]:
+    """The variables in the value of an ``--extra-vars`` option: core keeps all options merged, or their text."""
+    found = loader.load(option) if option[0] in "{[" else parse_kv(option)
+    # Core's name for words that are not variables.
+    return {name: value for name, value in found.items() if name != "_raw_params"}
+
+
+# Keywords of a task with their command-line option, and the setting that holds without the option.
+_KEYWORDS = {
+    "become_method": ("--become-method", constants.DEFAULT_BECOME_METHOD),  # type: ignore[attr-defined]
+    "become_user": ("--become-user", None),
+    "remote_user": ("--user", constants.DEFAULT_REMOTE_USER),  # type: ignore[attr-defined]
+}
+
+
+def connection_options(task: Task) -> dict[str, str]:
+    """How a task reaches hosts, as options of the command line; variables hold this only if the inventory sets it."""
+    given = {option: (getattr(task, name), setting) for name, (option, setting) in _KEYWORDS.items()}
+    # 2.21 replaces the keyword of a running task by the connection in use: local, for an action without one.
+    given["--connection"] = (play_of(task).connection, constants.DEFAULT_TRANSPORT)  # type: ignore[attr-defined]
+    key, default = context.CLIARGS.get("private_key_file"), constants.DEFAULT_PRIVATE_KEY_FILE  # type: ignore[attr-defined]
+    given["--private-key"] = (key, default)
+    return {option: str(value) for option, (value, setting) in given.items() if value and value != setting}
