@@ -266,16 +266,13 @@ def check_batch(action: ActionBase, variables: Variables, own: Mapping[str, Vari
 
 def state_of_batch(action: ActionBase, variables: Variables, own: Mapping[str, Variables]) -> str:
     """The state of all hosts of the batch; InputError with the reason if they cannot be registered at once."""
-    first = variables["inventory_hostname"]
+    given = own[variables["inventory_hostname"]].get(_STATE)
     state = action._templar.template(variables[_STATE])
-    # What the inventory sets for this host alone, play and role do not set: other hosts have the default.
-    unset = _OPTIONS[_STATE]["default"] if _STATE in own[first] else variables[_STATE]
     for host, raw in own.items():
-        value = raw.get(_STATE, unset)
-        if templates.has_template(value):
-            value = plays.templar_for(action, variables, host).template(value)
-        if value != state:
-            raise InputError(STATES_DIFFER)
+        if raw.get(_STATE) != given or templates.has_template(variables[_STATE]):
+            templar = plays.templar_for(action, variables, host)
+            if templar.template(templar.available_variables[_STATE]) != state:
+                raise InputError(STATES_DIFFER)
     return str(state)
 
 

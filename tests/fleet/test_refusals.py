@@ -88,6 +88,12 @@ def test_what_is_refused_before_any_call(
     assert re.match(message, found), found
 
 
+def test_a_state_of_the_play_takes_precedence_over_one_of_the_inventory(three: Local) -> None:
+    three.host_vars["web-3"]["monitor_agent_state"] = "absent"
+    run = three.run(role_play(three, play="vars: {monitor_agent_state: present}"))
+    assert run.code == 0 and labels(three.service) == ["web-1", "web-2", "web-3"], run.output
+
+
 WINDOWS = {
     "winrm": {"ansible_connection": "ansible.builtin.winrm"},
     "ssh": {"ansible_connection": "ssh", "ansible_shell_type": "powershell"},
