@@ -6,12 +6,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-import jinja2
-import jinja2.nodes
 from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 
@@ -22,15 +20,16 @@ Variables = Mapping[str, t.Any]
 
 # The role's variables that choose the account, with the options that they give.
 OPTIONS = {f"monitor_agent_{option}": option for option in ("base_url", "api_token", "brand")}
-# To parse templates, not to render them.
-_SYNTAX = jinja2.Environment()
+_WORD = re.compile(r"\w+")
+# With these a template can use variables that it does not name, so it may be another text on each host.
+_READERS = {"vars", "template", "include", "import", "extends"}
 
 
 def names(action: ActionBase, variables: Variables) -> set[str]:
     """The names of the variables that choose the account, those that templates depend on included."""
     given = [values for option in _sources(action._task, variables) for values in option.values()]
     # Core reads a file whose name is a template for each host.
-    return {*OPTIONS, *names_in([*given, plays.play_of(action._task).vars_files], variables)}
+    return {*OPTIONS, *_names_in([*given, plays.play_of(action._task).vars_files], variables)}
 
 
 def values(own: Variables, chosen: Iterable[str]) -> list[t.Any]:
@@ -101,8 +100,8 @@ def _given_by_keywords(task: Task, option: str) -> dict[str, list[t.Any]]:
     return {}
 
 
-def names_in(value: t.Any, variables: Variables) -> set[str]:
-    """The names that a template depends on, those in templates that are the values of others included."""
+def _names_in(value: t.Any, variables: Variables) -> set[str]:
+    """The words of a template, and of templates among the values that they name: what it may depend on."""
     found: set[str] = set()
     pending = [value]
     while pending:
@@ -111,38 +110,10 @@ def names_in(value: t.Any, variables: Variables) -> set[str]:
             pending += value.values() if isinstance(value, dict) else value
         # Text only: that of hostvars would be a rendering of all variables.
         elif isinstance(value, str) and templates.has_template(value):
-            # An invalid template fails where it is used.
-            with contextlib.suppress(jinja2.TemplateSyntaxError):
-                new = _names_of_text(str(value), variables) - found
-                found |= new
-                # The variable vars has all of them.
-                pending += [variables[name] for name in new - {"vars"} if name in variables]
+            words = set(_WORD.findall(value))
+            if words & _READERS:
+                words.add("inventory_hostname")
+            # The variable vars has all of them.
+            pending += [variables[name] for name in words - found - {"vars"} if name in variables]
+            found |= words
     return found
-
-
-def _names_of_text(text: str, variables: Variables) -> set[str]:
-    tree = _SYNTAX.parse(text)
-    found = {name.name for name in tree.find_all(jinja2.nodes.Name)}
-    # A name that is computed may be another one on each host, and so may vars.name.
-    if "vars" in found:
-        found.add("inventory_hostname")
-    for call in tree.find_all(jinja2.nodes.Call):
-        texts = {text.value for text in call.find_all(jinja2.nodes.Const)}
-        # As in lookup('vars', 'name').
-        if texts & {"vars", "ansible.builtin.vars"}:
-            constant = all(isinstance(each, jinja2.nodes.Const) for each in call.args) and not call.dyn_args
-            found |= texts.intersection(variables) - {"vars"} if constant else _computed(call, variables)
-        # The file may name any variable.
-        elif texts & {"template", "ansible.builtin.template"}:
-            found.add("inventory_hostname")
-    return found
-
-
-def _computed(call: jinja2.nodes.Call, variables: Variables) -> set[str]:
-    """The variables that a computed name can mean, by the text that it starts with: 'token_' ~ customer."""
-    first = [each.nodes[0] for each in call.args[1:] if isinstance(each, jinja2.nodes.Concat)]
-    starts = tuple(each.value for each in first if isinstance(each, jinja2.nodes.Const) and each.value)
-    if len(starts) < len(call.args) - 1 or not starts:
-        # It may be another one on each host.
-        return {"inventory_hostname"}
-    return {name for name in variables if name.startswith(starts)}
