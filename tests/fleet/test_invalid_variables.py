@@ -99,10 +99,7 @@ ACCOUNTS: list[tuple[str, str, str, dict[str, str]]] = [
     (_TOKEN, "prune -e prune_pattern=gone.*", _NAMED, {"site": "two"}),
     # A template may name a variable as text, or in another variable.
     (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_site') }}", _OTHER_TOKEN),
-    (_TOKEN, "rollout", "{{ query('vars', 'token_of_site')[0] }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_' ~ 'site') }}", _OTHER_TOKEN),
-    (_TOKEN, "rollout", "{{ vars.token_of_site }}", _OTHER_TOKEN),
-    (_TOKEN, "rollout", "{{ vars['token_of_site'] }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ lookup('vars', *names) }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ in_a_list.tokens[0] }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ lookup('template', inventory_dir ~ '/token.j2') }}", {"site": "two"}),
