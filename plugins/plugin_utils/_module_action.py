@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
@@ -29,6 +28,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import Modul
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts, _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, seal
@@ -227,6 +227,7 @@ class ModuleAction(tasks.PrivateAction):
         module = self.MODULE
         checked = ArgumentSpecValidator(**module.spec).validate(arguments)
         params = checked.validated_parameters
+        token = params.get("api_token")
         if checked.error_messages:
             unsupported = isinstance(checked.errors[0], UnsupportedError)
             prefix = f"Unsupported parameters for ({self._task.action}) module: " if unsupported else ""
@@ -248,8 +249,12 @@ class ModuleAction(tasks.PrivateAction):
                 )
                 result = {"failed": True, "msg": message, "exception": frames + kind}
         if with_invocation:
-            result["invocation"] = {"module_args": params}
-        return t.cast("Result", json.loads(json.dumps(remove_values(result, filter(None, [params.get("api_token")])))))
+            result["invocation"] = {"module_args": {**params, "api_token": token and tasks.PLACEHOLDER}}
+        text = json.dumps(result)
+        if token and json.dumps(token)[1:-1] in text:
+            # An option, or a text of the service, holds it.
+            text = json.dumps({name: redact_all(value, {"api_token": token}) for name, value in result.items()})
+        return t.cast("Result", json.loads(text))
 
     @contextlib.contextmanager
     def _watched(self, api: Api) -> Iterator[None]:

@@ -85,11 +85,15 @@ def results(single: Local, interpreter: str) -> tuple[Run, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("interpreter", [sys.executable, ELSEWHERE], ids=["here", "elsewhere"])
-def test_a_token_in_an_unknown_option_is_not_shown(single: Local, interpreter: str) -> None:
-    play = single.tasks("- monitor.cloud.monitor_client: {label: web-1, token: '{{ token }}'}")
+def test_a_token_in_another_option_is_not_shown(single: Local, interpreter: str) -> None:
+    play = single.tasks("""
+    - {monitor.cloud.monitor_client: {label: web-1, token: "{{ token }}"}, ignore_errors: true}
+    - {monitor.cloud.monitor_client_info: {api_token: "{{ token }}", label_pattern: "{{ token }}("}}
+    """)
     single.host_vars["web-1"].update(ansible_python_interpreter=interpreter, token=TOKEN)
     run = single.run(play, "-vvv")
     assert "Supported parameters include" in run.output
+    assert "is not a valid regular expression" in run.output
     assert TOKEN not in run.output + str(run.events)
 
 
