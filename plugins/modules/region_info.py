@@ -21,7 +21,7 @@ options:
     description: Country of the region, as the service writes it, in upper or lower case.
     type: str
   capabilities:
-    description: Capabilities that the region has, all of them, as the service writes them.
+    description: Capabilities that the region has, all of them, in upper or lower case.
     type: list
     elements: str
     default: []
@@ -132,10 +132,11 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 
 
 def _matches(region: dict[str, t.Any], params: Params) -> bool:
+    has = {str(each).lower() for each in region.get("capabilities") or []}
     return (
         (params["country"] is None or str(region.get("country")).lower() == params["country"].lower())
         and (params["status"] is None or region.get("status") == params["status"])
-        and all(each.strip() in (region.get("capabilities") or []) for each in params["capabilities"])
+        and has.issuperset(each.strip().lower() for each in params["capabilities"])
     )
 
 

@@ -67,6 +67,7 @@ def test_regions_are_found_by_each_option(regions: Regions) -> None:
     assert 0 < len(both) < len(everywhere)
     # As Ansible splits a text.
     assert regions(capabilities=["Block Storage", " GPU Instances"]) == both
+    assert regions(capabilities=["block storage", "GPU instances"]) == both
 
 
 def test_regions_by_what_is_available_there(regions: Regions) -> None:
