@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing as t
 
 # The state of a request that failed.
@@ -16,8 +17,11 @@ import typing as t
 # done: it was done, with another effect than requested.
 Outcome = t.Literal["not_done", "pending", "unknown", "done"]
 
-# Part of the reason in a response 401 to a valid token.
+# Part of the reason in a response 401 to a valid token, and in a response 403 to one that is not valid.
 _NO_SCOPE = "not authorized to use this endpoint"
+_NO_TOKEN = re.compile(
+    r"\b(invalid|unknown|expired) (\w+ )?token\b|\btoken (is |has )?(invalid|unknown|expired)\b", re.IGNORECASE
+)
 
 
 class MonitorError(Exception):
@@ -87,8 +91,9 @@ class ApiError(MonitorError):
 
     @property
     def lacks_access(self) -> bool:
-        """Whether the token is valid, but does not allow this: 403, or 401 with scopes, which no invalid token has."""
-        return self.status == 403 or (self.status == 401 and (bool(self.scopes) or _NO_SCOPE in self.problem))
+        """Whether the token is valid, but does not allow this. No invalid token has scopes."""
+        by_reason = {401: _NO_SCOPE in self.problem, 403: not _NO_TOKEN.search(self.problem)}
+        return by_reason.get(self.status or 0, False) or (self.status in by_reason and bool(self.scopes))
 
 
 class OtherObject(ApiError):

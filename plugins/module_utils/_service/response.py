@@ -30,8 +30,10 @@ _ENCODINGS = ("", "identity", "gzip", "deflate")
 _MOST_VALUES = 2_000_000
 # The documented objects have five levels.
 _DEEPEST = 50
+_NO_TOKEN = "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
 _HINTS = {
-    401: "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN).",
+    401: _NO_TOKEN,
+    403: _NO_TOKEN,
     407: "The proxy requires credentials: check the proxy settings of the environment.",
 }
 _LONGEST_ID = 64

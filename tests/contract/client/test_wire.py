@@ -60,6 +60,7 @@ def test_a_wrong_address_is_named_as_the_cause(emulator: Emulator, options: dict
     assert str(failed.value).endswith("Check base_url, which includes the version segment, and brand.")
 
 
+_TOKEN = "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
 _READ = "The token needs the scope {0}:read_only."
 _CREATE = "The token needs the scope {0}:read_write and the grant add_{0}."
 _HAS = f"{_CREATE} It has the scopes {{0}}:read_only. The service accepts {{0}}:read_write."
@@ -73,8 +74,9 @@ _401 = {"missing_scope": "unauthorized"}
 @pytest.mark.parametrize(
     ("token", "settings", "module", "options", "expected"),
     [
-        ("wrong", {}, monitor_client, _NEW, "expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."),
-        ("wrong", {"unauthenticated_status": 403, **_SILENT}, monitor_client, _NEW, _READ),
+        ("wrong", {}, monitor_client, _NEW, _TOKEN),
+        ("wrong", {"unauthenticated_status": 403}, monitor_client, _NEW, _TOKEN),
+        ("wrong", {"unauthenticated_status": 403, **_SILENT}, monitor_client, _NEW, _TOKEN),
         ("nothing", _SILENT, monitor_client, _NEW, _READ),
         ("read_only", {}, monitor_client, _NEW, _HAS),
         ("read_only", _SILENT, monitor_client, _NEW, _CREATE),

@@ -77,8 +77,8 @@ def test_any_response_is_a_value_or_an_error(status: int, content: bytes, idempo
     [
         ([408, 500, 502, 503, 504], {}, True, "unknown", ""),
         ([429], {}, True, "not_done", ""),
-        ([400, 403, 404, 405, 409, 413, 422, 499], {}, False, "not_done", ""),
-        ([401], {"Content-Type": "text/html"}, False, "not_done", "check api_token"),
+        ([400, 404, 405, 409, 413, 422, 499], {}, False, "not_done", ""),
+        ([401, 403], {"Content-Type": "text/html"}, False, "not_done", "check api_token"),
         ([407], {}, False, "not_done", "The proxy requires credentials"),
         ([400], {"Content-Type": "text/html; charset=utf-8"}, True, "unknown", ""),
         ([400], {"Content-Type": "application/json"}, False, "not_done", ""),
