@@ -14,7 +14,8 @@ import traceback
 import typing as t
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
+from ansible.module_utils.errors import UnsupportedError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
@@ -36,6 +37,12 @@ _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
 
+def problem_of(action: t.Any, checked: ValidationResult) -> str:
+    """Why the options of a task are refused, in the words of a module; else empty."""
+    unknown = f"Unsupported parameters for ({action}) module: "
+    return ". ".join(unknown * isinstance(error, UnsupportedError) + error.msg for error in checked.errors.errors)
+
+
 class HostAction(tasks.PrivateAction):
     """An action on a host. Subclasses have a ``VALIDATOR`` of options, and implement :meth:`act`."""
 
@@ -43,7 +50,7 @@ class HostAction(tasks.PrivateAction):
 
     # The task's arguments as the documentation of its options asks for them, with defaults; and what is invalid.
     options: Result
-    _problems: t.Sequence[str]
+    _problem: str
     variables: dict[str, t.Any]
 
     @classmethod
@@ -57,7 +64,7 @@ class HostAction(tasks.PrivateAction):
         try:
             # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
             checked = self.VALIDATOR.validate(templates.plain(self.arguments))
-            self.options, self._problems = checked.validated_parameters, checked.error_messages
+            self.options, self._problem = checked.validated_parameters, problem_of(self._task.action, checked)
             result = self._checked_act()
         except Exception as error:
             # Core shows the chain of an error's causes too.
@@ -86,8 +93,8 @@ class HostAction(tasks.PrivateAction):
                 f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
                 f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
-        if self._problems:
-            raise InputError(". ".join(self._problems))
+        if self._problem:
+            raise InputError(self._problem)
         if self.on_windows:
             return self.act_on_windows()
         for name in _VISIBLE:

@@ -22,6 +22,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
@@ -41,8 +42,8 @@ class FleetAction(tasks.PrivateAction):
         tasks.forget_token(self._task)
         checked = self.VALIDATOR.validate(self._task.args)
         try:
-            if checked.error_messages:
-                raise InputError(". ".join(checked.error_messages))
+            if problem := problem_of(self._task.action, checked):
+                raise InputError(problem)
             plays.check_linear(self._task)
             if checked.validated_parameters.get("config"):
                 plays.check_not_once(self, task_vars or {})
