@@ -22,7 +22,8 @@ options:
       - Label of the client, 3 to 32 characters, unique in the account.
       - Alone, it names the client to find, to create or to delete. With O(id), it is the label that this client has to
         have. One of the two is required.
-    type: str
+      - A whole number counts as text; anything else is refused, such as V(1.10), which YAML reads as V(1.1).
+    type: raw
   id:
     description:
       - Id of the client. With O(state=present) it must exist.
@@ -92,13 +93,14 @@ api_usage:
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply, changes
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, check_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, as_text, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 OPTIONS = {
-    "label": {"type": "str"},
+    # A string would make 1.1 of 1.10.
+    "label": {"type": "raw"},
     "id": {"type": "int"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
@@ -107,7 +109,7 @@ OPTIONS = {
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Find, create, rename or delete the client, with as few requests as the task needs."""
-    label, client_id, present = params["label"], params["id"], params["state"] == "present"
+    label, client_id, present = as_text(params["label"]), params["id"], params["state"] == "present"
     if label is not None or client_id is None:
         check_label(label)
     current: list[Client] = []

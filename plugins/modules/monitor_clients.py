@@ -180,7 +180,7 @@ from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Fleet, by_label, reconcile_fleet
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, as_text, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
@@ -205,11 +205,7 @@ _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none"
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the clients, and the plan if something is to be created; then make the changes."""
     fleet = Fleet(
-        # A boolean is an int too.
-        labels=[
-            str(label) if isinstance(label, int) and not isinstance(label, bool) else label
-            for label in params["labels"]
-        ],
+        labels=[as_text(label) for label in params["labels"]],
         present=params["state"] == "present",
         renames=params["renames"],
         prune_pattern=params["prune_pattern"] if params["prune"] else None,

@@ -170,5 +170,11 @@ def test_a_list_among_the_labels_is_not_made_text(emulator: Emulator, check: boo
     assert labels(emulator) == ["web1", "web2"]
 
 
-def test_numbers_among_the_labels_are_text(emulator: Emulator) -> None:
-    assert go(emulator, monitor_clients, labels=[1234, "web1"])["created"] == ["1234", "web1"]
+@pytest.mark.parametrize(("label", "text"), [(1234, "1234"), (1.1, None), (True, None)])
+def test_only_whole_numbers_are_labels_beside_text(emulator: Emulator, label: Any, text: str | None) -> None:
+    """YAML reads 1.10 as 1.1."""
+    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
+    for module, option in ((monitor_clients, {"labels": [label]}), (monitor_client, {"label": label})):
+        result, _output = as_module(module, {**connection, **option})
+        assert result.get("msg") == (None if text else f"The label {label!r} is not text. Put it in quotes.")
+    assert labels(emulator) == ([text] if text else [])
