@@ -218,7 +218,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     done = apply.carry_out(api, changes, check_mode=check_mode)
     result = {**_summary(done), "warnings": [*warnings, *apply.not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
-        raise TaskFailure(_failure_message(result), result)
+        raise TaskFailure(
+            _failure_message(result, again=not all(entry.is_final for entry in done if entry.error)), result
+        )
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
     remaining = [client for client in current if client["id"] not in gone]
     views = Views(remaining, [entry.client for entry in done], include_keys=params["include_keys"])
@@ -257,7 +259,7 @@ def _labels(before: Sequence[Client], done: Sequence[apply.ChangeResult]) -> lis
     return sorted({label for label in labels.values() if label is not None})
 
 
-def _failure_message(result: Result) -> str:
+def _failure_message(result: Result, *, again: bool) -> str:
     failures = result["failures"]
     alike: dict[str, list[str]] = {}
     for label, reason in failures.items():
@@ -269,7 +271,8 @@ def _failure_message(result: Result) -> str:
         shown.append(f"There are {len(alike) - 3} more reasons in the return value failures.")
     number = "1 label" if len(failures) == 1 else f"{len(failures)} labels"
     made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
-    return f"{number} failed. {' '.join(shown)} Of the others: {made}. Run again to do the rest."
+    rest = " Run again to do the rest." if again else ""
+    return f"{number} failed. {' '.join(shown)} Of the others: {made}.{rest}"
 
 
 MODULE = Module(run, OPTIONS, {"required_if": [("prune", True, ["prune_pattern"])]})

@@ -51,6 +51,13 @@ class ChangeResult(t.NamedTuple):
     tried: bool = True
 
     @property
+    def is_final(self) -> bool:
+        """Whether another run would get the same error, because the service does not accept the label as it is."""
+        error = self.error
+        refused = isinstance(error, ApiError) and error.names_field("label") and not _is_taken(error)
+        return refused or isinstance(error, InputError)
+
+    @property
     def was_kept(self) -> bool:
         """Whether the client got another label before it could be deleted: ``change`` is :func:`absent` then."""
         return bool(self.client) and not self.change.changed and not self.change.after
