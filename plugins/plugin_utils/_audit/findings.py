@@ -11,6 +11,7 @@ host. Handles fingerprints of keys, never a key.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import datetime
 import functools
@@ -383,10 +384,11 @@ def natural(name: str) -> list[tuple[float, str]]:
     return [(len(number), number) if part[0] in "0123456789" else (math.inf, part) for part, number in digits]
 
 
-def instant(text: str) -> datetime.datetime:
-    """The time that a report states; ValueError for one without a zone, which cannot be compared."""
-    # Python 3.10 knows no Z.
-    at = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-    if at.tzinfo is None:
-        raise ValueError(f"Invalid isoformat string, without a zone: {text!r}")
-    return at
+def instant(generated_at: t.Any) -> datetime.datetime:
+    """The time that a report states; ValueError if it is invalid, or has no zone and cannot be compared."""
+    with contextlib.suppress(ValueError):
+        # Python 3.10 knows no Z.
+        at = datetime.datetime.fromisoformat(str(generated_at).replace("Z", "+00:00"))
+        if at.tzinfo is not None:
+            return at
+    raise ValueError("generated_at is missing or invalid")

@@ -11,7 +11,6 @@ now: whose a key is depends on its fingerprint and on the clients that there are
 from __future__ import annotations
 
 import collections
-import contextlib
 import dataclasses
 import datetime
 import typing as t
@@ -43,10 +42,11 @@ _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-    """An audit that was read: the facts of each host."""
+    """An audit that was read: when it was made, as it states that and as a time, and the facts of each host."""
 
     name: str
     generated_at: str
+    made: datetime.datetime
     hosts: Mapping[str, dict[str, t.Any]]
 
 
@@ -61,11 +61,8 @@ def parse(name: str, document: t.Any) -> Slice:
     if "audits" in document:
         raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
     try:
-        hosts = _facts(document.get("hosts"))
-        with contextlib.suppress(ValueError):
-            instant(str(document.get("generated_at")))
-            return Slice(name, document["generated_at"], hosts)
-        raise ValueError("generated_at is missing or invalid")
+        hosts, generated_at = _facts(document.get("hosts")), document.get("generated_at")
+        return Slice(name, generated_at, instant(generated_at), hosts)
     except ValueError as error:
         raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 
@@ -102,7 +99,7 @@ def join(
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     # Of two of the same second, the one that was given last counts.
-    for one in sorted(slices, key=lambda one: instant(one.generated_at)):
+    for one in sorted(slices, key=lambda one: one.made):
         for host in filter(one.hosts.__contains__, hosts):
             before = chosen.get(host, one)
             if before.hosts[host] != one.hosts[host]:
@@ -113,7 +110,7 @@ def join(
     for one in slices:
         used = counts[one.name]
         # One from the future would never become stale.
-        stale = bool(used and max_age) and abs((now - instant(one.generated_at)).total_seconds()) > max_age * 3600
+        stale = bool(used and max_age) and abs((now - one.made).total_seconds()) > max_age * 3600
         sources.append({"name": one.name, "generated_at": one.generated_at, "hosts": used, "stale": stale})
         if stale:
             notes.append(
