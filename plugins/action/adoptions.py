@@ -10,22 +10,20 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.modules import adoptions
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import FleetAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import audit, natural
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_label_facts
 
 
-class ActionModule(base.FleetAction):
+class ActionModule(FleetAction):
     VALIDATOR = tasks.documented(adoptions.DOCUMENTATION, ModuleDocFragment.ACCOUNT)
 
-    def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         plays.check_whole_inventory()
-        check_label_facts(variables)
-        labels = base.labels_of_inventory(variables)
-        inspected = base.inspected(variables, variables["ansible_play_batch"], options, labels)
-        report = audit(inspected, base.account_of(variables, options), labels, generated_at="")
+        check_label_facts(self.variables)
+        report = audit(self.inspected(self.variables["ansible_play_batch"]), self.account, self.labels, generated_at="")
         findings = sorted(report.hosts, key=lambda finding: natural(finding.host))
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]
         lines = rows(("HOST", "ACTION", "WHY"), entries) if entries else []

@@ -42,28 +42,27 @@ class ActionModule(base.FleetAction):
         """Leave ``audits`` as it is: text in reports is not a template."""
         return value if name == "audits" else super().finalize_task_arg(name, value, templar, context)
 
-    def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
+        options = self.options
         _check(options)
-        hosts, complete = self._audited(variables)
-        labels = base.labels_of_inventory(variables)
-        account = base.account_of(variables, options)
+        hosts, complete = self._audited()
+        labels, account = self.labels, self.account
         now = datetime.datetime.now(datetime.timezone.utc)
         joined: dict[str, t.Any] = {}
         if options["config"]:
-            inspected = base.inspected(variables, hosts, options, labels)
+            inspected = self.inspected(hosts)
         else:
-            audits = self._slices(options, variables)
+            audits = self._slices()
             inspected, joined = slices.join(audits, hosts, account, labels, now=now, max_age=options["max_age"])
-        absent = base.absent_hosts(variables, hosts)
         report = findings.audit(
-            [dataclasses.replace(one, absent=one.host in absent) for one in inspected],
+            [dataclasses.replace(one, absent=self.is_absent(one.host)) for one in inspected],
             account,
             labels,
             generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
             orphan_pattern=options["orphan_pattern"],
             **joined,
         )
-        todo = remedies.steps(report, invocation.of_run(self, options, variables))
+        todo = remedies.steps(report, invocation.of_run(self))
         try:
             files = _write_all(report, todo, options, account.url)
         except InputError:
@@ -81,18 +80,19 @@ class ActionModule(base.FleetAction):
             result["ansible_stats"] = {"data": {options["artifact"]: document}, "per_host": False, "aggregate": False}
         return result
 
-    def _slices(self, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> list[slices.Slice]:
-        given = templates.unrendered(options["audits"], self._templar)
+    def _slices(self) -> list[slices.Slice]:
+        given = templates.unrendered(self.options["audits"], self._templar)
         if isinstance(given, str):
             given = self._templar.template(given)
         # As core reads lists from the command line.
         given = given.split(",") if given and isinstance(given, str) else given
         audits = given if isinstance(given, (list, tuple)) else [given] if given else []
         audits = [self._templar.template(one) if isinstance(one, str) else one for one in audits]
-        return base.slices_of(audits, variables, options["audits_variables"] or "")
+        return base.slices_of(audits, self.variables, self.options["audits_variables"] or "")
 
-    def _audited(self, variables: Mapping[str, t.Any]) -> tuple[list[str], bool]:
+    def _audited(self) -> tuple[list[str], bool]:
         """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""
+        variables = self.variables
         hosts = list(variables["ansible_play_hosts_all"])
         alive, batch = variables["ansible_play_hosts"], set(variables["ansible_play_batch"])
         if not plays.play_of(self._task).serial or not alive or alive[-1] in batch:

@@ -11,11 +11,12 @@ Audits of other runs are read from files and variables, and none of their text i
 from __future__ import annotations
 
 import contextlib
+import functools
 import glob
 import json
 import os
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -37,80 +38,78 @@ class FleetAction(tasks.PrivateAction):
     _supports_async = False
     VALIDATOR: t.ClassVar[ArgumentSpecValidator]
 
+    options: dict[str, t.Any]
+    variables: dict[str, t.Any]
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         tasks.forget_token(self._task)
         checked = self.VALIDATOR.validate(self._task.args)
+        self.options, self.variables = checked.validated_parameters, task_vars or {}
         try:
             if problem := problem_of(self._task.action, checked):
                 raise InputError(problem)
             plays.check_linear(self._task)
-            if checked.validated_parameters.get("config"):
-                plays.check_not_once(self, task_vars or {})
-            return self.act(checked.validated_parameters, task_vars or {})
+            if self.options.get("config"):
+                plays.check_not_once(self, self.variables)
+            return self.act()
         except MonitorError as error:
             return {"failed": True, "msg": str(error)}
 
-    def act(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Turn options and variables into a result. Raises MonitorError."""
         raise NotImplementedError
 
+    @functools.cached_property
+    def labels(self) -> dict[str, str]:
+        """Host → label, for the whole inventory and not only the hosts of the play."""
+        hostvars = self.variables["hostvars"]
+        return {host: client_label(host, own_label(hostvars, host)) for host in known_hosts(self.variables)}
 
-def labels_of_inventory(variables: Mapping[str, t.Any]) -> dict[str, str]:
-    """Host → label, for the whole inventory and not only the hosts of the play."""
-    hostvars = variables["hostvars"]
-    return {host: client_label(host, own_label(hostvars, host)) for host in known_hosts(variables)}
+    @functools.cached_property
+    def account(self) -> Account:
+        """The account, from the variables that hold what monitor_clients and others registered; options name them."""
+        names = [self.options.get(option) for option in ("account", "plan", "subscriptions")]
+        if missing := [name for name in names if name and not hasattr(self.variables.get(name), "get")]:
+            raise InputError(f"There is no variable {missing[0]!r}. Run the task that registers it first.")
+        result, plan, tiers = (self.variables[name] if name else {} for name in names)
+        if "account_labels" not in result:
+            raise InputError(
+                f"{names[0]!r} holds no clients: the task monitor_clients was skipped or failed. Run that task."
+            )
+        return Account(
+            clients=result["clients"],
+            # Clients that check mode predicts do not exist.
+            labels=frozenset(result["account_labels"]) - set(result["created"]),
+            key_owners=result["key_owners"],
+            url=result.get("account_url") or "",
+            plan=plan.get("plan"),
+            plan_problem=str(plan["msg"]) if plan.get("msg") else None,
+            tiers=tiers.get("subscriptions") or (),
+        )
 
+    def inspected(self, hosts: Sequence[str]) -> list[Host]:
+        """The hosts with what the task of the option ``config`` registered for each, and with the label that it used.
 
-def inspected(
-    variables: Mapping[str, t.Any], hosts: Sequence[str], options: Mapping[str, t.Any], labels: Mapping[str, str]
-) -> list[Host]:
-    """The hosts with what the task of the option ``config`` registered for each, and with the label that it used.
+        A host that failed in an earlier play, or that a condition leaves out, has the result of an earlier audit.
+        """
+        active, found = set(self.variables["ansible_play_hosts"]), []
+        for host in hosts:
+            raw = plays.raw_variables(self.variables, host)
+            result, use = raw.get(self.options["config"]), (raw.get(self.options["account"]) or {}).get("use")
+            if not isinstance(result, Mapping) or host not in active or result.get("use") not in (None, use):
+                result = {}
+            label = client_label(host, result.get("label") or self.labels.get(host))
+            found.append(Host(host, label, facts_of(result)))
+        return found
 
-    A host that failed in an earlier play, or that a condition leaves out, has the result of an audit before this one.
-    """
-    active, found = set(variables["ansible_play_hosts"]), []
-    for host in hosts:
-        raw = plays.raw_variables(variables, host)
-        result, use = raw.get(options["config"]), (raw.get(options["account"]) or {}).get("use")
-        if not isinstance(result, Mapping) or host not in active or result.get("use") not in (None, use):
-            result = {}
-        found.append(Host(host, client_label(host, result.get("label") or labels.get(host)), facts_of(result)))
-    return found
-
-
-def absent_hosts(variables: Mapping[str, t.Any], hosts: Iterable[str]) -> set[str]:
-    """The hosts whose monitoring is to be removed, as the inventory, or an extra variable, sets it."""
-    found = set()
-    for host in hosts:
+    def is_absent(self, host: str) -> bool:
+        """Whether the monitoring of a host is to be removed, as the inventory, or an extra variable, sets it."""
+        state = plays.raw_variables(self.variables, host).get("monitor_agent_state")
         # A rollout reports one that fails.
         with contextlib.suppress(AnsibleError):
-            state = plays.raw_variables(variables, host).get("monitor_agent_state")
-            if rendered(variables["hostvars"], host, "monitor_agent_state", state) == "absent":
-                found.add(host)
-    return found
-
-
-def account_of(variables: Mapping[str, t.Any], options: Mapping[str, t.Any]) -> Account:
-    """The account, from the variables that hold what monitor_clients and others registered; options name them."""
-    names = [options.get(option) for option in ("account", "plan", "subscriptions")]
-    if missing := [name for name in names if name and not hasattr(variables.get(name), "get")]:
-        raise InputError(f"There is no variable {missing[0]!r}. Run the task that registers it first.")
-    result, plan, tiers = (variables[name] if name else {} for name in names)
-    if "account_labels" not in result:
-        raise InputError(
-            f"{names[0]!r} holds no clients: the task monitor_clients was skipped or failed. Run that task."
-        )
-    return Account(
-        clients=result["clients"],
-        # Clients that check mode predicts do not exist.
-        labels=frozenset(result["account_labels"]) - set(result["created"]),
-        key_owners=result["key_owners"],
-        url=result.get("account_url") or "",
-        plan=plan.get("plan"),
-        plan_problem=str(plan["msg"]) if plan.get("msg") else None,
-        tiers=tiers.get("subscriptions") or (),
-    )
+            return bool(rendered(self.variables["hostvars"], host, "monitor_agent_state", state) == "absent")
+        return False
 
 
 def slices_of(audits: Sequence[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:

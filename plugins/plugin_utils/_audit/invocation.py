@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping
 
 from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
-from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import FleetAction, absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import REPORTS, Invocation
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS
@@ -47,12 +46,13 @@ _SECRET_NAME = re.compile(r"token|key|secret|pass|pwd|code|auth|cred|private|com
 _URL_WITH_SECRET = re.compile(r"://(\S*\?|[^/\s]*@)")
 
 
-def of_run(action: ActionBase, options: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> Invocation:
+def of_run(action: FleetAction) -> Invocation:
     """How the run of audit_report was started, for the commands that its report proposes."""
-    task, sources = action._task, variables.get("ansible_inventory_sources") or []
+    options, variables, task = action.options, action.variables, action._task
+    sources = variables.get("ansible_inventory_sources") or []
     # A variable of the role; other users of this plugin may not have it.
     service = dict(action._templar.template(variables.get("monitor_agent_reading_connection")) or {})
-    clients = map(unseal, variables[options["account"]]["clients"].values())
+    clients = map(unseal, action.account.clients.values())
     secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
     secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}
     kept, left_out = _extra_vars(action._loader, secrets, options["audits_variables"] or "")
