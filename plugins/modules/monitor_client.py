@@ -109,8 +109,9 @@ OPTIONS = {
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Find, create, rename or delete the client, with as few requests as the task needs."""
-    label, client_id, present = as_text(params["label"]), params["id"], params["state"] == "present"
+    label, client_id, present = params["label"], params["id"], params["state"] == "present"
     if label is not None or client_id is None:
+        label = as_text(label)
         check_label(label)
     current: list[Client] = []
     if client_id is None:

@@ -20,8 +20,9 @@ options:
     description: Id of the only client to return.
     type: int
   label:
-    description: Label of the only client to return.
-    type: str
+    description: Label of the only client to return. A whole number counts as text; V(1.10), which YAML reads as V(1.1),
+      is refused.
+    type: raw
   label_pattern:
     description: Regular expression; the clients whose whole label matches are returned.
     type: str
@@ -61,13 +62,14 @@ api_usage:
   type: dict
 """
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, compiled
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, as_text, compiled
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {
     "id": {"type": "int"},
-    "label": {"type": "str"},
+    # A string would make 1.1 of 1.10.
+    "label": {"type": "raw"},
     "label_pattern": {"type": "str"},
     "include_keys": INCLUDE_KEYS,
 }
@@ -76,6 +78,7 @@ OPTIONS = {
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the client of an id, or else all clients."""
     label, pattern = params["label"], params["label_pattern"]
+    label = None if label is None else as_text(label)
     # An invalid one is refused before anything is read.
     expression = None if pattern is None else compiled(pattern, "label_pattern")
     if params["id"] is not None:

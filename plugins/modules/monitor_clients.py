@@ -207,7 +207,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     fleet = Fleet(
         labels=[as_text(label) for label in params["labels"]],
         present=params["state"] == "present",
-        renames=params["renames"],
+        renames={old: as_text(new) for old, new in params["renames"].items()},
         prune_pattern=params["prune_pattern"] if params["prune"] else None,
         prune_limit=params["prune_limit"],
     )

@@ -36,16 +36,18 @@ _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def as_text(label: t.Any) -> t.Any:
-    """A whole number as a label; anything else unchanged, because YAML reads 1.10 as 1.1, and yes as true."""
+def as_text(label: t.Any) -> str:
+    """A label, also one that is a whole number; InputError for others: YAML reads 1.10 as 1.1, and yes as true."""
     # A boolean is an int too.
-    return str(label) if isinstance(label, int) and not isinstance(label, bool) else label
+    if isinstance(label, int) and not isinstance(label, bool):
+        return str(label)
+    if not isinstance(label, str):
+        raise InputError(f"The label {label!r} is not text. Put it in quotes.")
+    return label
 
 
 def check_label(label: str) -> None:
     """Raise InputError unless the label has 3 to 32 characters; the service checks all other rules."""
-    if not isinstance(label, str):
-        raise InputError(f"The label {label!r} is not text. Put it in quotes.")
     if not has_valid_length(label):
         raise InputError(
             f"The label {label!r} has {len(label)} character{'s' * (len(label) != 1)}; a label has "

@@ -174,7 +174,12 @@ def test_a_list_among_the_labels_is_not_made_text(emulator: Emulator, check: boo
 def test_only_whole_numbers_are_labels_beside_text(emulator: Emulator, label: Any, text: str | None) -> None:
     """YAML reads 1.10 as 1.1."""
     connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
-    for module, option in ((monitor_clients, {"labels": [label]}), (monitor_client, {"label": label})):
+    modules: dict[Any, dict[str, Any]] = {
+        monitor_clients: {"labels": [label]},
+        monitor_client: {"label": label},
+        monitor_client_info: {"label": label},
+    }
+    for module, option in modules.items():
         result, _output = as_module(module, {**connection, **option})
         assert result.get("msg") == (None if text else f"The label {label!r} is not text. Put it in quotes.")
     assert labels(emulator) == ([text] if text else [])

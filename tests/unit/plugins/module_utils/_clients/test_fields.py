@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     Views,
+    as_text,
     check_label,
     check_labels,
     client_label,
@@ -77,10 +78,10 @@ def test_length_is_all_that_is_checked(label: str) -> None:
             check_label(label)
 
 
-@pytest.mark.parametrize("label", [None, 123, True, ["web1"]])
+@pytest.mark.parametrize("label", [None, 1.1, True, ["web1"]])
 def test_a_value_that_is_not_text_is_not_a_valid_label(label: Any) -> None:
     with pytest.raises(InputError, match="is not text"):
-        check_label(label)
+        as_text(label)
 
 
 def test_a_label_twice_is_refused() -> None:
