@@ -16,7 +16,7 @@ from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import Modu
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, remote_file, role
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file, role
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
@@ -90,8 +90,8 @@ class ActionModule(HostAction):
         if found is None:
             found = self._inspect(path, desired.service if inspects else "")
         if names := decision.other_owners(found, desired):
-            done = self.shell(remote_file.same_owner_command(path, names))
-            found = found._replace(**remote_file.same_owner(done.stdout, names))
+            done = self.shell(owners.same_owner_command(path, names))
+            found = found._replace(**owners.same_owner(done.stdout, names))
         text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
         result = {**self._result(decided, client.label), "differs": decided.differences}
@@ -118,7 +118,7 @@ class ActionModule(HostAction):
         """Warn in check mode if the host does not have the owner or group, or if this user can't give them files."""
         if not (desired.owner or desired.group):
             return
-        done = self.shell(remote_file.owner_command(desired.owner, desired.group))
+        done = self.shell(owners.owner_command(desired.owner, desired.group))
         if done.returncode == 1:
             host = self.variables["inventory_hostname"]
             self._warn(

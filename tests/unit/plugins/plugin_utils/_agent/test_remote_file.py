@@ -18,6 +18,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.owners import (
+    owner_command,
+    same_owner,
+    same_owner_command,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     HostFile,
     create_command,
@@ -26,12 +31,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     failure,
     got_no_input,
     markers_in,
-    owner_command,
     parse_facts,
     read_command,
     remove_command,
-    same_owner,
-    same_owner_command,
     text_in,
     write_command,
 )
