@@ -228,6 +228,14 @@ def test_a_vaulted_value_is_checked_and_not_shown(three: Local) -> None:
     assert run.calls() == [] and "hunter2" not in run.output
 
 
+def test_labels_of_facts_that_are_not_gathered_and_vaulted_ones_do_not_prevent_a_retirement(pair: Local) -> None:
+    pair.host_vars["web-1"]["monitor_agent_label"] = "{{ ansible_facts.hostname }}"
+    vaulted(pair, monitor_agent_label="web-two")
+    pair.service.seed(labels=["web-9"])
+    run = pair.run("monitor.cloud.retire", "-e", "labels=web-9")
+    assert (run.code, run.writes()) == (0, ["delete_client web-9"]), run.output
+
+
 def test_valid_values_of_all_kinds_pass(three: Local) -> None:
     password = vaulted(three, monitor_agent_timeout="20", monitor_agent_api_token=three.service.tokens["read_write"])
     three.group_vars |= {

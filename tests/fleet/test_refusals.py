@@ -35,6 +35,9 @@ _LIST = "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 _ONCE = "The role can't have run_once,"
 _LINEAR = "A task that runs once .* the strategy '{}' does not ensure that.* Use the strategy 'linear'"
+_CHOOSE, _LATE = "Choose what to retire", "Run it without --start-at-task."
+_GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
+_MISSPELT = r"is not a variable of the playbook {}; did you mean '{}'\? Nothing was done."
 # The start of the message, variables of the role that the inventory sets by host, and what is run: a playbook, or a
 # play of the role with these keywords.
 REFUSED: list[tuple[str, dict[str, dict[str, str]], dict[str, Any]]] = [
@@ -73,6 +76,29 @@ REFUSED: list[tuple[str, dict[str, dict[str, str]], dict[str, Any]]] = [
     (_LINEAR.format("free"), {}, {"play": "strategy: free", "failing": 3}),
     (_LINEAR.format("host_pinned"), {}, {"play": "strategy: host_pinned", "role": _ABSENT, "failing": 3}),
     ("timeout must be more than 0 seconds", {}, {"playbook": "retire -e target=all -e monitor_agent_timeout=0"}),
+    *(
+        (f".*{message}", {}, {"playbook": playbook})
+        for message, playbook in (
+            (r"more than retire_limit \(1\)", "retire -e 'target=all retire_limit=1'"),
+            ("retire 4 clients", "retire -e 'target=all retire_limit=3' -e '{labels: [web-9]}'"),
+            ("This would retire 2 clients", "retire -e 'labels=old-1,web-9 retire_limit=1'"),
+            (_CHOOSE, "retire -e target="),
+            (_CHOOSE, "retire -e labels="),
+            ("The label 'x' has 1 character", "retire -e 'target=web-1 labels=web-9,x'"),
+            ("The label 'web-2' is that of host web-2", "retire -e 'target=web-1 labels=old-1,web-2'"),
+            (r"Retire the host itself \(-e target=web-2\), or remove it from", "retire -e labels=web-2"),
+            ("monitor_agent_state is not absent", "retire -e 'target=web-1 monitor_agent_state=present'"),
+            (_LATE, f"{_GONE} '{CONFIGURE}'"),
+            (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
+            (_MISSPELT.format("adopt", "target"), "adopt -e tagret=web-1"),
+            (_MISSPELT.format("audit", "target"), "audit -e targets=web-1"),
+            (_MISSPELT.format("prune", "prune_limit"), "prune -e 'prune_limt=1 prune_pattern=web-9'"),
+            (_MISSPELT.format("report", "audits_max_age"), "report -e 'audit_max_age=1 audits=audit.json'"),
+            (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 labels=web-9'"),
+            (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 target=web-1'"),
+            (_MISSPELT.format("rollout", "target"), "rollout -e '{Target: web-1}'"),
+        )
+    ),
 ]
 
 
@@ -82,6 +108,7 @@ def test_what_is_refused_before_any_call(
 ) -> None:
     for host, own in variables.items():
         monitored.host_vars[host] |= {f"monitor_agent_{name}": value for name, value in own.items()}
+    monitored.service.seed(labels=["old-1", "web-9"])
     play = role_play(monitored, play=run.get("play", ""), role=run.get("role", ""))
     command = f"monitor.cloud.{run['playbook']}" if "playbook" in run else f"{play} {run.get('options', '')}"
     found = refuse(monitored, *shlex.split(command), failing=run.get("failing", 1))

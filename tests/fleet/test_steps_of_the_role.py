@@ -13,10 +13,11 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
-from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse, role_play
 
 CHECK = "Check the variables and read the account"
 HANDLER = "Restart the monitoring agent"
+RETIRE = "monitor.cloud.retire"
 RECORD = "Record that the agent was restarted"
 REMOVE = "Remove the clients of the hosts"
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
@@ -243,3 +244,52 @@ def test_a_file_of_the_users_own_is_written_without_the_roles_steps(three: Local
     assert log.read_text() == "once\n"
     (client,) = three.service.clients()
     assert own.read_text() == client["api_key"]
+
+
+@pytest.fixture
+def two(pair: Local) -> Local:
+    """A controller whose hosts are monitored, and an account with clients of hosts that are gone."""
+    pair.monitor()
+    pair.service.seed(labels=["old-database-1", "web-9"])
+    return pair
+
+
+def test_variables_of_the_inventory_choose_nothing(two: Local) -> None:
+    two.group_vars.update(target="all", labels=["web-1"])
+    assert "Choose what to retire" in refuse(two, RETIRE)
+    for choice, label in (('{"labels": ["web-9"]}', "web-9"), ("target=web-2 monitor_agent_state=absent", "web-2")):
+        run = two.run(RETIRE, "-e", choice)
+        assert (run.code, run.writes()) == (0, [f"delete_client {label}"]), run.output
+    assert two.read("web-1") and not two.read("web-2")
+
+
+def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None:
+    two.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
+    assert two.run(RETIRE, "-e", "target=all").code == 4
+    assert labels(two) == ["old-database-1", "web-1", "web-9"]
+
+
+def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
+    steps = converge(two, RETIRE, "-e", "target=all labels=web-9", "--limit", "web-1", changes={"web-1"})
+    for removed in ("configuration of: web-1", "clients: web-1, web-9"):
+        assert f"Would be removed, {removed}" in steps.check.output and f"Removed, {removed}" in steps.run.output
+    assert "There was no" not in steps.run.output
+    for task in ("Remove the clients of the hosts", "Remove the clients of hosts that are gone"):
+        assert steps.run.changed_hosts(task) == steps.check.changed_hosts(task) == {"web-1"}, task
+    assert (labels(two), configured(two), two.read("web-1")) == (["old-database-1", "web-2"], {"web-2"}, None)
+    assert "There was no configuration on: web-1" in steps.again.output and "Removed" not in steps.again.output
+    assert "There was no client of the label: web-1, web-9" in steps.again.output
+
+
+def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> None:
+    play = two.play(f"- {{import_playbook: {RETIRE}, when: inventory_hostname == 'web-2'}}")
+    run = two.run(play, "-e", "target=all", "-e", "retire_limit=1")
+    assert (run.code, run.writes()) == (0, []) and two.read("web-2"), run.output
+
+
+@pytest.mark.parametrize("service", [{"MONITOR_API_TOKEN": "wrong"}, {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4"}])
+def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local, service: dict[str, str]) -> None:
+    before = labels(two), two.files()
+    run = two.run(RETIRE, "-e", "target=all", "-e", "monitor_agent_retry_timeout=0", **service)
+    assert run.code == 2, run.output
+    assert (labels(two), two.files()) == before

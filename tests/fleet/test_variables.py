@@ -11,7 +11,6 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
     converge,
     labels,
-    refuse,
     role_play,
     text_of,
 )
@@ -114,25 +113,6 @@ def test_a_misspelled_variable_is_named_once_with_the_nearest_name(pair: Local) 
             text = f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; did you mean {nearest!r}?"
             assert text in output
             assert output.count(repr(name)) == 1, (playbook, name)
-
-
-@pytest.mark.parametrize(
-    ("playbook", "given", "nearest"),
-    [
-        ("adopt", "tagret=web-1", "target"),
-        ("audit", "targets=web-1", "target"),
-        ("prune", "prune_limt=1 prune_pattern=gone-1", "prune_limit"),
-        ("report", "audit_max_age=1 audits=audit.json", "audits_max_age"),
-        ("retire", "retire_limt=1 labels=gone-1", "retire_limit"),
-        ("retire", "retire_limt=1 target=web-1", "retire_limit"),
-        ("rollout", "@vars.yml", "target"),
-    ],
-)
-def test_a_misspelled_variable_of_a_playbook_is_refused(pair: Local, playbook: str, given: str, nearest: str) -> None:
-    (pair.directory / "vars.yml").write_text("Target: web-1\n", encoding="utf-8")
-    pair.service.seed(labels=["gone-1"])
-    message = refuse(pair, f"monitor.cloud.{playbook}", "-e", given)
-    assert f"is not a variable of the playbook {playbook}; did you mean {nearest!r}? Nothing was done." in message
 
 
 def test_variables_of_other_playbooks_and_ones_own_are_not_misspelled(pair: Local) -> None:
