@@ -84,7 +84,7 @@ def naive_command(desired: Desired, *, backup: bool, source: str | None) -> str:
     directory, quoted = shlex.quote(os.path.dirname(path)), shlex.quote(path)
     left = f"""for d in {directory}/.{shlex.quote(os.path.basename(path))}.writing-*; do [ -d "$d" ] || continue
 rm -f "$d/{NAME}"; rmdir "$d"; done"""
-    keep = f'u=$(mktemp {directory}/.XXXXXXXX); cat {quoted} > "$u"; mv -f "$u" {quoted}~'
+    keep = f'u=$(mktemp {directory}/.XXXXXXXX); cp {quoted} "$u"; mv -f "$u" {quoted}~'
     return f"""echo begun; umask 077; [ -d {directory} ] || (umask 022; mkdir -p {directory})
 {left}
 t=$(mktemp {directory}/.XXXXXXXX); trap 'rm -f "$t"' EXIT
@@ -92,11 +92,6 @@ cat {shlex.quote(source) if source else ""} > "$t"; [ $(wc -c < "$t") -eq {size}
 chown {desired.owner}:{desired.group} "$t"; chmod {desired.mode:04o} "$t"
 {keep if backup else ":"}
 mv -f "$t" {quoted} && echo "monitor.cloud done" """
-
-
-def naive_removal(path: str) -> str:
-    """The same for removals."""
-    return f'rm -f {shlex.quote(path)} && echo "monitor.cloud done"'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,28 +178,15 @@ class Ground:
             for path in (Path(directory), *(Path(directory) / name for name in (*directories, *files))):
                 facts = path.lstat()
                 content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-                found[str(path)] = (content, facts.st_mode, facts.st_uid, facts.st_gid)
+                found[str(path.relative_to(self.root))] = (content, facts.st_mode, facts.st_uid, facts.st_gid)
         return found
 
     def losses(self, loot: str, *, written: bool) -> set[str]:
         """What the attacker got."""
-        after, lost = self._state(), set()
-        for path, (content, mode, *owner) in self.before.items():
-            if path not in after:
-                lost.add("a victim was removed")
-                continue
-            now_content, now_mode, *now_owner = after[path]
-            lost |= {
-                what
-                for what, then, now in (
-                    ("a victim was overwritten", content, now_content),
-                    ("the mode of a victim was changed", mode, now_mode),
-                    ("the owner of a victim was changed", owner, now_owner),
-                )
-                if then != now
-            }
-        if set(after) - set(self.before):
-            lost.add("something was left among the victims")
+        after, before = self._state(), self.before
+        lost = {f"{path} was removed" for path in before.keys() - after.keys()}
+        lost |= {f"{path} was changed" for path in before.keys() & after.keys() if before[path] != after[path]}
+        lost |= {f"{path} was left" for path in after.keys() - before.keys()}
         if SECRET.strip() in loot:
             lost.add("a victim was read")
         if KEY.strip() in loot or OLD.strip() in loot:
@@ -241,33 +223,30 @@ class Opponent:
         command = [*enter, *user, "/usr/bin/python3", "-c", program, *(["elder"] if elder else [])]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         # Before the first of the trials mounts anything.
-        assert not elder or self._reply() == "ready\n"
+        assert not elder or self._ask() == "ready\n"
 
     def begin(self, plan: attacker.Plan, root: Path) -> None:
         """Let it attack, and return when it is ready."""
-        self._send({"plan": vars(plan), "root": str(root)})
-        assert self._reply() == "ready\n"
+        assert self._ask({"plan": vars(plan), "root": str(root)}) == "ready\n"
 
     def end(self) -> tuple[bool, str]:
         """Let it stop; whether it attacked, and what it could read."""
-        self._send({})
-        begun, loot = json.loads(self._reply())
+        begun, loot = json.loads(self._ask({}))
         return bool(begun), str(loot)
 
-    def _send(self, order: dict[str, t.Any]) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(f"{json.dumps(order)}\n")
-        self.process.stdin.flush()
-
-    def _reply(self) -> str:
-        assert self.process.stdout
+    def _ask(self, order: dict[str, t.Any] | None = None) -> str:
+        assert self.process.stdin and self.process.stdout
+        if order is not None:
+            self.process.stdin.write(f"{json.dumps(order)}\n")
+            self.process.stdin.flush()
         return self.process.stdout.readline()
 
 
 def command_for(ground: Ground, step: str, way: str, writer: str, number: int) -> str:
     """The command that is attacked."""
     if step == "removal":
-        return (naive_removal if writer == "naive" else host_file.remove_command)(str(ground.path))
+        naive = f'rm -f {shlex.quote(str(ground.path))} && echo "monitor.cloud done"'
+        return naive if writer == "naive" else host_file.remove_command(str(ground.path))
     # With an announced size that is never reached, the writer has to clean up.
     data = KEY.encode() + b"x" * (step == "clean-up")
     write = naive_command if writer == "naive" else host_file.write_command

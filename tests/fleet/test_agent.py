@@ -2,14 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The agent itself: packages and installer, in check mode and in a run. Its restarts: test_restarts.py."""
+"""The agent itself: packages and installer, in check mode and in a run, and its restarts."""
 
 import json
+from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
-from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
 
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 
@@ -63,3 +65,329 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     assert given["https_proxy"] == environment["https_proxy"]
     assert given["MONITOR_INSTALL_CODE"] == single.service.clients()[0]["install_code"]
     assert "MONITOR_API_TOKEN" not in given
+
+
+# No restart is lost if something is killed or fails after the configuration was changed
+
+HANDLER = "Restart the monitoring agent"
+# It starts if /opt/agent-works exists, and records with which configuration.
+SERVICE = f"""#!/bin/sh
+[ "$1" = status ] && exit 0
+[ "$1" = stop ] || [ -e /opt/agent-works ] || exit 1
+[ "$1" = stop ] || cat {CONFIG} > /opt/agent-runs-with
+"""
+TOOL = "/usr/local/sbin/{}"
+
+
+def with_agents(controller: Controller) -> Controller:
+    """The controller, on whose hosts an agent is a service."""
+    # A restart costs half the time without temporary files; with them: the first test, test_machines.py.
+    controller.group_vars.update(monitor_agent_service="monitor-agent", ansible_pipelining=True)
+    controller.with_facts()
+    for host in controller.hosts.values():
+        host.run("mkdir -p /etc/monitor; touch /opt/agent-works")
+        host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+    return controller
+
+
+@pytest.fixture
+def agent(one: Controller) -> Controller:
+    """A single host with an agent."""
+    return with_agents(one)
+
+
+def entries(host: Host) -> list[str]:
+    return host.run("ls -A /etc/monitor").split()
+
+
+def is_pending(controller: Controller) -> bool:
+    """Whether there is a marker, and nothing else beside the configuration."""
+    beside = [name for name in entries(controller.hosts["web-1"]) if name != "agent.conf"]
+    assert all(name.startswith(".agent.conf.restart-") for name in beside), beside
+    return bool(beside)
+
+
+def runs_with_its_configuration(controller: Controller, host: str = "web-1") -> bool:
+    return controller.hosts[host].read("/opt/agent-runs-with") == text_of(controller, host)
+
+
+def result(run: Run) -> dict[str, Any]:
+    return run.of(CONFIGURE)["web-1"].result
+
+
+def assert_next_run_restarts(controller: Controller) -> None:
+    """Check mode predicts the restart, the next run does it without a write, and the one after does nothing."""
+    written = controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}")
+    steps = converge(controller, changes={"web-1"})
+    for run in (steps.check, steps.run):
+        assert result(run)["differs"] == ["restart"]
+        assert run.changed_hosts(HANDLER) == {"web-1"}
+    shown = result(steps.check)["diff"]
+    assert shown["before"] == {**shown["after"], "restart_pending": True}
+    assert controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}") == written
+    assert runs_with_its_configuration(controller) and not is_pending(controller)
+    assert steps.again.of(HANDLER) == {}
+
+
+def test_only_hosts_that_changed_get_a_restart(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_service"] = "monitor-agent"
+    check, hosts = controller.run(ROLLOUT, "--check"), with_agents(controller).hosts
+    assert check.code == 0, f"a service that is not there yet stops no check: {check.output}"
+    assert check.changed_hosts(HANDLER) == set(hosts)
+    controller.group_vars["ansible_pipelining"] = False
+    for before, changed in ((":", set(hosts)), (":", set[str]()), ("chmod 644 /etc/monitor/agent.conf", {"web-2"})):
+        hosts["web-2"].run(before)
+        run = controller.run()
+        assert (run.code, run.changed_hosts(HANDLER)) == (0, changed), run.output
+        assert {name for name, host in hosts.items() if host.read("/opt/agent-runs-with")} == changed
+        for host in hosts.values():
+            host.run("rm -f /opt/agent-runs-with")
+
+
+# Executes no module on the host.
+SSH = """#!/bin/sh
+case "$*" in *AnsiballZ*) exit 255;; esac
+exec ssh "$@"
+"""
+IMPORT = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+ROLE = f"- {IMPORT}\n"
+# The last task of the play kills the run, before its handlers.
+KILLED = f"""{ROLE}- ansible.builtin.debug:
+    msg: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}}}"
+"""
+FAILS, NEW, MODE = "rm /opt/agent-works", f"echo old > {CONFIG}", f"chmod 640 {CONFIG}"
+# Before the run, tasks, options, and the exit code of the run, which does not restart the agent.
+LOST: dict[str, tuple[str, str, list[str], int]] = {
+    "failed": (f"{NEW}; {FAILS}", ROLE, [], 2),
+    "failed, --force-handlers": (f"{NEW}; {FAILS}", ROLE, ["--force-handlers"], 2),
+    "failed, by a task that --check runs": (f"{NEW}; {FAILS}", f"{ROLE}  check_mode: false\n", ["--check"], 2),
+    "unreachable": (NEW, f"{ROLE}  ignore_unreachable: true\n", ["-e", "ansible_pipelining=false"], 0),
+    "killed": (NEW, KILLED, [], -9),
+    "killed after a change of the mode": (MODE, KILLED, [], -9),
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_a_restart_that_was_not_done_is_done_by_the_next_run(agent: Controller, case: str) -> None:
+    host, (before, tasks, options, code) = agent.hosts["web-1"], LOST[case]
+    assert agent.run().code == 0
+    host.run(f"{before}; rm /opt/agent-runs-with")
+    ssh = agent.directory / "ssh"
+    ssh.write_text(SSH, encoding="utf-8")
+    ssh.chmod(0o755)
+    environment = {"ANSIBLE_SSH_EXECUTABLE": str(ssh)} if case == "unreachable" else {}
+    for _attempt in range(2):
+        run = agent.run(agent.tasks(tasks), *options, **environment)
+        assert (run.code, host.read(), is_pending(agent)) == (code, text_of(agent, "web-1"), True), run.output
+    host.run("touch /opt/agent-works")
+    assert_next_run_restarts(agent)
+
+
+def test_an_installer_may_replace_the_configuration(agent: Controller) -> None:
+    host = agent.hosts["web-1"]
+    replace = f"echo theirs > {CONFIG}; chmod 644 {CONFIG}; touch /opt/agent"
+    agent.group_vars.update(monitor_agent_install_command=replace, monitor_agent_install_creates="/opt/agent")
+    converge(agent, changes={"web-1"})
+    assert host.facts() == "regular file 600 root root"
+    assert runs_with_its_configuration(agent) and not is_pending(agent)
+    host.run(f"rm {CONFIG} /opt/agent /opt/agent-works")
+    assert agent.run().code == 2 and is_pending(agent)
+    host.run("touch /opt/agent-works")
+    assert_next_run_restarts(agent)
+
+
+# Each kills the writer, which is the tool's parent, before or after a step of it.
+KILLER = """#!/bin/sh
+case "$*" in {case}) kill=y;; *) kill=;; esac
+[ "$kill{when}" = ybefore ] || "/usr/bin/{tool}" "$@"
+code=$?
+[ -z "$kill" ] || kill -9 $PPID
+exit $code
+"""
+KILLED_AT = [
+    (when, *step)
+    # The marker is moved, the configuration is moved, the private directory is removed.
+    for step in (("mv", "*restart-*"), ("mv", "*./agent.conf*"), ("rmdir", "*writing-*"))
+    for when in ("before", "after")
+]
+
+
+def test_a_writer_that_is_killed_loses_no_restart(six: Controller) -> None:
+    agents = with_agents(six)
+    for host, (when, tool, case) in zip(agents.hosts.values(), KILLED_AT, strict=True):
+        host.write("old\n")
+        host.write(KILLER.format(when=when, tool=tool, case=case), TOOL.format(tool), mode="755")
+    run = agents.run()
+    assert {event.status for event in run.of(CONFIGURE).values()} <= {"failed", "unreachable"}, run.output
+    for host in agents.hosts.values():
+        host.run("rm /usr/local/sbin/*")
+    steps = converge(agents, changes=agents.hosts)
+    assert steps.run.changed_hosts(HANDLER) == set(agents.hosts)
+    for name, host in agents.hosts.items():
+        assert entries(host) == ["agent.conf"]
+        assert runs_with_its_configuration(agents, name)
+
+
+def test_a_marker_of_a_later_run_survives_an_earlier_restart(agent: Controller) -> None:
+    """Another run writes between the task and the restart of this one."""
+    host = agent.hosts["web-1"]
+    later = ".agent.conf.restart-0123abcd"
+    host.write(SERVICE + f"touch /etc/monitor/{later}\n", "/etc/init.d/monitor-agent", mode="755")
+    assert agent.run().code == 0
+    assert sorted(entries(host)) == [later, "agent.conf"]
+    host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+    assert_next_run_restarts(agent)
+
+
+NAME = "/etc/monitor/.agent.conf.restart-"
+# Names that resemble a marker's; and a marker whose writer may still rename its configuration, after the restart.
+IGNORED = (
+    f"mkfifo {NAME}00000000; mkdir {NAME}11111111; ln -s /etc/passwd {NAME}22222222; touch {NAME}x {NAME}0123ABCD",
+    f"rm -r {NAME}*; mkdir -m 1700 /etc/monitor/.agent.conf.writing-1-0123abcd; touch {NAME}0123abcd",
+)
+
+
+def test_what_resembles_a_marker_and_the_marker_of_a_running_writer_are_ignored(agent: Controller) -> None:
+    assert agent.run().code == 0
+    host = agent.hosts["web-1"]
+    for command in IGNORED:
+        host.run(command)
+        before = snapshots(agent)
+        run = agent.run()
+        assert (run.code, run.changed_hosts(), snapshots(agent)) == (0, set(), before), run.output
+    host.run("rmdir /etc/monitor/.agent.conf.writing-*")
+    assert_next_run_restarts(agent)
+
+
+@pytest.mark.parametrize("service", ["", False])
+def test_without_a_service_no_marker_is_left_and_any_is_ignored(agent: Controller, service: object) -> None:
+    agent.group_vars["monitor_agent_service"] = service
+    converge(agent, changes={"web-1"})
+    host = agent.hosts["web-1"]
+    assert entries(host) == ["agent.conf"]
+    host.run("touch /etc/monitor/.agent.conf.restart-0123abcd")
+    run = agent.run()
+    assert (run.code, run.changed_hosts()) == (0, set()), run.output
+    assert result(run).get("restart_markers") is None
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> None:
+    host = agent.hosts["web-1"]
+    host.run("rm /opt/agent-works")
+    agent.run()
+    assert is_pending(agent)
+    if not configured:
+        host.run(f"rm {CONFIG}")
+    agent.group_vars.update(monitor_agent_state="absent", monitor_agent_service="")
+    converge(agent, changes={"web-1"})
+    assert entries(host) == []
+
+
+SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
+LEFT_OUT = ROLE + "  when: retired is defined\n"
+LOOP = """
+- ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
+  vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
+  loop: [agent, second]
+"""
+# Two agents of one host, and two files of one agent: the uses of the role in a section of the play, and the services.
+BOTH, FLUSH = ["monitor-agent", "second"], "- ansible.builtin.meta: flush_handlers\n"
+USES = {
+    "two services": ("tasks", ROLE + SECOND, BOTH),
+    "handlers between them": ("tasks", ROLE + FLUSH + SECOND, BOTH),
+    "none between them": ("tasks", ROLE + LEFT_OUT + SECOND, BOTH),
+    "none after them": ("roles", ROLE + SECOND + LEFT_OUT, BOTH),
+    "one service": ("tasks", LOOP, ["monitor-agent"]),
+}
+RECORDING = """#!/bin/sh
+[ "$1" = start ] && echo {} >> /opt/restarts
+:
+"""
+
+
+def play_of(controller: Controller, section: str, uses: str) -> str:
+    """A play with uses of the role as tasks, or among its roles."""
+    if section == "roles":
+        uses = uses.replace(IMPORT, "role: monitor.cloud.monitor_agent")
+    return controller.tasks(uses, section=section)
+
+
+@pytest.mark.parametrize("case", USES)
+def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(agent: Controller, case: str) -> None:
+    host, (section, uses, services) = agent.hosts["web-1"], USES[case]
+    play = play_of(agent, section, uses)
+    host.run("rm -f /opt/restarts")
+    for service in ("monitor-agent", "second"):
+        host.write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
+    assert agent.run(play).code == 0
+    assert sorted(host.run("cat /opt/restarts").split()) == services
+    assert entries(host) == ["agent.conf", "second.conf"]
+    again = agent.run(play)
+    assert (again.code, again.changed_hosts(), again.of(HANDLER)) == (0, set(), {}), again.output
+
+
+FIRST_USE = ROLE + "  when: retired is not defined\n"
+CONDITIONS = f"{FIRST_USE}{LEFT_OUT}  vars: {{monitor_agent_state: absent}}\n"
+
+
+def test_a_restart_is_done_although_the_last_use_of_the_role_leaves_out_the_host(agent: Controller) -> None:
+    host, play = agent.hosts["web-1"], agent.tasks(CONDITIONS)
+    host.run("rm /opt/agent-works")
+    assert "the next run restarts it" in agent.run(play).failures()["web-1"]
+    assert is_pending(agent)
+    host.run("touch /opt/agent-works")
+    converge(agent, play, changes={"web-1"})
+    assert runs_with_its_configuration(agent) and not is_pending(agent)
+
+
+@pytest.mark.parametrize(("section", "check_mode"), [("tasks", '"{{ preview }}"'), ("roles", "true")])
+def test_a_role_in_check_mode_may_lack_its_service_and_restarts_none(
+    agent: Controller, section: str, check_mode: str
+) -> None:
+    host, preview = agent.hosts["web-1"], f"{ROLE}  check_mode: {check_mode}\n"
+    agent.group_vars["preview"] = True
+    host.run("rm /etc/init.d/monitor-agent")
+    run = agent.run(play_of(agent, section, preview))
+    assert (run.code, run.changed_hosts(), run.writes(), host.read()) == (0, {"web-1"}, [], None), run.output
+    host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+    host.write(RECORDING.format("second"), "/etc/init.d/second", mode="755")
+    for uses in (SECOND + preview, preview + SECOND):
+        host.run("rm -f /opt/restarts /etc/monitor/second.conf")
+        assert agent.run(play_of(agent, section, uses)).code == 0
+        assert host.run("cat /opt/restarts").split() == ["second"]
+        assert entries(host) == ["second.conf"]
+        assert host.read("/opt/agent-runs-with") is None
+
+
+@pytest.mark.parametrize("play", ["monitor.cloud.retire", CONDITIONS], ids=["handler", "at once"])
+def test_a_removal_succeeds_although_the_agent_does_not_start_without_its_configuration(
+    agent: Controller, play: str
+) -> None:
+    assert agent.run().code == 0
+    host = agent.hosts["web-1"]
+    host.run("rm /opt/agent-works")
+    if play == CONDITIONS:
+        # The first use of the role is left out, and so is the handler of another one after the removal.
+        play = agent.tasks(CONDITIONS + FIRST_USE)
+    run = agent.run(play, "-e", "target=all", "-e", "retired=true")
+    assert run.code == 0, run.output
+    assert (host.read(), agent.service.clients()) == (None, [])
+
+
+def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
+    play = agent.tasks(f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{FLUSH}{ROLE}")
+    for _run in range(2):
+        run = agent.run(play)
+        assert run.code == 0, run.output
+        assert run.changed_hosts(HANDLER) == {"web-1"}
+        assert runs_with_its_configuration(agent) and not is_pending(agent)
+
+
+def test_a_play_can_replace_the_handler(agent: Controller) -> None:
+    handler = f"{{name: {HANDLER}, ansible.builtin.command: /etc/init.d/monitor-agent start}}"
+    play = agent.tasks(ROLE, play=f"handlers: [{handler}]")
+    run = agent.run(play)
+    assert run.code == 0, run.output
+    assert runs_with_its_configuration(agent) and not is_pending(agent)
+    assert agent.run(play).changed_hosts() == set()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The filters; that Ansible finds them is tests/fleet/test_examples.py."""
+"""The filters; that Ansible finds them is tests/fleet/test_documents.py."""
 
 from typing import Any
 
