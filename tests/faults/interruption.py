@@ -137,16 +137,6 @@ def text(host: Host) -> str | None:
     return host.run(f"[ ! -f {CONFIG} ] || cat {CONFIG}") or None
 
 
-def leftovers(controller: Controller) -> list[str]:
-    """The temporary files of our own writers, on all hosts."""
-    return [
-        found
-        for host in controller.hosts.values()
-        for found in host.run("ls -A /etc/monitor 2>/dev/null", check=False).split()
-        if found.startswith(".agent.conf.writing-")
-    ]
-
-
 def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
     """No file is half-written: it is what it was before, or what it has to be."""
     after = texts(controller.service.clients())

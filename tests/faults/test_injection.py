@@ -22,7 +22,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.hostile import CANARY, TEMPLATES, TEXTS, assert_quiet
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local
 
 
 @pytest.fixture
@@ -175,16 +175,9 @@ KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
 CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
 
 
-def _assert_nothing_on(controller: Controller) -> None:
-    for host in controller.hosts.values():
-        assert host.run(f"ls -d {CANARY}* 2>/dev/null", check=False) == ""
-
-
-_INSTALL = 'printf %s "$MONITOR_INSTALL_CODE" > {path}'
-
-
-def _keyed_account(service: Emulator, *labels: str) -> list[dict[str, Any]]:
-    """An account whose keys and codes are templates and commands."""
+def _roll_out(controller: Controller, *labels: str, installed: str, **settings: str) -> list[dict[str, Any]]:
+    """Roll out twice with keys and codes that are templates and commands, and audit; returns the clients."""
+    service = controller.service
     service.configure(validate_responses=False)
     service.seed(labels=labels)
     keyed = [
@@ -193,66 +186,40 @@ def _keyed_account(service: Emulator, *labels: str) -> list[dict[str, Any]]:
     ]
     response = {"data": keyed, "page": 1, "pages": 1, "results": len(keyed)}
     service.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
+    controller.group_vars["monitor_agent_install_command"] = f'printf %s "$MONITOR_INSTALL_CODE" > {installed}'
+    controller.group_vars["monitor_agent_install_creates"] = installed
+    playbooks = ["monitor.cloud.rollout", "monitor.cloud.rollout", "monitor.cloud.audit"]
+    runs = [controller.run(playbook, "-vvv", "--diff", **settings) for playbook in playbooks]
+    assert_quiet(service, *runs, faults=2)
+    printed = "".join(run.output for run in runs)
+    secrets = [client[name] for client in keyed for name in ("api_key", "install_code")]
+    assert not [secret for secret in secrets if secret in printed or json.dumps(secret)[1:-1] in printed]
+    assert [run.code for run in runs] == [0, 0, 0], runs[0].output[-3000:]
+    assert runs[1].changed_hosts() == set() and f"{len(keyed)} ok" in runs[2].output
     return keyed
 
 
-def _assert_no_key(keyed: list[dict[str, Any]], *runs: Run) -> None:
-    for run in runs:
-        for client in keyed:
-            for secret in (client["api_key"], client["install_code"]):
-                assert secret not in run.output
-                assert json.dumps(secret)[1:-1] not in run.output
-
-
 def test_keys_are_text_over_local_connections(emulator: Emulator, tmp_path: Path) -> None:
-    keyed = _keyed_account(emulator, "web-1")
-    controller = Local(tmp_path, emulator, "web-1")
-    installed = controller.directory / "installed"
-    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(path=installed)
-    controller.group_vars["monitor_agent_install_creates"] = str(installed)
-    runs = [controller.run("monitor.cloud.rollout", "-vvv", "--diff") for dummy in range(2)]
-    runs.append(controller.run("monitor.cloud.audit", "-vvv"))
-    assert_quiet(emulator, *runs, faults=2)
-    _assert_no_key(keyed, *runs)
-    assert [run.code for run in runs] == [0, 0, 0], runs[0].output[-3000:]
-    written = (controller.directory / "host-0" / "agent.conf").read_text(encoding="utf-8")
-    assert written == f"install_code={keyed[0]['install_code']}\napi_key={keyed[0]['api_key']}\n"
-    assert installed.read_text(encoding="utf-8") == keyed[0]["install_code"]
-    assert runs[1].changed_hosts() == set()
-    assert "1 ok" in runs[2].output
+    controller, installed = Local(tmp_path, emulator, "web-1"), tmp_path / "installed"
+    [client] = _roll_out(controller, "web-1", installed=str(installed))
+    assert controller.read("web-1") == f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
+    assert installed.read_text(encoding="utf-8") == client["install_code"]
 
 
 @pytest.mark.parametrize("pipelining", ["True", "False"][: short_or_long(1, 2)])
 def test_keys_are_text_over_ssh(
-    machines: Callable[..., list[Host]],
-    controllers: Callable[..., Controller],
-    emulator: Emulator,
-    pipelining: str,
+    machines: Callable[..., list[Host]], controllers: Callable[..., Controller], pipelining: str
 ) -> None:
-    keyed = _keyed_account(emulator, "web-1", "db-1")
     controller = controllers(*machines("web-1", "db-1"))
-    controller.group_vars["monitor_agent_install_command"] = _INSTALL.format(path="/tmp/installed")
-    controller.group_vars["monitor_agent_install_creates"] = "/tmp/installed"
-    controller.host_vars = {
-        "web-1": {
-            "monitor_agent_config_path": "/opt/agent x/$(touch C)/'`touch C`\"\nagent.conf".replace("C", CANARY[5:])
-        },
-    }
-    runs = [
-        controller.run("monitor.cloud.rollout", "-vvv", "--diff", ANSIBLE_PIPELINING=pipelining) for dummy in range(2)
-    ]
-    assert_quiet(emulator, *runs, faults=2)
-    _assert_no_key(keyed, *runs)
-    assert [run.code for run in runs] == [0, 0], runs[0].output[-3000:]
-    assert runs[1].changed_hosts() == set()
-    for client in keyed:
+    path = "/opt/agent x/$(touch C)/'`touch C`\"\nagent.conf".replace("C", CANARY[5:])
+    controller.host_vars = {"web-1": {"monitor_agent_config_path": path}}
+    settings = {"installed": "/tmp/installed", "ANSIBLE_PIPELINING": pipelining}
+    for client in _roll_out(controller, "web-1", "db-1", **settings):
         host = controller.hosts[client["label"]]
-        expected = f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
         found = host.run("find /opt/agent* /etc/monitor -type f -print0 2>/dev/null | xargs -0 cat", check=False)
-        assert found == expected
+        assert found == f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
         assert host.run("cat /tmp/installed") == client["install_code"]
-    _assert_nothing_on(controller)
-    assert controller.hosts["web-1"].run(f"find / -xdev -name {CANARY[5:]} 2>/dev/null", check=False) == ""
+        assert host.run(f"find / -xdev -name '{CANARY[5:]}*' 2>/dev/null", check=False) == ""
 
 
 _PATHS = (

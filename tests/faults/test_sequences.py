@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients, monitor_plan
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -47,23 +47,22 @@ class Tasks(RuleBasedStateMachine):
         self.emulator.set_plan(tier)
         self.masked = set[str]()
 
-    @rule(labels=some_labels, fault=faults, prune=st.booleans())
-    def register(self, labels: list[str], fault: Any, prune: bool) -> None:
-        more = {"prune": True, "prune_pattern": "old-.", "prune_limit": 2} if prune else {}
-        surplus = {label for label in LABELS if re.fullmatch("old-.", label)} - set(labels) if prune else set()
-        self._task(monitor_clients, {"labels": labels, **more}, fault, deleted=surplus)
-
-    @rule(labels=some_labels, fault=faults)
-    def remove(self, labels: list[str], fault: Any) -> None:
-        self._task(monitor_clients, {"labels": labels, "state": "absent"}, fault, deleted=set(labels))
-
     @rule(
-        renames=st.dictionaries(st.sampled_from(LABELS), st.sampled_from(LABELS), min_size=1, max_size=2),
+        kind=st.sampled_from(["present", "prune", "absent", "rename"]),
         labels=some_labels,
+        renames=st.dictionaries(st.sampled_from(LABELS), st.sampled_from(LABELS), min_size=1, max_size=2),
         fault=faults,
     )
-    def rename(self, renames: dict[str, str], labels: list[str], fault: Any) -> None:
-        self._task(monitor_clients, {"labels": labels, "renames": renames}, fault, renamed=renames)
+    def many(self, kind: str, labels: list[str], renames: dict[str, str], fault: Any) -> None:
+        surplus = {label for label in LABELS if re.fullmatch("old-.", label)} - set(labels)
+        kinds: dict[str, tuple[dict[str, Any], set[str]]] = {
+            "present": ({}, set()),
+            "prune": ({"prune": True, "prune_pattern": "old-.", "prune_limit": 2}, surplus),
+            "absent": ({"state": "absent"}, set(labels)),
+            "rename": ({"renames": renames}, set()),
+        }
+        more, deleted = kinds[kind]
+        self._task(monitor_clients, {"labels": labels, **more}, fault, deleted=deleted, renamed=more.get("renames"))
 
     @rule(label=st.sampled_from(LABELS), present=st.booleans(), fault=faults)
     def one(self, label: str, present: bool, fault: Any) -> None:
@@ -87,21 +86,15 @@ class Tasks(RuleBasedStateMachine):
     def other_controller_changes_the_plan(self, tier: str | None) -> None:
         self.emulator.set_plan(tier)
 
-    @rule(label=st.sampled_from(LABELS))
-    def other_controller_creates(self, label: str) -> None:
-        if label not in {client["label"] for client in self.emulator.clients()}:
-            self.emulator.seed(labels=[label])
-
-    @precondition(lambda self: bool(self.emulator.clients()))
-    @rule(number=st.integers(0, 5), label=st.none() | st.sampled_from(LABELS))
-    def other_controller_renames_or_deletes(self, number: int, label: str | None) -> None:
+    @rule(number=st.none() | st.integers(0, 5), label=st.none() | st.sampled_from(LABELS))
+    def other_controller_creates_renames_or_deletes(self, number: int | None, label: str | None) -> None:
         clients = self.emulator.clients()
-        path = f"/monitor/clients/{clients[number % len(clients)]['id']}"
-        self.emulator.call("DELETE", path) if label is None else self._rename(path, label)
-
-    def _rename(self, path: str, label: str) -> None:
-        method = "PUT" if self.emulator.settings()["update_verb"] == "put_only" else "POST"
-        self.emulator.call(method, path, {"label": label})
+        if clients and number is not None:
+            path = f"/monitor/clients/{clients[number % len(clients)]['id']}"
+            renaming = "PUT" if self.emulator.settings()["update_verb"] == "put_only" else "POST"
+            self.emulator.call(renaming if label else "DELETE", path, {"label": label} if label else None)
+        elif label and label not in {client["label"] for client in clients}:
+            self.emulator.seed(labels=[label])
 
     @rule(labels=some_labels, kind=st.sampled_from(["text", "missing", "cut_short"]))
     def keys_are_masked(self, labels: list[str], kind: str) -> None:
@@ -190,7 +183,7 @@ def test_tasks_in_any_sequence(emulator: Emulator, quick_backoff: None) -> None:
     Bound.emulator = emulator
     steps = settings(
         examples(40, 1500),
-        stateful_step_count=24 if SOAK else 12,
+        stateful_step_count=16 if SOAK else 8,
         report_multiple_bugs=False,
         phases=[Phase.generate, Phase.shrink],
     )

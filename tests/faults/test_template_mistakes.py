@@ -94,18 +94,10 @@ FORMS = ([], ["--check", "--diff"], ["--diff"], ["--check"])[: short_or_long(2, 
 def _play(controller: Controller, tasks: dict[str, dict[str, str]]) -> str:
     play = yaml.safe_load(REGISTER)
     for name, options in tasks.items():
-        path = str(controller.directory / "agent.conf")
-        given = {"path": path, "registration": "registered", "label": "web-1", **options}
-        if "client" in given:
-            del given["label"]
-        play[0]["tasks"].append(
-            {
-                "name": name,
-                "monitor.cloud.agent_config": given,
-                "vars": {"secret": "{{ registered.clients['web-1'].api_key }}"},
-                "ignore_errors": True,
-            }
-        )
+        given = {"path": str(controller.directory / "agent.conf"), "registration": "registered", **options}
+        own = {} if "client" in given else {"label": "web-1"}
+        task = {"name": name, "monitor.cloud.agent_config": {**own, **given}, "ignore_errors": True}
+        play[0]["tasks"].append({**task, "vars": {"secret": "{{ registered.clients['web-1'].api_key }}"}})
     return controller.play(yaml.safe_dump(play, sort_keys=False))
 
 

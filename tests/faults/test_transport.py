@@ -8,7 +8,6 @@ Listeners keep every byte that comes to them: what was sent is what counts, not 
 """
 
 import base64
-import functools
 import itertools
 import subprocess
 import sys
@@ -135,23 +134,19 @@ _REMOTE = (
 _INVALID = ("http://127.0.0.1:{port}@127.0.0.2:{port}/v4", "http://127.0.0.2:{port}#@127.0.0.1/v4", "http:127.0.0.2/v4")
 
 
-@functools.cache
-def _seen() -> list[str]:
+@pytest.fixture(scope="session")
+def events() -> list[str]:
     """The connections and name lookups of this process from now on. A hook of the interpreter stays."""
     seen: list[str] = []
-
-    def hook(event: str, arguments: Any) -> None:
-        if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
-            seen.append(f"{event} {arguments}")
-
-    sys.addaudithook(hook)
+    watched = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname")
+    sys.addaudithook(lambda event, arguments: seen.append(f"{event} {arguments}") if event in watched else None)
     return seen
 
 
 @pytest.fixture
-def network() -> list[str]:
-    _seen().clear()
-    return _seen()
+def network(events: list[str]) -> list[str]:
+    events.clear()
+    return events
 
 
 @pytest.mark.parametrize("proxied", [False, True])

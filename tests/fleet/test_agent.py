@@ -155,6 +155,9 @@ ROLE = f"- {IMPORT}\n"
 KILLED = f"""{ROLE}- ansible.builtin.debug:
     msg: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}}}"
 """
+LEFT_OUT = ROLE + "  when: retired is defined\n"
+FIRST_USE = ROLE + "  when: retired is not defined\n"
+CONDITIONS = f"{FIRST_USE}{LEFT_OUT}  vars: {{monitor_agent_state: absent}}\n"
 FAILS, NEW, MODE = "rm /opt/agent-works", f"echo old > {CONFIG}", f"chmod 640 {CONFIG}"
 # Before the run, tasks, options, and the exit code of the run, which does not restart the agent.
 LOST: dict[str, tuple[str, str, list[str], int]] = {
@@ -285,20 +288,21 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
 
 
 SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
-LEFT_OUT = ROLE + "  when: retired is defined\n"
 LOOP = """
 - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
   vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
   loop: [agent, second]
 """
 # Two agents of one host, and two files of one agent: the uses of the role in a section of the play, and the services.
+START = "ansible.builtin.command: /etc/init.d/monitor-agent start"
 BOTH, FLUSH = ["monitor-agent", "second"], "- ansible.builtin.meta: flush_handlers\n"
-USES = {
-    "two services": ("tasks", ROLE + SECOND, BOTH),
-    "handlers between them": ("tasks", ROLE + FLUSH + SECOND, BOTH),
-    "none between them": ("tasks", ROLE + LEFT_OUT + SECOND, BOTH),
-    "none after them": ("roles", ROLE + SECOND + LEFT_OUT, BOTH),
-    "one service": ("tasks", LOOP, ["monitor-agent"]),
+USES: dict[str, tuple[dict[str, str], str, list[str]]] = {
+    "two services": ({}, ROLE + SECOND, BOTH),
+    "handlers between them": ({}, ROLE + FLUSH + SECOND, BOTH),
+    "none between them": ({}, ROLE + LEFT_OUT + SECOND, BOTH),
+    "none after them": ({"section": "roles"}, ROLE + SECOND + LEFT_OUT, BOTH),
+    "one service": ({}, LOOP, ["monitor-agent"]),
+    "a handler of the play": ({"play": f"handlers: [{{name: {HANDLER}, {START}}}]"}, LOOP, ["monitor-agent"]),
 }
 RECORDING = """#!/bin/sh
 [ "$1" = start ] && echo {} >> /opt/restarts
@@ -306,17 +310,17 @@ RECORDING = """#!/bin/sh
 """
 
 
-def play_of(controller: Controller, section: str, uses: str) -> str:
+def play_of(controller: Controller, uses: str, section: str = "tasks", play: str = "") -> str:
     """A play with uses of the role as tasks, or among its roles."""
     if section == "roles":
         uses = uses.replace(IMPORT, "role: monitor.cloud.monitor_agent")
-    return controller.tasks(uses, section=section)
+    return controller.tasks(uses, section=section, play=play)
 
 
 @pytest.mark.parametrize("case", USES)
 def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(agent: Controller, case: str) -> None:
-    host, (section, uses, services) = agent.hosts["web-1"], USES[case]
-    play = play_of(agent, section, uses)
+    host, (keywords, uses, services) = agent.hosts["web-1"], USES[case]
+    play = play_of(agent, uses, **keywords)
     host.run("rm -f /opt/restarts")
     for service in ("monitor-agent", "second"):
         host.write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
@@ -325,10 +329,6 @@ def test_the_restarts_of_all_uses_of_the_role_in_a_play_are_done_once(agent: Con
     assert entries(host) == ["agent.conf", "second.conf"]
     again = agent.run(play)
     assert (again.code, again.changed_hosts(), again.of(HANDLER)) == (0, set(), {}), again.output
-
-
-FIRST_USE = ROLE + "  when: retired is not defined\n"
-CONDITIONS = f"{FIRST_USE}{LEFT_OUT}  vars: {{monitor_agent_state: absent}}\n"
 
 
 def test_a_restart_is_done_although_the_last_use_of_the_role_leaves_out_the_host(agent: Controller) -> None:
@@ -348,13 +348,13 @@ def test_a_role_in_check_mode_may_lack_its_service_and_restarts_none(
     host, preview = agent.hosts["web-1"], f"{ROLE}  check_mode: {check_mode}\n"
     agent.group_vars["preview"] = True
     host.run("rm /etc/init.d/monitor-agent")
-    run = agent.run(play_of(agent, section, preview))
+    run = agent.run(play_of(agent, preview, section))
     assert (run.code, run.changed_hosts(), run.writes(), host.read()) == (0, {"web-1"}, [], None), run.output
     host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
     host.write(RECORDING.format("second"), "/etc/init.d/second", mode="755")
     for uses in (SECOND + preview, preview + SECOND):
         host.run("rm -f /opt/restarts /etc/monitor/second.conf")
-        assert agent.run(play_of(agent, section, uses)).code == 0
+        assert agent.run(play_of(agent, uses, section)).code == 0
         assert host.run("cat /opt/restarts").split() == ["second"]
         assert entries(host) == ["second.conf"]
         assert host.read("/opt/agent-runs-with") is None
@@ -382,12 +382,3 @@ def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Cont
         assert run.code == 0, run.output
         assert run.changed_hosts(HANDLER) == {"web-1"}
         assert runs_with_its_configuration(agent) and not is_pending(agent)
-
-
-def test_a_play_can_replace_the_handler(agent: Controller) -> None:
-    handler = f"{{name: {HANDLER}, ansible.builtin.command: /etc/init.d/monitor-agent start}}"
-    play = agent.tasks(ROLE, play=f"handlers: [{handler}]")
-    run = agent.run(play)
-    assert run.code == 0, run.output
-    assert runs_with_its_configuration(agent) and not is_pending(agent)
-    assert agent.run(play).changed_hosts() == set()

@@ -180,16 +180,21 @@ def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) ->
     assert states == {"web-1": ["unreachable"], "web-2": ["ok"]}
 
 
-def test_a_host_that_the_last_audit_leaves_out_has_no_reason_of_an_earlier_one(three: Local) -> None:
+@pytest.mark.parametrize(("use", "kept"), [("import_role", "web-1"), ("include_role", "web-3")])
+def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(
+    three: Local, use: str, kept: str
+) -> None:
+    three.add("web-4")
     three.monitor()
-    three.host_vars["web-1"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
-    three.path("web-2").unlink()
-    three.path("web-2").mkdir()
-    use = "- ansible.builtin.include_role: {name: monitor.cloud.monitor_agent, tasks_from: audit}"
-    run, states = audit(three, playbook=three.tasks(f"{use}\n{use}\n  when: inventory_hostname == 'web-3'"))
-    assert states == {"web-1": ["unreachable"], "web-2": ["unreachable"], "web-3": ["ok"]}, run.output
+    three.host_vars["web-2"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
+    three.path("web-4").unlink()
+    three.path("web-4").mkdir()
+    last = f"{ROLE.replace('import_role', use)}\n  when: inventory_hostname == '{kept}'"
+    run, states = audit(three, playbook=three.tasks(f"{ROLE}\n{last}"))
+    assert states == dict.fromkeys(three.host_vars, ["unreachable"]) | {kept: ["ok"]}, run.output
+    assert "a condition left it out" in " ".join(run.output.split())
     hosts = json.loads((three.directory / "audit.json").read_text(encoding="utf-8"))["hosts"]
-    assert {host["host"]: host["reason"] for host in hosts} == {"web-1": None, "web-2": None, "web-3": None}
+    assert {host["reason"] for host in hosts} == {None}
 
 
 def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
@@ -229,15 +234,11 @@ def test_prune(fleet: Local) -> None:
     there = labels(fleet)
     # Which is used if a run starts at a later task.
     fleet.group_vars["ansible_python_interpreter"] = "/usr/bin/python3"
-    refusals = {
-        ("-e", "prune_pattern=retired.*", "--limit", "fine"): "Run it without --limit",
-        ("-e", "prune_pattern=retired.*", "--limit", "fine", "--start-at-task", "Find *"): "Run it without --limit",
-        (): "-e prune_pattern=",
-        ("-e", "prune_pattern="): "-e prune_pattern=",
-        ("-e", "prune_pattern=retired.*", "-e", "prune_limit=1"): "more than prune_limit (1)",
-    }
-    for options, message in refusals.items():
-        run = fleet.run("monitor.cloud.prune", *options)
+    for options, message in (
+        (["--limit", "fine", "--start-at-task", "Find *"], "Run it without --limit"),
+        (["-e", "prune_limit=1"], "more than prune_limit (1)"),
+    ):
+        run = fleet.run("monitor.cloud.prune", "-e", "prune_pattern=retired.*", *options)
         assert run.code == 2 and message in run.output, run.output
         assert run.writes() == []
     check = fleet.run("monitor.cloud.prune", "--check", "-e", "prune_pattern=retired.*")

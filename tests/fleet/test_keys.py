@@ -47,50 +47,39 @@ def two(pair: Local) -> Local:
     return pair
 
 
-# The others: tests/contract/client/test_secrets.py.
-@pytest.mark.parametrize("mask", ["[REDACTED]", "00000000-0000-0000-0000000000000000"])
-def test_masked_keys_are_never_written(two: Local, mask: str) -> None:
-    two.service.seed(labels=["web-2"])
-    two.write("web-2", "nothing yet\n")
-    before = snapshots(two)
-    two.service.configure(mask_for="all", mask_text=mask)
+_ACCESS = "read-write access"
+_BOTH = {"web-1": _ACCESS, "web-2": _ACCESS}
+# Settings of the service, a token, whose key web-2 has, a part of check mode's output, and of the failures.
+# Other masks: tests/contract/client/test_secrets.py.
+MASKED: list[tuple[dict[str, object], str, str, str, dict[str, str]]] = [
+    ({"mask_for": "all", "mask_text": "[REDACTED]"}, "read_write", "no_key", _ACCESS, _BOTH),
+    ({"mask_for": "all", "mask_text": f"{'0' * 8}-0000-0000-{'0' * 16}"}, "read_write", "no_key", _ACCESS, _BOTH),
+    ({"mask_labels": ["web-1"], "mask_kind": "missing"}, "read_write", "no_file", "", {"web-1": f"{_ACCESS} to this"}),
+    # The client of web-2 could not be created.
+    ({}, "read_only", "no_file", "the service will refuse what", {"web-1": _ACCESS, "web-2": "monitor:read_write"}),
+]
 
-    check = two.run("monitor.cloud.rollout", "--check", "--diff")
+
+@pytest.mark.parametrize(("settings", "token", "owner", "shown", "failures"), MASKED)
+def test_masked_keys_are_never_written(
+    two: Local, settings: dict[str, object], token: str, owner: str, shown: str, failures: dict[str, str]
+) -> None:
+    """One masked client stops no other."""
+    if owner == "no_key":
+        two.service.seed(labels=["web-2"])
+        two.write("web-2", "nothing yet\n")
+    before, written = snapshots(two), {"web-2"} - set(failures)
+    two.service.configure(**settings)
+    given = {"MONITOR_API_TOKEN": two.service.tokens[token]}
+    check = two.run("monitor.cloud.rollout", "--check", "--diff", **given)
     assert check.code == 0, check.output
-    assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_key", None)}
-    assert check.changed_hosts() == set()
-    assert "read-write access" in check.output
-    for _again in range(2):
-        run = two.run()
-        assert (run.code, run.writes(), set(run.failures())) == (2, [], set(two.host_vars))
-        assert all("read-write access" in message for message in run.failures().values())
-    assert snapshots(two) == before
-
-
-def test_one_masked_client_stops_no_other(two: Local) -> None:
-    before = snapshots(two)["web-1"]
-    two.service.configure(mask_labels=["web-1"], mask_kind="missing")
-    check = two.run("monitor.cloud.rollout", "--check")
-    assert check.code == 0, check.output
-    assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_file", None)}
-    assert check.changed_hosts() == {"web-2"}
-    run = two.run()
-    assert (run.code, set(run.failures())) == (2, {"web-1"})
-    assert "read-write access to this client" in run.failures()["web-1"]
-    assert run.changed_hosts() == {"web-2"}
-    assert snapshots(two)["web-1"] == before
-    assert two.read("web-2") == text_of(two, "web-2")
-
-
-def test_a_token_that_may_only_read(two: Local) -> None:
-    before = snapshots(two)
-    token = two.service.tokens["read_only"]
-    check = two.run("monitor.cloud.rollout", "--check", MONITOR_API_TOKEN=token)
-    assert check.code == 0, check.output
-    assert owners(check)["web-1"] == ("unverifiable", None)
-    assert "the service will refuse what check mode predicts" in " ".join(check.output.split())
-    run = two.run(MONITOR_API_TOKEN=token)
-    assert (run.code, set(run.failures())) == (2, set(two.host_vars))
-    assert "read-write access" in run.failures()["web-1"]
-    assert "monitor:read_write" in run.failures()["web-2"], "its client could not be created"
-    assert snapshots(two) == before
+    assert owners(check) == {"web-1": ("unverifiable", None), "web-2": (owner, None)}
+    assert check.changed_hosts() == ({"web-2"} if owner == "no_file" else set())
+    assert shown in " ".join(check.output.split())
+    for changed in (written, set[str]()):
+        run = two.run(**given)
+        assert (run.code, run.changed_hosts(), set(run.failures())) == (2, changed, set(failures))
+        assert all(failures[host] in message for host, message in run.failures().items())
+        assert owner == "no_file" or run.writes() == []
+    assert {host for host, files in snapshots(two).items() if files != before[host]} == written
+    assert all(two.read(host) == text_of(two, host) for host in written)

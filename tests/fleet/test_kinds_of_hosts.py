@@ -16,16 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.fleet.kinds import (
-    CONFIG,
-    INSTALLED,
-    KINDS,
-    NEEDED,
-    ROOT,
-    VARIABLES,
-    Variables,
-    unpack_rust,
-)
+from ansible_collections.monitor.cloud.tests.fleet import kinds
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.hosts import USER
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Run, texts
@@ -52,14 +43,16 @@ COLUMNS = {"check": "predicted", "run": "written", "again": "unchanged", "undo":
 Results = dict[str, dict[str, tuple[str, str, list[str], dict[str, t.Any]]]]
 
 
-def ways_of(kind: str) -> dict[str, Variables]:
+def ways_of(kind: str) -> dict[str, kinds.Variables]:
     """Variables of Ansible by name of the host in the inventory."""
-    return {f"host-{list(KINDS).index(kind)}-{way}": variables for way, variables in enumerate(KINDS[kind].ways)}
+    return {
+        f"host-{list(kinds.KINDS).index(kind)}-{way}": variables for way, variables in enumerate(kinds.KINDS[kind].ways)
+    }
 
 
 def files(machine: Path, name: str, expected: dict[str, str]) -> dict[str, t.Any]:
     """All files and temporary directories of a host of the inventory; of the expected ones no content."""
-    own = machine / ROOT / name
+    own = machine / kinds.ROOT / name
     found: dict[str, t.Any] = {}
     paths = [Path(top, entry) for top, directories, names in os.walk(own) for entry in (*names, *directories)]
     for path in paths:
@@ -87,10 +80,10 @@ def run_step(controller: Controller, step: str) -> tuple[Run, dict[str, str]]:
 
 def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -> Results:
     """Run all steps on the hosts of all kinds at once."""
-    unpack_rust()
-    controller.group_vars.update(VARIABLES)
+    kinds.unpack_rust()
+    controller.group_vars.update(kinds.VARIABLES)
     seen: dict[str, Path] = {}
-    for kind, properties in KINDS.items():
+    for kind, properties in kinds.KINDS.items():
         (host,) = machines("kind", prepare=properties.prepare)
         for name, variables in ways_of(kind).items():
             seen[name] = Path(f"/proc/{host.first_process}/root")
@@ -99,13 +92,13 @@ def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -
     expected: dict[str, dict[str, str]] = {}
     for step in STEPS:
         for name, machine in seen.items():
-            if step == "drift" and (path := machine / ROOT / name / CONFIG).exists():
+            if step == "drift" and (path := machine / kinds.ROOT / name / kinds.CONFIG).exists():
                 path.write_text("old\n", encoding="utf-8")
                 path.chmod(0o644)
         run, statuses = run_step(controller, step)
         clients = {client["label"]: client for client in controller.service.clients()}
         for label, text in texts(clients.values()).items():
-            expected[label] = {CONFIG: text, INSTALLED: clients[label]["install_code"]}
+            expected[label] = {kinds.CONFIG: text, kinds.INSTALLED: clients[label]["install_code"]}
         assert not found_in(run.output, plain_secrets(controller.service)), step
         failures = run.failures()
         for name, machine in seen.items():
@@ -118,59 +111,54 @@ def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -
 def assert_expected(results: Results, kind: str) -> None:
     """The results of all steps on the hosts of a kind."""
     for name, own in ways_of(kind).items():
-        variables = {**VARIABLES, **own}
+        variables = {**kinds.VARIABLES, **own}
         mode = variables.get("monitor_agent_config_mode", "0600")
         for step, (status, written, is_there) in STEPS.items():
             found, message, calls, all_files = results[name][step]
             about = f"{kind}, {step}, {own}: {message}"
-            installed = all_files.get(INSTALLED, [""])[0] == "as expected"
-            there = {file: facts for file, facts in all_files.items() if file != INSTALLED}
-            if KINDS[kind].error:
-                assert (found == "failed") == (KINDS[kind].error in message), about
+            installed = all_files.get(kinds.INSTALLED, [""])[0] == "as expected"
+            there = {file: facts for file, facts in all_files.items() if file != kinds.INSTALLED}
+            if kinds.KINDS[kind].error:
+                assert (found == "failed") == (kinds.KINDS[kind].error in message), about
                 assert found == "failed" or step not in WRITING, about
                 assert not installed and not (there and step.startswith("undo")), about
                 continue
-            expected = {CONFIG: ["as expected", mode, 0]} if is_there else {}
+            expected = {kinds.CONFIG: ["as expected", mode, 0]} if is_there else {}
             assert (found, calls, there) == (status, written, expected), about
             assert installed == (step != "check" and variables["monitor_agent_install_command"] != ""), about
 
 
-def table(results: Results) -> str:
-    """The steps by kind, in Markdown."""
-    lines = [["Host", *(step.capitalize() for step in COLUMNS)], ["---"] * (len(COLUMNS) + 1)]
-    for kind in KINDS:
+def tables(results: Results) -> str:
+    """The steps by kind, and the messages of the kinds that are not supported, in Markdown."""
+    steps = [["Host", *(step.capitalize() for step in COLUMNS)], ["---"] * (len(COLUMNS) + 1)]
+    errors = [["Host", "Message"], ["---"] * 2]
+    for kind, properties in kinds.KINDS.items():
         cells = []
         for step, word in COLUMNS.items():
             statuses = {results[name][step][0] for name in ways_of(kind)}
             words = {STEPS[step][0]: word, "failed": "error", "ok": "unchanged"}
             cells.append(", ".join(sorted(words.get(status, status) for status in statuses)))
-        lines.append([kind, *cells])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def errors(results: Results) -> str:
-    """The messages of the kinds that are not supported, in Markdown."""
-    lines = ["| Host | Message |", "| --- | --- |"]
-    for kind, properties in KINDS.items():
+        steps.append([kind, *cells])
         for name in ways_of(kind) if properties.error else ():
-            path = f"/{ROOT}/{name}/{CONFIG}"
+            path = f"/{kinds.ROOT}/{name}/{kinds.CONFIG}"
             message = results[name]["run"][1].replace(path, "/etc/monitor/agent.conf").replace(name, "web-1")
-            lines.append(f"| {kind} | {message} |")
-    return "".join(f"{line}\n" for line in lines)
+            errors.append([kind, message])
+    return "\n".join("".join(f"| {' | '.join(line)} |\n" for line in lines) for lines in (steps, errors))
 
 
 def test_each_kind_of_host_has_the_expected_results_and_the_page_shows_them(
     controllers: Callable[..., Controller], machines: Callable[..., list[fleet.Host]]
 ) -> None:
-    if absent := [name for name in NEEDED if shutil.which(name) is None]:
+    if absent := [name for name in kinds.NEEDED if shutil.which(name) is None]:
         pytest.skip(f"{' and '.join(absent)} not installed")
     results = run_all(controllers(), machines)
-    for kind in KINDS:
+    for kind in kinds.KINDS:
         assert_expected(results, kind)
     (CHECKOUT / "build").mkdir(exist_ok=True)
-    (CHECKOUT / "build" / "hosts.md").write_text(f"{table(results)}\n{errors(results)}", encoding="utf-8")
+    (CHECKOUT / "build" / "hosts.md").write_text(tables(results), encoding="utf-8")
     page = (CHECKOUT / "docs" / "hosts.md").read_text(encoding="utf-8")
-    assert table(results) in page and errors(results) in page, "copy the tables of build/hosts.md into docs/hosts.md"
+    missing = [table for table in tables(results).split("\n\n") if table not in page]
+    assert not missing, "copy the tables of build/hosts.md into docs/hosts.md"
 
 
 # The directory that sshd and sudo put first into PATH.

@@ -97,6 +97,9 @@ REFUSED: list[tuple[str, dict[str, dict[str, str]], dict[str, Any]]] = [
             (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 labels=web-9'"),
             (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 target=web-1'"),
             (_MISSPELT.format("rollout", "target"), "rollout -e '{Target: web-1}'"),
+            ("Run it without --limit", "prune -e prune_pattern=old.* --limit web-1"),
+            ("-e prune_pattern=", "prune"),
+            ("-e prune_pattern=", "prune -e prune_pattern="),
         )
     ),
 ]

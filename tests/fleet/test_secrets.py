@@ -35,11 +35,6 @@ def loud(controller: Controller, **settings: str) -> dict[str, str]:
     return {**{name: str(path) for name, path in own.items()}, **settings}
 
 
-def log_of(controller: Controller) -> str:
-    log = controller.directory / "log"
-    return log.read_text(encoding="utf-8") if log.exists() else ""
-
-
 def assert_silent(controller: Controller, *runs: Run) -> None:
     """Nothing secret in what the runs printed and logged, nor in what the hosts' programs logged."""
     secrets = secrets_of(controller.service, UNKNOWN, UNKNOWN[::-1])
@@ -48,7 +43,8 @@ def assert_silent(controller: Controller, *runs: Run) -> None:
         assert found_in(run.output, secrets) == []
         # What callbacks are given goes to logs and databases.
         assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
-    assert found_in(log_of(controller), secrets) == []
+    log = controller.directory / "log"
+    assert found_in(log.read_text(encoding="utf-8") if log.exists() else "", secrets) == []
     for host in controller.hosts.values():
         assert found_in("\n".join(host.messages), secrets) == []
 
@@ -76,7 +72,7 @@ def test_good_runs_over_ssh(controller: Controller, pipelining: str) -> None:
         removed = controller.run("monitor.cloud.retire", "-e", "target=web-1", *LOUD, **settings)
     assert [run.code for run in (check, first, repaired, removed)] == [0, 0, 0, 0], repaired.output[-3000:]
     assert_silent(controller, check, first, repaired, removed)
-    assert log_of(controller)
+    assert (controller.directory / "log").stat().st_size > 0
     assert any(host.messages for host in controller.hosts.values()), "something was logged on the hosts"
     assert watch.problems == set()
     assert watch.rounds > 20

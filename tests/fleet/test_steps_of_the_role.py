@@ -95,15 +95,6 @@ def test_an_audit_with_defaults_of_a_module_is_right(monitored: Local, module: s
     assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in run.output
 
 
-@pytest.mark.parametrize("use", ["import_role", "include_role"])
-def test_an_audit_has_no_former_facts_of_a_host_that_is_left_out(monitored: Local, use: str) -> None:
-    tasks = f"- import_role: {AUDIT}\n- {use}: {AUDIT}\n  when: inventory_hostname != 'web-2'\n"
-    run = monitored.run(monitored.tasks(tasks))
-    lines = [line for line in run.output.splitlines() if line.startswith("Hosts:")]
-    assert lines == ["Hosts: 3 (3 ok).", "Hosts: 3 (1 unreachable, 2 ok)."]
-    assert "a condition left it out" in " ".join(run.output.split())
-
-
 LABELS = {"web{1}": "web{1}", "{{ 12345 }}": "12345", "{{ ansible_facts['architecture'] }}": platform.machine()}
 
 
