@@ -7,18 +7,28 @@
 import argparse
 import functools
 import os
+import signal
+import socket
+import struct
 import sys
+import threading
 import warnings
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
 
 # Connexion imports Starlette's test client, which warns of what it needs. Nothing here uses it.
 warnings.filterwarnings("ignore", message="Using `httpx` with `starlette.testclient`")
 
+from .app import emulator_app
 from .contract import BASE_PATH
 from .control import seed
-from .server import listen, serve
 from .settings import Settings, change, describe, parse
 from .state import State, default_tokens
 from .store import Store
+
+_NO_LINGER = struct.pack("ii", 1, 0)
 
 
 def main() -> int:
@@ -29,7 +39,7 @@ def main() -> int:
         return 0
     try:
         settings = functools.reduce(change, map(parse, options.set), Settings())
-        listener = listen(options.host, options.port)
+        listener = socket.create_server((options.host, options.port), backlog=1024)
     except ValueError as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
@@ -44,7 +54,7 @@ def main() -> int:
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
-    serve(state, listener, options.tls_cert, options.tls_key, options.until_eof)
+    _serve(state, listener, options)
     state.store.close()
     return 0
 
@@ -71,10 +81,9 @@ def _print_environment(options: argparse.Namespace, port: int, state: State) -> 
     Nothing else is on standard output, so that programs can read it.
     """
     scheme = "https" if options.tls_cert else "http"
-    host = f"[{options.host}]" if ":" in options.host else options.host
     kept = "is lost then" if options.database == ":memory:" else f"stays in {options.database}"
     _explain(options, "Paste these two lines into another shell, in which you run Ansible:\n")
-    print(f"export MONITOR_BASE_URL={scheme}://{host}:{port}{BASE_PATH}")
+    print(f"export MONITOR_BASE_URL={scheme}://{options.host}:{port}{BASE_PATH}")
     print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}", flush=True)
     _explain(options, f"\nServing. Stop it with Ctrl-C in this shell; the account {kept}.")
 
@@ -83,6 +92,53 @@ def _explain(options: argparse.Namespace, text: str) -> None:
     """For a person who started it, not for a program that did."""
     if not options.until_eof:
         print(text, file=sys.stderr, flush=True)
+
+
+def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -> None:
+    """Serve until SIGINT or SIGTERM or, if it is set, until standard input ends."""
+    config = uvicorn.Config(
+        emulator_app(state),
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        # Connections are counted by tests: one that rests for a while has to stay the same.
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=1,
+        ssl_certfile=options.tls_cert,
+        ssl_keyfile=options.tls_key,
+    )
+    server = uvicorn.Server(config)
+    state.close_connection = _connection_closer(server)
+    # Uvicorn raises the signal that ended it once more. It is ignored: the end was requested.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    if options.until_eof:
+        threading.Thread(target=_end_with_input, args=[server], daemon=True).start()
+    server.run(sockets=[listener])
+
+
+def _end_with_input(server: uvicorn.Server) -> None:
+    while os.read(0, 4096):
+        pass
+    server.should_exit = True
+
+
+def _connection_closer(server: uvicorn.Server) -> Callable[[str, bool], None]:
+    """A function that closes the connection of a client (`address:port`), by a reset if `reset` is set."""
+
+    def close(client: str, reset: bool) -> None:
+        for connection in list(server.server_state.connections):
+            protocol: Any = connection
+            if protocol.client and "{}:{}".format(*protocol.client) == client:
+                if not reset:
+                    protocol.transport.close()
+                    continue
+                raw = protocol.transport.get_extra_info("socket")
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+                protocol.transport.abort()
+
+    return close
 
 
 if __name__ == "__main__":

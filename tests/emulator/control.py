@@ -20,6 +20,7 @@ from . import catalogue
 from .faults import fault_from
 from .settings import change
 from .state import State, new_token
+from .store import LabelTaken
 
 Handler = Callable[[State, Any], Any]
 
@@ -57,7 +58,7 @@ def _endpoint(handler: Handler, state: State) -> Callable[[Request], Awaitable[J
             given = await request.json() if await request.body() else request.query_params.get("operation")
             result = handler(state, given)
             return JSONResponse({} if result is None else result)
-        except (LookupError, TypeError, ValueError) as error:
+        except (LabelTaken, LookupError, TypeError, ValueError) as error:
             return JSONResponse({"error": repr(error)}, 400)
 
     return respond
@@ -72,7 +73,7 @@ def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[
     """Create clients, with these labels or `count` numbered ones. No limit of the plan applies here."""
     first = state.store.next_id()
     requested = [f"seed-{number:05}" for number in range(first, first + count)] if labels is None else labels
-    return state.store.create(requested, state.settings.key_format)
+    return [state.store.create(label, state.settings.key_format) for label in requested]
 
 
 def _report(state: State, host: str, install_code: str, api_key: str) -> None:

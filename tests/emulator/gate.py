@@ -113,7 +113,7 @@ def _meanwhile(state: State, fault: Fault) -> None:
             store.rename(client_id(old), new)
     for label in changes.get("create", ()):
         with contextlib.suppress(LabelTaken):
-            store.create([label], state.settings.key_format)
+            store.create(label, state.settings.key_format)
 
 
 def _faulty(fault: Fault) -> Response | None:
@@ -263,7 +263,7 @@ def count_call(state: State, caller: str, operation: Operation) -> None:
     # Name, limit and window in seconds of each count that the call belongs to.
     buckets = [
         ("total", settings.rate_total, 120.0),
-        (operation.operation_id, settings.rate_call, settings.rate_call_window),
+        (operation.operation_id, settings.rate_call, 60.0),
         *([("paged", settings.rate_paged, 60.0)] if operation.paged else []),
     ]
     counted = [(_counted(state, caller, name), limit, window) for name, limit, window in buckets]

@@ -25,7 +25,7 @@ from .store import LabelTaken, Row
 
 Body = dict[str, Any]
 
-_SMALLEST_PAGE = 25
+_SMALLEST_PAGE, _USUAL_PAGE = 25, 100
 _STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -45,7 +45,7 @@ async def create_client(state: State, body: Body) -> Body:
     _check_label(state, label)
     _check_capacity(state)
     try:
-        row = state.store.create([_stored(state, label)], state.settings.key_format)[0]
+        row = state.store.create(_stored(state, label), state.settings.key_format)
     except LabelTaken as error:
         raise _duplicate(state) from error
     client = _shown(state, row)
@@ -86,7 +86,7 @@ async def update_plan(state: State, body: Body) -> Body:
     name = f"{state.settings.brand}_subscription"
     if name not in body:
         return await get_plan(state)
-    requested = body[name] or None
+    requested = body[name]
     if requested is None:
         if state.settings.plan_null == "refused":
             raise ServiceError(400, f"{name} must be one of the subscriptions.", name)
@@ -148,7 +148,7 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
     page = _query_number("page", 1)
     if page < 1:
         raise ServiceError(400, "page must be at least 1.", "page")
-    size = _query_number("page_size", settings.page_size_default)
+    size = _query_number("page_size", _USUAL_PAGE)
     if not _SMALLEST_PAGE <= size <= settings.page_size_max:
         limits = f"{_SMALLEST_PAGE} and {settings.page_size_max}"
         raise ServiceError(settings.page_size_status, f"page_size must be between {limits}.", "page_size")

@@ -40,7 +40,7 @@ _SERVICE = "(the emulator itself)"
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings. Windows are in seconds, latency in milliseconds."""
+    """All settings."""
 
     brand: str = _setting("monitor", "product word", "The word in paths, tier ids and the plan field.")
     update_verb: str = _choice("client update", "`put_only`: rename by PUT; POST returns 405.", ("post", "put_only"))
@@ -75,7 +75,6 @@ class Settings:
     duplicate_status: int = _choice("duplicate label", "Status when a label is taken.", (400, 409))
     duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
 
-    page_size_default: int = _setting(100, _SIZE, "Items on a page by default.")
     page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is accepted; the smallest is 25.")
     page_size_status: int = _choice(_SIZE, "Status for a `page_size` outside of that.", (400, 422))
     past_end: str = _choice("page past the end", "404, or a page without items.", ("not_found", "empty"))
@@ -90,7 +89,6 @@ class Settings:
         "Null means the free plan, or is ignored (the response is the old plan), or is refused with 400.",
         ("free", "unchanged", "refused"),
     )
-    plan_empty_string: bool = _setting(False, "plan `null`", "Take an empty string for null.")
     free_limit: int | None = _setting(
         None, "too many clients for the plan", "Clients that the free plan allows; null: any number."
     )
@@ -120,13 +118,12 @@ class Settings:
 
     rate_limit: bool = _setting(False, _RATE, "Whether there are rate limits.")
     rate_total: int = _setting(800, _RATE, "Requests of a token in two minutes.")
-    rate_call: int = _setting(400, _RATE, "Requests of a token to one operation in `rate_call_window`.")
-    rate_call_window: float = _setting(60.0, _RATE, "Seconds.")
+    rate_call: int = _setting(400, _RATE, "Requests of a token to one operation in a minute.")
     rate_paged: int = _setting(200, _RATE, "Paged reads of a token in a minute.")
-    rate_window_scale: float = _setting(1.0, _RATE, "All windows are multiplied by this, so that tests can be quick.")
+    rate_window_scale: float = _setting(1.0, _RATE, "Both windows are multiplied by this, so that tests can be quick.")
     retry_after: str = _choice(_RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
 
-    latency_ms: float = _setting(0.0, _SERVICE, "Added to each call before it is processed.")
+    latency_ms: float = _setting(0.0, _SERVICE, "Milliseconds added to each call before it is processed.")
     validate_responses: bool = _setting(True, _SERVICE, "Check each response against the contract.")
 
 

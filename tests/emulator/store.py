@@ -9,7 +9,6 @@ Nothing here knows the API: rows go in and come out as plain dicts, with the tru
 
 import secrets
 import sqlite3
-from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
@@ -31,8 +30,8 @@ _LARGEST_ID = 2**63 - 1
 Row = dict[str, Any]
 
 
-class LabelTaken(ValueError):
-    """Another client has this label."""
+# Another client has this label.
+LabelTaken = sqlite3.IntegrityError
 
 
 class Store:
@@ -71,26 +70,17 @@ class Store:
         row = self._database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'clients'").fetchone()
         return (row[0] if row else 0) + 1
 
-    def create(self, labels: Iterable[str], key_format: str) -> list[Row]:
-        """New clients with new keys, all of them or, when a label is taken, none."""
-        rows = [_new_row(label, key_format) for label in labels]
+    def create(self, label: str, key_format: str) -> Row:
+        """A new client with new keys."""
+        now = _now()
+        keys = {"api_key": _new_key(key_format), "install_code": _new_key(key_format)}
+        row = {"label": label, **keys, "created": now, "updated": now}
         fields = "label, api_key, install_code, created, updated"
         query = f"INSERT INTO clients ({fields}) VALUES (:label, :api_key, :install_code, :created, :updated)"
-        try:
-            with self._database:
-                self._database.execute("BEGIN")
-                for row in rows:
-                    row["id"] = self._database.execute(query, row).lastrowid
-        except sqlite3.IntegrityError as error:
-            raise LabelTaken from error
-        return rows
+        return {**row, "id": self._database.execute(query, row).lastrowid}
 
     def rename(self, client_id: int, label: str) -> None:
-        query = "UPDATE clients SET label = ?, updated = ? WHERE id = ?"
-        try:
-            self._database.execute(query, (label, _now(), client_id))
-        except sqlite3.IntegrityError as error:
-            raise LabelTaken from error
+        self._database.execute("UPDATE clients SET label = ?, updated = ? WHERE id = ?", (label, _now(), client_id))
 
     def delete(self, client_id: int) -> None:
         """Forget a client. Its id is not used again."""
@@ -103,12 +93,6 @@ class Store:
     def set_plan(self, clients_included: int | None) -> None:
         self._database.execute("DELETE FROM plan")
         self._database.execute("INSERT INTO plan VALUES (?)", (clients_included,))
-
-
-def _new_row(label: str, key_format: str) -> Row:
-    now = _now()
-    keys = {"api_key": _new_key(key_format), "install_code": _new_key(key_format)}
-    return {"label": label, **keys, "created": now, "updated": now}
 
 
 def _new_key(key_format: str) -> str:

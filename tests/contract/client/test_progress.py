@@ -44,7 +44,7 @@ def worker_of(process: subprocess.Popen[str]) -> int:
 
 
 def limit_creates(service: Emulator, count: int, window: float) -> None:
-    service.configure(rate_limit=True, rate_call=count, rate_call_window=window)
+    service.configure(rate_limit=True, rate_call=count, rate_window_scale=window / 60)
 
 
 def wait_for_clients(service: Emulator, count: int) -> None:

@@ -51,7 +51,6 @@ def _story(emulator: Emulator, **options: Any) -> None:
         {"extra_fields": True},
         {"error_field": "missing"},
         {"error_field": "null", "past_end": "empty"},
-        {"plan_empty_string": True},
         {"delete_status": 204},
         {"page_size_max": 100, "page_size_status": 422},
         {"strict_labels": True, "label_required": True},

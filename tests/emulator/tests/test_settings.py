@@ -14,7 +14,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
-import requests
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
@@ -49,7 +48,6 @@ RESPONSES: list[tuple[dict[str, Any], str, Any, str, int, str]] = [
     ({}, PLAN, {}, "read_write", 200, '"id": "monitor-10"'),
     ({}, PLAN, {"monitor_subscription": "monitor-4"}, "read_write", 400, '"field": "monitor_subscription"'),
     ({}, PLAN, {"monitor_subscription": ""}, "read_write", 400, '"field": "monitor_subscription"'),
-    ({"plan_empty_string": True}, PLAN, {"monitor_subscription": ""}, "read_write", 200, "^{}$"),
     ({}, "GET /monitor/plan", None, "no_plan", 403, "lacks the grant"),
     ({"forbidden_status": 401}, "GET /monitor/plan", None, "no_plan", 401, "lacks the grant"),
     (SECOND_PAGE, "GET /regions/availability?page=2", None, "", 200, '"page": 2, "pages": 2, "results": 120'),
@@ -90,53 +88,34 @@ def test_an_invalid_body_is_refused_with_an_error_of_the_service(emulator: Emula
     assert emulator.requests()[0]["status"] == 400
 
 
-def test_filters_are_ignored(emulator: Emulator) -> None:
-    """Field note "filters"."""
-    emulator.seed(2)
-    address = f"{emulator.base_url}/monitor/clients"
-    headers = {"Authorization": f"Bearer {emulator.tokens['read_only']}", "X-Filter": '{"label": "none"}'}
-    assert requests.get(address, headers=headers, timeout=30).json()["results"] == 2
-
-
 @pytest.mark.parametrize(
-    ("limit", "path"),
+    ("limit", "paths", "others"),
     [
-        ({"rate_total": 3}, "/monitor/plan"),
-        ({"rate_call": 3}, "/monitor/plan"),
-        ({"rate_paged": 3}, "/monitor/clients"),
-        ({"rate_paged": 3}, "/regions"),
+        ("rate_total", ["/monitor/plan", "/monitor/clients"], [("/monitor/clients", "read_only")]),
+        ("rate_call", ["/monitor/plan"], [("/monitor/clients", "read_write"), ("/monitor/plan", "read_only")]),
+        ("rate_paged", ["/monitor/clients", "/regions/availability"], [("/monitor/plan", "read_write")]),
     ],
-    ids=str,
 )
-def test_rate_limit_holds_until_its_window_is_over(emulator: Emulator, limit: dict[str, int], path: str) -> None:
+def test_rate_limit_holds_until_its_window_is_over(
+    emulator: Emulator, limit: str, paths: list[str], others: list[tuple[str, str]]
+) -> None:
     # Windows of 120 and 60 seconds become 2 seconds and 1.
-    emulator.configure(rate_limit=True, rate_window_scale=1 / 60, **limit)
-    statuses = [emulator.call("GET", path).status_code for dummy in range(5)]
+    emulator.configure(rate_limit=True, rate_window_scale=1 / 60, **{limit: 3})
+    statuses = [emulator.call("GET", paths[number % len(paths)]).status_code for number in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
-    refused = emulator.call("GET", path)
+    assert [emulator.call("GET", path, token=token).status_code for path, token in others] == [200] * len(others)
+    refused = emulator.call("GET", paths[0])
     wait = int(refused.headers["retry-after"])
     assert wait in (1, 2)
     emulator.configure(retry_after="date")
-    refused = emulator.call("GET", path)
+    refused = emulator.call("GET", paths[0])
     assert 0 < parsedate_to_datetime(refused.headers["retry-after"]).timestamp() - time.time() <= 3
-    if "rate_total" in limit:
+    if limit == "rate_total":
         assert [refused.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining")] == ["3", "0"]
     emulator.configure(retry_after="none")
-    assert "retry-after" not in emulator.call("GET", path).headers
+    assert "retry-after" not in emulator.call("GET", paths[0]).headers
     time.sleep(wait)
-    assert emulator.call("GET", path).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("limit", "statuses"), [("rate_call", [200, 429, 200, 200, 200]), ("rate_paged", [200, 429, 429, 200, 200])]
-)
-def test_rate_limits_are_per_token_and_per_call_or_of_all_paged_reads(
-    emulator: Emulator, limit: str, statuses: list[int]
-) -> None:
-    emulator.configure(rate_limit=True, **{limit: 1})
-    paths = ["/monitor/clients", "/monitor/clients", "/regions", "/monitor/plan"]
-    found = [emulator.call("GET", path).status_code for path in paths]
-    assert [*found, emulator.call("GET", "/monitor/clients", token="read_only").status_code] == statuses
+    assert emulator.call("GET", paths[0]).status_code == 200
 
 
 def test_responses_are_checked_against_the_contract_by_default(emulator: Emulator) -> None:
@@ -149,19 +128,27 @@ def test_responses_are_checked_against_the_contract_by_default(emulator: Emulato
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("method", "given", "message"),
     [
-        ({"colour": "red"}, "no setting 'colour'"),
-        ({"update_verb": "patch"}, "one of post, put_only"),
-        ({"page_size_max": "many"}, "of type int"),
-        ({"rate_limit": 1}, "of type bool"),
-        ({"page_size_max": True}, "of type int"),
-        ({"mask_labels": "web"}, "of type tuple"),
+        ("configure", {"colour": "red"}, "no setting 'colour'"),
+        ("configure", {"update_verb": "patch"}, "one of post, put_only"),
+        ("configure", {"page_size_max": "many"}, "of type int"),
+        ("configure", {"rate_limit": 1}, "of type bool"),
+        ("configure", {"page_size_max": True}, "of type int"),
+        ("configure", {"mask_labels": "web"}, "of type tuple"),
+        ("fault", {"kind": "fire"}, "not fire"),
+        ("fault", {"kind": "drop", "color": "red"}, "argument 'color'"),
+        ("fault", {"kind": "meanwhile", "changes": {"paint": []}}, "not paint"),
+        ("fault", {"kind": "drop", "match": {"day": "Monday"}}, "not day"),
+        ("fault", {"kind": "drop", "operation": "get_weather"}, "not get_weather"),
+        ("set_plan", {"tier": "gold"}, "KeyError('gold')"),
     ],
     ids=str,
 )
-def test_an_invalid_setting_is_refused(emulator: Emulator, change: dict[str, Any], message: str) -> None:
+def test_an_invalid_setting_or_fault_is_refused(
+    emulator: Emulator, method: str, given: dict[str, Any], message: str
+) -> None:
     before = emulator.settings()
     with pytest.raises(ValueError, match=re.escape(message)):
-        emulator.configure(**change)
-    assert emulator.settings() == before
+        getattr(emulator, method)(**given)
+    assert (emulator.settings(), emulator.faults()) == (before, [])

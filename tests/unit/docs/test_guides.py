@@ -96,7 +96,7 @@ def test_each_guide_is_in_the_contents() -> None:
 # Observations of how services behave: a docstring of a test names its row of the field notes, by topic
 
 # Faults of the emulator play these, or nothing: they cost the client no decision.
-_WITHOUT_SETTING = {"lost responses", "gateway", "Retry-After", "filters"}
+_WITHOUT_SETTING = {"lost responses", "gateway", "Retry-After"}
 # Rows about hosts and agents.
 _OF_HOSTS = {
     "agents": "test_packages_are_installed_and_an_installer_gets_the_code_once "
