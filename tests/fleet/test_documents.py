@@ -115,12 +115,11 @@ class Reader:
         typed = command
         for shown, here in HALVES.items():
             typed = typed.replace(shown, here)
-        words = shlex.split(typed.replace("\\\n", ""))
+        words, forked = shlex.split(typed.replace("\\\n", "")), None
         if words[0] == ANSIBLE_PLAYBOOK.name and "--ask-vault-pass" not in words:
             program = [str(ANSIBLE_PLAYBOOK), *words[1:]]
-            code, printed = fork_server.run(program, self.directory, self.environment, SECONDS)
-        else:
-            code, printed = self._type(typed)
+            forked = fork_server.run(program, self.directory, self.environment, SECONDS)
+        code, printed = forked or self._type(typed)
         self.last[command] = printed
         assert code == 0, f"$ {typed}\n{printed}"
         assert not [line for line in WARNING.findall(printed) if not OURS.search(line)], printed

@@ -88,17 +88,19 @@ _seen: set[Settings] = set()
 _busy = threading.Lock()
 
 
-def run(command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float) -> tuple[int, str]:
+def run(
+    command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float
+) -> tuple[int, str] | None:
     """Run one of the programs; its exit code and its output.
 
-    Settings that were never used before, and a run beside another, are given to a process of their own.
+    None for settings that were never used before, and for a run beside another: they need a process of their own.
     """
     config = Path(environment["ANSIBLE_CONFIG"]).read_text(encoding="utf-8")
     lasting = {name: value for name, value in environment.items() if not name.startswith(_OF_A_RUN)}
     settings = (config, *(f"{name}={value}" for name, value in sorted(lasting.items())))
     if settings not in _seen or not _busy.acquire(blocking=False):
         _seen.add(settings)
-        return _run_alone(command, directory, environment, seconds)
+        return None
     try:
         # The one used last is the last.
         server = _servers.pop(settings, None) or ForkServer(lasting)
@@ -116,23 +118,6 @@ def run(command: Sequence[str], directory: Path, environment: Mapping[str, str],
         return code, output.read_text(encoding="utf-8")
     finally:
         _busy.release()
-
-
-def _run_alone(
-    command: Sequence[str], directory: Path, environment: Mapping[str, str], seconds: float
-) -> tuple[int, str]:
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
-    return done.returncode, done.stdout
 
 
 def serve() -> None:

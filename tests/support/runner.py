@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -20,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.monitor.cloud.tests.support.runs import kill_all
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
 BIN = Path(sys.executable).parent
@@ -62,10 +61,10 @@ class Job:
         ):
             log = self.directory / f"{command[1]}.log"
             with log.open("wb") as errors, log.with_suffix(".out").open("wb") as output:
-                last = command[1] == "process"
-                part = subprocess.Popen(
-                    command, env=environment, stdin=source, stdout=output if last else subprocess.PIPE, stderr=errors
-                )
+                # The other parts survive when the worker is killed.
+                marked = environment if command[1] != "worker" else {**environment, "FLEET_RECORD": str(self.directory)}
+                target = output if command[1] == "process" else subprocess.PIPE
+                part = subprocess.Popen(command, env=marked, stdin=source, stdout=target, stderr=errors)
             if source is not subprocess.DEVNULL:
                 source.close()
             source = part.stdout
@@ -87,7 +86,7 @@ class Job:
         while sum(1 for _path in (self.artifacts / "job_events").glob("*.json")) < events:
             assert time.monotonic() < deadline and self._parts[1].poll() is None, "it ended before it could be killed"
             time.sleep(0.02)
-        kill_tree(self._parts[1].pid)
+        kill_all(self.directory)
         for part in self._parts:
             part.wait(timeout=seconds)
 
@@ -104,14 +103,3 @@ class Job:
     def kept(self) -> str:
         """All that an automation controller keeps of the job."""
         return "".join(path.read_text(encoding="utf-8") for path in self.artifacts.rglob("*") if path.is_file())
-
-
-def kill_tree(process: int) -> None:
-    """Kill a process that the test started, and all that it has started."""
-    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
-        # A stopped process starts no others.
-        os.kill(process, signal.SIGSTOP)
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            for child in (thread / "children").read_text(encoding="ascii").split():
-                kill_tree(int(child))
-        os.kill(process, signal.SIGKILL)

@@ -165,16 +165,16 @@ class Controller:
     ) -> tuple[subprocess.Popen[str], Path]:
         """Start a run in a process of its own, for what happens to it before its end; see :meth:`run`."""
         record = self._next_record()
-        process = subprocess.Popen(
-            self._command(playbook, options),
-            cwd=self.directory,
-            env={**self.environment(record), **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
+        settings = {**self.environment(record), **environment}
+        return self._started(self._command(playbook, options), settings, errors), record
+
+    def _started(
+        self, command: Sequence[str], environment: Mapping[str, str], errors: int = subprocess.STDOUT
+    ) -> subprocess.Popen[str]:
+        none, pipe = subprocess.DEVNULL, subprocess.PIPE
+        return subprocess.Popen(
+            command, cwd=self.directory, env=environment, stdin=none, stdout=pipe, stderr=errors, text=True
         )
-        return process, record
 
     def _command(self, playbook: str, options: Sequence[str]) -> list[str]:
         return [str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options]
@@ -210,7 +210,9 @@ class Controller:
         self.service.clear_log()
         record = self._next_record()
         settings = {**self.environment(record), **environment}
-        return self._ended(*fork_server.run(command, self.directory, settings, _LONGEST), record)
+        if forked := fork_server.run(command, self.directory, settings, _LONGEST):
+            return self._ended(*forked, record)
+        return self.finish(self._started(command, settings), record)
 
     def _next_record(self) -> Path:
         self._runs += 1
