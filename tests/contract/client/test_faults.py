@@ -10,7 +10,6 @@ Each operation with each fault: tests/faults/test_operations_and_faults.py.
 
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -56,15 +55,6 @@ def test_a_create_that_never_gets_through(emulator: Emulator) -> None:
     assert reason.startswith("Could not create client 'web2': the service returned 503")
     assert reason.endswith("Gave up after retry_timeout (0.5 s): try again later.")
     assert reason in result["msg"]
-
-
-def test_a_create_with_a_response_of_another_shape(emulator: Emulator) -> None:
-    for label, body in (("web1", {}), ("web2", []), ("web3", {"id": 7})):
-        fault = {"kind": "status", "status": 200, "body": body, "done": True}
-        emulator.fault(**fault, operation="create_client", match={"label": label})
-    result = _register(emulator, retry_timeout=8.0)
-    assert sorted(result["created"]) == _DESIRED
-    assert all(client["key_fingerprint"] for client in result["clients"].values())
 
 
 def test_the_time_to_retry_starts_anew_with_each_client_created(
@@ -260,23 +250,6 @@ def test_a_gateways_page_is_retried_for_the_whole_budget(
 
 
 # Concurrent writers
-
-
-def test_two_runs_at_once_make_one_client_for_each_label(emulator: Emulator) -> None:
-    """Field note "duplicate label": another controller was faster; its client is adopted."""
-    desired = [f"web{number:02}" for number in range(60)]
-    emulator.configure(latency_ms=2)
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda dummy: go(emulator, monitor_clients, labels=desired), range(4)))
-    assert labels(emulator) == desired
-    created = [label for result in results for label in result["created"]]
-    assert sorted(created) == desired
-    real = {client["label"]: client["id"] for client in emulator.clients()}
-    for result in results:
-        assert sorted(result["created"] + result["unchanged"]) == desired
-        assert result["changed"] is bool(result["created"])
-        assert {label: client["id"] for label, client in result["clients"].items()} == real
-        assert result["account_labels"] == desired
 
 
 @pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)

@@ -20,7 +20,6 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.servers import page
 from ansible_collections.monitor.cloud.tests.support.tasks import (
     Module,
     failed,
@@ -316,20 +315,3 @@ def test_a_create_with_an_empty_response(emulator: Emulator) -> None:
     assert result["changed"] is True
     assert result["client"]["id"] == 1
     assert len(writes(emulator)) == 1
-
-
-def test_a_plan_of_a_wrong_shape_is_named_before_the_first_write(emulator: Emulator) -> None:
-    """All shapes: test_response.py of the unit tests, and tests/faults/test_responses.py."""
-    plan = {"id": "monitor-3", "clients_included": "3"}
-    emulator.fault(kind="status", status=200, body=plan, operation="get_plan", times=-1)
-    message = failed(emulator, monitor_clients, labels=["web1"])
-    assert "the response is not of the documented shape: clients_included is not a number" in message
-    assert writes(emulator) == []
-
-
-@pytest.mark.parametrize("capabilities", [None, [{"name": "GPU"}], ["GPU", None]])
-def test_capabilities_of_an_unknown_shape(emulator: Emulator, capabilities: Any) -> None:
-    region = {"id": "us-west", "capabilities": capabilities}
-    emulator.fault(kind="status", status=200, body=page([region]), operation="list_regions", times=-1)
-    assert go(emulator, region_info, capabilities=["Block Storage"])["regions"] == []
-    assert go(emulator, region_info)["regions"] == [region]
