@@ -133,27 +133,27 @@ class Breaking(Listener):
         return reply
 
 
-@pytest.mark.parametrize(("secure", "name"), [*product([False, True], _BROKEN), (True, None)])
-def test_a_read_is_retried(
-    opened: Callable[..., Any], certificate: tuple[str, str], secure: bool, name: str | None
-) -> None:
-    service = opened(Breaking, _BROKEN[name] if name else None, tls=certificate if secure else None)
-    options: dict[str, Any] = {"ca_path": certificate[0] if secure else None, "timeout": 5.0, "retry_timeout": 5.0}
-    result = go(service.account, monitor_client_info, **options)
-    assert [client["id"] for client in result["clients"]] == [1]
-    assert [request.method for request in service.requests] == ["GET"] * (2 if name else 1)
-    assert (service.connections, result["api_usage"]["retries"]) == (2, 1)
+_CASES = [
+    *((*each, 1, False, "GET GET GET POST") for each in product(_BROKEN, [False, True])),
+    *((*each, 3, False, "GET GET POST GET POST") for each in product(_BROKEN, [False, True])),
+    *((*each, 3, True, "GET GET POST GET") for each in product(_BROKEN, [False, True])),
+    (None, True, 1, False, "GET GET POST"),
+]
 
 
-@pytest.mark.parametrize("secure", [False, True])
-@pytest.mark.parametrize("done", [False, True])
-@pytest.mark.parametrize("name", _BROKEN)
-def test_a_create_is_searched_in_the_list_before_it_is_retried(
-    opened: Callable[..., Any], certificate: tuple[str, str], name: str, done: bool, secure: bool
+@pytest.mark.parametrize(("name", "secure", "number", "done", "methods"), _CASES)
+def test_a_read_is_retried_and_a_create_is_searched_in_the_list_before(
+    opened: Callable[..., Any],
+    certificate: tuple[str, str],
+    name: Any,
+    secure: bool,
+    number: int,
+    done: bool,
+    methods: str,
 ) -> None:
-    service = opened(Breaking, _BROKEN[name], tls=certificate if secure else None, number=3, done=done)
+    service = opened(Breaking, _BROKEN.get(name), tls=certificate if secure else None, number=number, done=done)
     options: dict[str, Any] = {"ca_path": certificate[0] if secure else None, "timeout": 5.0, "retry_timeout": 5.0}
     result = go(service.account, monitor_client, label="web2", **options)
     assert (result["changed"], result["client"]["id"]) == (True, 2)
-    methods = [request.method for request in service.requests]
-    assert methods == ["GET", "GET", "POST", "GET", *([] if done else ["POST"])]
+    assert [request.method for request in service.requests] == methods.split()
+    assert service.connections == 2

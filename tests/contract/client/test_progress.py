@@ -54,6 +54,15 @@ def wait_for_clients(service: Emulator, count: int) -> None:
         time.sleep(0.02)
 
 
+def interrupted(process: subprocess.Popen[str], service: Emulator) -> int:
+    """The number of clients that an interrupted run has made, and reports."""
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED, stdout + stderr
+    done = len(service.clients())
+    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in stderr
+    return done
+
+
 def test_progress_and_waiting_are_printed_on_stderr(tmp_path: Path, emulator: Emulator) -> None:
     limit_creates(emulator, 30, 9)
     process, record = start(tmp_path, emulator, 50)
@@ -78,11 +87,8 @@ def test_an_interrupted_module_reports_progress_and_the_next_run_continues(
     wait_for_clients(emulator, 30)
     # As a terminal does it: workers and modules are in sessions of their own.
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED, stdout + stderr
-    done = len(emulator.clients())
+    done = interrupted(process, emulator)
     assert 30 <= done < (50 if waiting else 100)
-    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in stderr
     assert list((tmp_path / "home" / "tmp").iterdir()) == []
 
     # No process continues, neither now nor once the service would accept more.
@@ -111,12 +117,8 @@ def test_a_module_that_no_signal_reaches_stops_too(tmp_path: Path, emulator: Emu
         assert len(emulator.clients()) == 30
     finally:
         os.kill(worker, signal.SIGCONT)
-    stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED, stdout + stderr
     # Threads whose wait ended meanwhile may send their request before the module learns that its parent ended.
-    done = len(emulator.clients())
-    assert 30 <= done <= 30 + CONCURRENCY
-    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in stderr
+    assert 30 <= interrupted(process, emulator) <= 30 + CONCURRENCY
 
 
 def test_a_terminated_module_completes_its_started_requests(tmp_path: Path, emulator: Emulator) -> None:
@@ -130,7 +132,4 @@ def test_a_terminated_module_completes_its_started_requests(tmp_path: Path, emul
         time.sleep(0.1)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(worker, signal.SIGTERM)
-    stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == INTERRUPTED, stdout + stderr
-    done = len(emulator.clients())
-    assert f"monitor_clients: interrupted, {done} of 100 clients done. Run again to do the rest." in stderr
+    interrupted(process, emulator)

@@ -24,7 +24,6 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
     go,
     labels,
     run_all_forms,
-    sent,
     writes,
 )
 
@@ -55,27 +54,14 @@ def _story(emulator: Emulator, **options: Any) -> None:
         {"page_size_max": 100, "page_size_status": 422},
         {"strict_labels": True, "label_required": True},
         {"key_format": "plain_hex"},
+        {"brand": "watchtower"},
     ],
     ids=str,
 )
 def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
-    """Field note "label on create": a label is always sent, else the service that requires one would refuse."""
+    """Field notes "label on create", "product word": a label is always sent; paths, tiers and fields have the word."""
     emulator.configure(**settings)
-    _story(emulator)
-
-
-def test_another_product_word(emulator: Emulator) -> None:
-    """Field note "product word"."""
-    emulator.configure(brand="watchtower")
-    _story(emulator, brand="watchtower")
-    emulator.clear_log()
-    go(emulator, monitor_plan, subscription="watchtower-3", brand="watchtower")
-    assert sent(emulator) == [
-        ("GET", "/watchtower/subscriptions"),
-        ("GET", "/watchtower/plan"),
-        ("GET", "/watchtower/clients"),
-        ("PUT", "/watchtower/plan"),
-    ]
+    _story(emulator, brand=settings.get("brand", "monitor"))
 
 
 @pytest.mark.parametrize(

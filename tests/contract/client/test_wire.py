@@ -15,7 +15,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSI
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
-    monitor_client_info,
     monitor_clients,
     monitor_plan,
     monitor_subscription_info,
@@ -41,13 +40,8 @@ def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
     assert len({entry["operation"] for entry in log}) == 13
     assert all(entry["authorization"] is bool(private.fullmatch(entry["path"])) for entry in log)
     assert {entry["token"] for entry in log} == {"read_write", None}
-
-
-def test_the_user_agent_names_the_collection_and_core(emulator: Emulator) -> None:
-    go(emulator, monitor_client_info)
-    go(emulator, region_info, token=None)
-    expected = f"monitor.cloud/{VERSION} ansible-core/{ansible_version}"
-    assert {entry["user_agent"] for entry in emulator.requests()} == {expected}
+    agent = f"monitor.cloud/{VERSION} ansible-core/{ansible_version}"
+    assert {entry["user_agent"] for entry in log} == {agent}
 
 
 @pytest.mark.parametrize("options", [{"brand": "watchtower"}, {"base_url": "/v5"}, {"base_url": ""}], ids=str)
