@@ -21,6 +21,8 @@ _INVENTORY = {"web1": {}, "web2": {}, "db.1": {"monitor_agent_label": "database"
         # Labels are for ever: a release that derives others would make a second client for each host.
         ("client_label", ["web1.example.com"], "web1-example-com-82c1a348"),
         ("client_label", ["..."], "host-ab5df625"),
+        ("client_label", ["web 1"], "web-1-5bcf3c83"),
+        ("client_label", ["a-very-long-host-name-of-a-machine.example.com"], "a-very-long-host-name-o-47ce9c85"),
         ("client_labels", [["web1", "db.1"], _INVENTORY], {"web1": "web1", "db.1": "database"}),
         ("client_labels", [["x"], _INVENTORY], {"x": "x-2d711642"}),
         ("client_labels", [[], _INVENTORY], {}),

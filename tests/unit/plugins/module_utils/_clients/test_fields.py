@@ -55,20 +55,6 @@ def test_hosts_differ_so_labels_differ(hosts: set[str]) -> None:
     assert len({client_label(host) for host in hosts}) == len(hosts)
 
 
-@pytest.mark.parametrize(
-    ("host", "label"),
-    [
-        ("web1.example.com", r"web1-example-com-[0-9a-f]{8}"),
-        ("a-very-long-host-name-of-a-machine.example.com", r"a-very-long-host-name-o-[0-9a-f]{8}"),
-        ("ab", r"ab-[0-9a-f]{8}"),
-        ("...", r"host-[0-9a-f]{8}"),
-        ("web 1", r"web-1-[0-9a-f]{8}"),
-    ],
-)
-def test_the_head_can_be_read(host: str, label: str) -> None:
-    assert re.fullmatch(label, client_label(host))
-
-
 @given(st.text(max_size=40))
 def test_length_is_all_that_is_checked(label: str) -> None:
     if 3 <= len(label) <= 32:
@@ -88,12 +74,6 @@ def test_a_label_twice_is_refused() -> None:
     check_labels(["web1", "web2"])
     with pytest.raises(InputError, match="'web1' is listed twice. Labels are unique: give each host its own."):
         check_labels(["web1", "web2", "web1"])
-
-
-@given(st.lists(_HOSTS, unique=True, max_size=10), st.lists(_HOSTS, max_size=10))
-def test_labels_of_some_hosts_are_those_of_each(hosts: list[str], others: list[str]) -> None:
-    labels = labels_of_hosts(hosts, others, lambda dummy: None)
-    assert labels == {host: client_label(host) for host in hosts}
 
 
 def test_the_inventory_may_set_a_label() -> None:

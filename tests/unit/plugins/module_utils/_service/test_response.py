@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import time
-from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
 
@@ -47,29 +45,9 @@ def _error(status: int, content: bytes | object = b"", **options: Any) -> ApiErr
     return refused.value
 
 
-@given(st.integers(200, 299).filter(lambda status: status != 204), st.dictionaries(st.text(), st.integers()))
-@example(299, {})
-def test_json_is_a_value(status: int, value: dict[str, int]) -> None:
-    assert _read(status, value) == value
-
-
 @pytest.mark.parametrize(("status", "content"), [(204, b""), (200, b""), (204, b"ignored")])
 def test_an_empty_body_is_not_a_value(status: int, content: bytes) -> None:
     assert _read(status, content, Content_Length="0") is None
-
-
-@given(st.integers(200, 599), st.binary(), st.booleans())
-def test_any_response_is_a_value_or_an_error(status: int, content: bytes, idempotent: bool) -> None:
-    with contextlib.suppress(ApiError):
-        _read(status, content, idempotent=idempotent)
-        return
-    error = _error(status, content, idempotent=idempotent)
-    message = str(replace(error, method="POST", url="https://api.example.com/v4/monitor/clients"))
-    assert message.endswith(".")
-    assert "(POST https://api.example.com/v4/monitor/clients)" in message
-    assert message.isprintable()
-    assert idempotent or not error.retryable or status == 429
-    assert _error(status, content, method="GET").outcome == "not_done"
 
 
 @pytest.mark.parametrize(
@@ -119,11 +97,6 @@ def test_of_many_errors_the_first_ones_are_quoted() -> None:
     assert str(error).count("f: reason") == 20
 
 
-def test_unknown_fields_of_an_error_are_kept() -> None:
-    error = _error(400, {"errors": [{"reason": "no", "code": 7}]})
-    assert error.errors == [{"reason": "no", "code": 7, "field": None}]
-
-
 def test_json_that_is_not_an_error_body_is_not_quoted() -> None:
     body = b'{"api_key": "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"}'
     for status, content in ((200, body[:-1]), (400, body), (400, body[:-1]), (502, body)):
@@ -150,9 +123,10 @@ def test_numbers_that_json_does_not_have_are_null() -> None:
 
 def test_errors_count_whatever_the_status() -> None:
     """A delete would take any other object for a success."""
-    errors = [{"field": "label", "reason": "is taken"}]
+    errors = [{"field": "label", "reason": "is taken", "code": 7}, {"reason": "no"}]
     error = _error(200, {"errors": errors})
-    assert (error.problem, error.outcome) == ("the service returned 200: label: is taken", "unknown")
+    assert error.errors == [errors[0], {"reason": "no", "field": None}]
+    assert (error.problem, error.outcome) == ("the service returned 200: label: is taken; no", "unknown")
     assert error.names_field("label")
     objects: list[dict[str, Any]] = [{"errors": []}, {"errors": errors, "id": 1}, {"errors": errors, "data": []}]
     for value in objects:
@@ -170,26 +144,11 @@ def test_redirects_are_errors(status: int) -> None:
     assert "a redirect to 'an invalid address'" in str(_error(status, b"", Location="https://[::1"))
 
 
-@given(st.floats(0, 1e6))
-def test_seconds_to_wait(seconds: float) -> None:
-    assert retry_after({"Retry-After": str(seconds)}) == seconds
-
-
-@pytest.mark.parametrize("given_value", ["", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "-inf"])
-def test_an_invalid_retry_after_counts_as_none(given_value: str) -> None:
-    assert retry_after({"Retry-After": given_value}) is None
-
-
 def test_a_pause_is_obeyed_only_if_the_request_is_sent_again() -> None:
     assert _error(429, b"", Retry_After="7").wait == 7
     # Of a create, once the list was read.
     assert _error(503, b"", Retry_After="7", idempotent=False).wait == 7
     assert _error(400, b"", Retry_After="7").wait is None
-
-
-def test_an_error_reports_the_scopes_of_the_token() -> None:
-    error = _error(401, b"", X_OAuth_Scopes=" monitor:read_only", X_Accepted_OAuth_Scopes="monitor:read_write ")
-    assert (error.scopes, error.accepted_scopes) == ("monitor:read_only", "monitor:read_write")
 
 
 _NESTED = "the response is nested more deeply than any response should be"
@@ -318,11 +277,20 @@ def test_an_object_that_was_not_requested_is_refused() -> None:
             requested(item, **expected)
 
 
+_INVALID = ("", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "-inf")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("0", 0), ("7", 7), ("1.5", 1.5), ("-5", 0), *((value, None) for value in _INVALID)]
+)
+def test_seconds_to_wait(value: str, seconds: float | None) -> None:
+    assert retry_after({"Retry-After": value}) == seconds
+
+
 def test_a_date_to_wait_for() -> None:
     assert retry_after({}) is None
     assert 55 < (retry_after({"Retry-After": formatdate(time.time() + 60, usegmt=True)}) or 0) <= 60
     assert retry_after({"Retry-After": formatdate(time.time() - 60)}) == 0
-    assert retry_after({"Retry-After": "-5"}) == 0
     # Such a date is in UTC.
     assert 55 < (retry_after({"Retry-After": time.asctime(time.gmtime(time.time() + 60))}) or 0) <= 60
     # The service's clock counts, if it is known.
