@@ -55,11 +55,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def measure(names: list[str], rounds: int, scale: float, kept: Path) -> dict[str, Outcome]:
+def measure(names: list[str], rounds: int, scale: float) -> dict[str, Outcome]:
     """Run scenarios one after the other; each is printed and kept as soon as it is known, for all take half an hour."""
     outcomes: dict[str, Outcome] = {}
     about = machine()
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
     print(HEADER, flush=True)
     unchecked = Emulator(arguments=["--set", "validate_responses=false"])
     with tempfile.TemporaryDirectory(prefix="bench-") as temporary, unchecked as emulator:
@@ -70,7 +70,7 @@ def measure(names: list[str], rounds: int, scale: float, kept: Path) -> dict[str
                 print(f"{name:<13}skipped: {outcome.skipped}", flush=True)
             for figure in outcome.figures:
                 print(line(figure), flush=True)
-            kept.write_text(as_json(outcomes, about, rounds, scale) + "\n", encoding="utf-8")
+            RESULTS.write_text(as_json(outcomes, about, rounds, scale) + "\n", encoding="utf-8")
     return outcomes
 
 
@@ -88,14 +88,13 @@ def main() -> int:
     parser.add_argument("scenarios", nargs="*", metavar="scenario", help=", ".join(SCENARIOS))
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="one round with a tenth of the hosts: a trial, no figures")
-    parser.add_argument("--json", type=Path, default=RESULTS, help="the file for the numbers (default: %(default)s)")
     options = parser.parse_args()
     names: list[str] = options.scenarios or list(SCENARIOS)
     if unknown := set(names) - set(SCENARIOS):
         parser.error(f"there is no scenario {', '.join(sorted(unknown))}: choose from {', '.join(SCENARIOS)}")
     rounds, scale = (1, 0.1) if options.quick else (options.rounds, 1.0)
-    outcomes = measure(names, rounds, scale, options.json)
-    print(f"All numbers: {options.json}")
+    outcomes = measure(names, rounds, scale)
+    print(f"All numbers: {RESULTS}")
     missed = [figure for outcome in outcomes.values() for figure in outcome.figures if figure.holds is False]
     return int(bool(missed) and not options.quick)
 

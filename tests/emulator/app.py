@@ -21,9 +21,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from . import operations
-from .contract import BASE_PATH, Variant, document
+from .contract import BASE_PATH, ServiceError, Variant, document, error_body
 from .control import control_app
-from .errors import ServiceError, error_body
 from .gate import serve_call
 from .state import State
 

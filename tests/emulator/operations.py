@@ -19,7 +19,7 @@ from connexion import context
 from starlette.datastructures import QueryParams
 
 from . import catalogue
-from .errors import ServiceError
+from .contract import ServiceError
 from .state import State
 from .store import LabelTaken, Row
 

@@ -31,7 +31,7 @@ CHOSEN = {
         "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
         "--deselect=tests/unit/test_release.py",
         "--deselect=tests/unit/docs/test_execution_environment.py",
-        *(f"tests/contract/client/test_{name}.py" for name in ("modules", "info")),
+        "tests/contract/client/test_modules.py",
         "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
     ],
     # What depends on ansible-core most: data in variables and templates, secrets, the role, the inventory.
