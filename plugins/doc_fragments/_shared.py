@@ -49,7 +49,8 @@ options:
     default: true
   ca_path:
     description:
-      - File or directory with certificates of the authorities to trust, in PEM format.
+      - File or directory with certificates of the authorities to trust, in PEM format. A directory needs the links that
+        C(openssl rehash) makes.
       - If not set, the environment variable E(MONITOR_CA_PATH) is used, or else E(REQUESTS_CA_BUNDLE),
         E(CURL_CA_BUNDLE) or E(SSL_CERT_FILE).
     type: path

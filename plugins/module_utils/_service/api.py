@@ -261,7 +261,8 @@ class Api:
         elif request.access and error.lacks_access:
             has = f" It has the scopes {error.scopes}." if error.scopes else ""
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
-            error.hint = f"The token needs {request.access}.{has}{accepts}"
+            other = f" {error.hint}" if error.status == 403 and not error.errors else ""
+            error.hint = f"The token needs {request.access}.{has}{accepts}{other}"
         elif not request.access and error.status in (401, 403):
             error.hint = "This operation is public, so no token was sent: check base_url, and any proxy before it."
         elif error.status == 404 and not (named and error.errors):

@@ -452,10 +452,16 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
     is_cut = _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
     if isinstance(failure, requests.exceptions.SSLError) and not is_cut:
         hint = "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path)."
+        if settings.ca_path:
+            hint = f"Check base_url, and that ca_path ({settings.ca_path}) has the certificates of its authority."
         return f"no secure connection: {reason}", hint, True
     unknown = any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))
     invalid = _is_invalid(failure) or unknown
     if is_of_proxy:
         hint = "Check the proxy settings of the environment."
         return f"no connection through the proxy: {reason}", hint, invalid
-    return f"no response, because the connection failed: {reason}", "Check base_url and the network.", invalid
+    return (
+        f"no response, because the connection failed: {reason}",
+        "Check base_url, the network, and the proxy settings of the environment.",
+        invalid,
+    )

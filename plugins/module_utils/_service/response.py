@@ -140,11 +140,15 @@ class Response(t.NamedTuple):
         certainly_not_done = in_maintenance or (400 <= self.status < 500 and self.status != 408 and not of_gateway)
         transient = of_gateway or (self.status in _RETRIED_STATUSES and not in_maintenance)
         retryable = transient and (self.operation.idempotent or self.status == 429)
+        hint = "The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, "")
+        # A service that refuses the access gives a reason.
+        if not (transient or errors) and (not hint or self.status == 403):
+            hint = "Check base_url, and any proxy before it: another server may have responded."
         return self._error(
             f"the service returned {self.status}: {reasons or self._describe_body()}",
             ambiguous=not certainly_not_done,
             errors=errors,
-            hint="The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, ""),
+            hint=hint,
             retryable=retryable,
             wait=retry_after(self.headers) if transient else None,
             scopes=self.redact(self.headers.get("X-OAuth-Scopes", "")),

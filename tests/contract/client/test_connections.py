@@ -48,7 +48,7 @@ def test_a_wrong_port_is_given_up_within_seconds(opened: Callable[..., Listener]
         assert time.monotonic() - began < 20
         expected = f"Could not list the clients: no response, because the connection failed: {error}"
         assert message.startswith(expected), message
-        assert "Check base_url and the network." in message
+        assert "Check base_url, the network, and the proxy settings of the environment." in message
         assert "Gave up after 10 s, because the service has not responded yet." in message
 
 
@@ -67,7 +67,9 @@ def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
 def test_an_unknown_host_fails_at_once(emulator: Emulator) -> None:
     began = time.monotonic()
     nowhere = {"base_url": "https://no-such-host.invalid/v4", "retry_timeout": 30.0}
-    assert failed(emulator, monitor_client, label="web1", **nowhere).endswith("Check base_url and the network.")
+    assert failed(emulator, monitor_client, label="web1", **nowhere).endswith(
+        "Check base_url, the network, and the proxy settings of the environment."
+    )
     assert time.monotonic() - began < 10
 
 

@@ -106,6 +106,13 @@ def test_a_public_call_that_is_refused_is_not_blamed_on_the_token(emulator: Emul
     assert message.endswith("This operation is public, so no token was sent: check base_url, and any proxy before it.")
 
 
+def test_a_refusal_of_a_gateway_is_not_blamed_on_the_token_alone(emulator: Emulator) -> None:
+    emulator.configure(scope_headers=False)
+    emulator.fault(operation="list_clients", kind="html", status=403)
+    expected = "The token needs the scope monitor:read_only. Check base_url, and any proxy before it: another server "
+    assert expected in failed(emulator, monitor_clients, labels=["web1"])
+
+
 @pytest.mark.parametrize("brand", ["monitor", "watchtower"])
 @pytest.mark.parametrize(
     ("token", "headers", "warned"), [("read_only", 1, 1), ("read_only", 0, 0), ("read_write", 1, 0)]
