@@ -52,6 +52,9 @@ class ActionModule(HostAction):
         except AnsibleConnectionFailure as error:
             # As core makes it.
             result = {"unreachable": True, "msg": str(error)}
+        except AnsibleError as error:
+            # sudo refuses the user. The task's failed_when does not keep a host in the play if an exception is raised.
+            result = {"failed": True, "msg": str(error)}
         # A later audit of the same run may leave the host out, and this result stays.
         return {**result, "use": (task_vars or {}).get(_ACCOUNT, {}).get("use")}
 

@@ -126,6 +126,17 @@ def test_localhost_that_is_not_in_the_inventory(single: Local, left_out: set[str
     assert {path.stem for path in single.directory.rglob("*.conf")} == changed
 
 
+def test_an_audit_reports_hosts_whose_sudo_refuses_the_user(controller: Controller) -> None:
+    """Core raises an exception there, and takes the host out of the play."""
+    controller.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_exe="/opt/agent-sudo")
+    for host in controller.hosts.values():
+        host.write("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n", "/opt/agent-sudo", mode="755")
+    run = controller.run("monitor.cloud.audit")
+    assert run.code == 0, run.output
+    assert "Hosts: 4 (4 not_registered)." in run.output
+    assert "Could not be inspected: Missing sudo password." in " ".join(run.output.split())
+
+
 @pytest.mark.parametrize("facts", [False, True], ids=["found out by the role", "known before"])
 def test_first_host_unreachable(four: Local, facts: bool) -> None:
     reachable = dict(four.host_vars["web-1"])
