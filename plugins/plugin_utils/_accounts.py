@@ -56,7 +56,8 @@ def check(action: ActionBase, variables: Variables, own: Mapping[str, Variables]
         if names_of := [used[0] or other[0] for used, other in zip(first, account, strict=True) if used != other]:
             raise InputError(
                 f"{names_of[0]} differs between the hosts of this play, and one account is used for all of them. "
-                "Nothing was done. Use a play, or a run with --limit or extra variables, for each account."
+                "Nothing was done. Use a play, or a run with --limit or extra variables, for each account; for prune, "
+                "extra variables."
             )
 
 
