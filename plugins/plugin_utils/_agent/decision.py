@@ -99,7 +99,7 @@ def decide_removal(found: HostFile, text: str | None, pattern: str, path: str, c
 
 def _key_owner(found: HostFile, text: str | None, pattern: str, client: Registered | None) -> KeyOwner:
     if text is None:
-        return KeyOwner("unverifiable" if found.kind == "file" else "no_file")
+        return KeyOwner("unverifiable" if found.kind in ("file", "link") else "no_file")
     if client is None:
         return KeyOwner("unverifiable")
     return key_detection.whose_key(text, pattern, client.key_fingerprint, client.key_owners, client.label)

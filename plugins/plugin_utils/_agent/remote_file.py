@@ -54,8 +54,8 @@ _PROBLEMS = {
 }
 _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 
-# no_parent: its directory is missing; no_access: its directory can't be entered.
-Kind = t.Literal["file", "missing", "no_parent", "no_access", "link", "directory", "other"]
+# no_parent: its directory is missing; no_access: its directory can't be entered; dangling: a link to no file.
+Kind = t.Literal["file", "missing", "no_parent", "no_access", "link", "dangling", "directory", "other"]
 
 
 class HostFile(t.NamedTuple):
@@ -97,7 +97,8 @@ _FACTS_SCRIPT = """
 l=""; u=""; w=n
 if cd -P "$a/" 2>/dev/null; then
     k=missing
-    if [ -L "./$n" ]; then k=link
+    # Only root knows that a link leads to no file: the target may be in a directory that others can't enter.
+    if [ -L "./$n" ]; then k=link; [ -f "./$n" ] || [ "$(id -u)" -gt 0 ] || k=dangling
     elif [ -f "./$n" ]; then k=file
     elif [ -d "./$n" ]; then k=directory
     elif [ -e "./$n" ]; then k=other; fi

@@ -144,10 +144,12 @@ def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
         (HostFile("missing", markers=_PENDING.markers), {"restart_pending": True}, "no_file"),
         (_FILE, {"kind": "file", "owner": "root", "mode": "0600", "key_of": "web1"}, "own"),
         (HostFile("link"), {"kind": "link", "key_of": "web1"}, "own"),
+        (HostFile("link"), {"kind": "link", "key_of": None}, "unverifiable"),
+        (HostFile("dangling"), {"kind": "dangling", "key_of": "no_file"}, "no_file"),
     ],
 )
 def test_removal(found: HostFile, before: dict[str, Any], state: str) -> None:
-    decided = _removal(found, None if found.is_absent else _TEXT)
+    decided = _removal(found, _TEXT if state == "own" else None)
     assert (decided.changed, decided.after, decided.key.state, decided.problem) == (bool(before), {}, state, None)
     assert decided.before.items() >= before.items()
 

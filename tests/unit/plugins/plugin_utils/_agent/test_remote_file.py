@@ -168,7 +168,7 @@ def _tree(root: Path) -> dict[Path, tuple[int, int, int]]:
 _SITUATIONS = {
     "a file": ("echo old > agent.conf", "file"),
     "a link": ("touch other; ln -s other agent.conf", "link"),
-    "a link to nowhere": ("ln -s nowhere agent.conf", "link"),
+    "a link to nowhere": ("ln -s nowhere agent.conf", "link" if os.geteuid() else "dangling"),
     "a directory": ("mkdir agent.conf", "directory"),
     "a FIFO": ("mkfifo agent.conf", "other"),
     "leftovers": ("mkdir -m 1700 .agent.conf.writing-999999-0123abcd", "missing"),

@@ -171,13 +171,24 @@ def test_without_hard_links_a_file_that_others_can_replace_is_not_backed_up(tmp_
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
+def test_only_root_knows_that_a_link_leads_to_no_file(owned: Path, tmp_path: Path) -> None:
+    """The target of another user's link is unreadable, which is not the same as missing."""
+    path, target = owned / "agent.conf", tmp_path / "closed" / "agent.conf"
+    path.symlink_to(target)
+    as_other = (*_AS_OTHER, "/bin/sh")
+    assert (facts_of(path).kind, facts_of(path, as_other).kind) == ("dangling", "link")
+    target.parent.mkdir(mode=0o700)
+    target.touch()
+    assert (facts_of(path).kind, facts_of(path, as_other).kind) == ("link", "link")
+
+
 @pytest.mark.parametrize("target", ["fifo", "/dev/zero", "nowhere", "directory"])
 def test_only_files_are_opened(tmp_path: Path, target: str) -> None:
     path = tmp_path / "agent.conf"
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "directory").mkdir()
     path.symlink_to(target)
-    assert facts_of(path).kind == "link"
+    assert facts_of(path).kind in ("link", "dangling")
     done = in_shell(read_command(str(path)))
     assert (done.returncode, done.stdout) == (1, "")
 
