@@ -75,7 +75,7 @@ class Attack:
         self._since = 0.0
         self._events = events
         self._trap = -1, -1
-        self._watches = {self._watch(path) for path in {plan.base, plan.directory} if os.path.exists(path)}
+        self._watches = {self._watch(path) for path in (plan.base, plan.directory) if os.path.exists(path)}
         self._make(plan.decoy_path(1), plan.decoy)
         if plan.target == "both":
             self._make(plan.decoy_path(2), "link")
