@@ -146,8 +146,7 @@ class ModuleAction(tasks.PrivateAction):
             _role_variables.check_label_facts(variables)
             _check_prune(arguments)
         plays.check_not_delegated(self, variables)
-        # In ``rescue`` and ``always`` a host that has failed is not in its batch.
-        batch = list(dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]]))
+        batch = plays.hosts_of_use(self, variables)
         account = _accounts.names(self, variables)
         own = _role_variables.inventory(variables, account)
         of_batch = {host: own[host] for host in batch}
@@ -171,7 +170,7 @@ class ModuleAction(tasks.PrivateAction):
         _role_variables.check_label_of_play(self, variables, batch)
         if step == "register":
             arguments["labels"], arguments["planned_labels"] = _role_variables.labels_to_register(
-                variables, own, account
+                variables, batch, own, account
             )
         else:
             _role_variables.labels(variables, batch, own)

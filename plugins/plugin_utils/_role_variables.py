@@ -158,24 +158,25 @@ def _given_label(hostvars: Variables, host: str, own: Variables) -> t.Any:
 
 
 def labels_to_register(
-    variables: Variables, own: Mapping[str, Variables], names: Iterable[str]
+    variables: Variables, batch: Iterable[str], own: Mapping[str, Variables], names: Iterable[str]
 ) -> tuple[list[str], list[str]]:
-    """The labels of the batch, and of the other hosts of the play that have not failed: they need room in one plan.
+    """The labels of the hosts of ``batch``, and of other batches: both need room in one plan.
 
-    Without those of Windows hosts. ``names`` are those of :func:`_accounts.names`.
+    Without hosts that have failed, and without Windows hosts. ``names`` are those of :func:`_accounts.names`.
     """
     found = labels(variables, variables["ansible_play_hosts"], own)
     found = {host: label for host, label in found.items() if not _is_windows(variables["hostvars"], host, own[host])}
-    batch, account = set(variables["ansible_play_batch"]), _accounts.values(own[variables["inventory_hostname"]], names)
+    account = _accounts.values(own[variables["inventory_hostname"]], names)
+    in_batch = set(variables["ansible_play_batch"])
     planned = (
         host
         for host in found
-        if host not in batch
+        if host not in in_batch
         # Of other batches a state that is a template is not rendered.
         and own[host].get(_STATE) in (None, "present")
         and _accounts.values(own[host], names) == account
     )
-    return [label for host, label in found.items() if host in batch], [found[host] for host in planned]
+    return [found[host] for host in batch if host in found], [found[host] for host in planned]
 
 
 def check_gone(variables: Variables, gone: Iterable[t.Any], own: Mapping[str, Variables]) -> None:

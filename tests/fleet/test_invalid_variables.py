@@ -152,6 +152,7 @@ def test_hosts_are_compared_that_share_a_template_which_the_first_host_lacks(thr
     assert three.run().code == 0
     three.host_vars["web-3"]["site"] = "two"
     assert refuse(three).startswith("monitor_agent_api_token differs between the hosts of this play")
+    assert three.run(role_play(three, role="when: site == 'one'")).code == 0
 
 
 def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:

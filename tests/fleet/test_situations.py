@@ -155,21 +155,25 @@ def test_first_host_unreachable(four: Local, facts: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "options", "chosen", "registered"),
+    ("condition", "options", "chosen"),
     [
-        ("", ["--limit", "web-2"], {"web-2"}, {"web-2"}),
-        # The first host registers all others of its batch.
-        ("when: inventory_hostname != 'db-2'", [], set(ALL) - {"db-2"}, set(ALL)),
-        ("when: inventory_hostname != 'web-1'", [], NOT_THE_FIRST, NOT_THE_FIRST),
+        ("", ["--limit", "web-2"], {"web-2"}),
+        ("when: inventory_hostname != 'db-2'", [], set(ALL) - {"db-2"}),
+        ("when: inventory_hostname != 'web-1'", [], NOT_THE_FIRST),
     ],
     ids=["limit", "condition", "condition on the first host"],
 )
+@pytest.mark.parametrize("use", ["import_role", "include_role", "include_tasks"])
 def test_hosts_that_are_left_out_stay_as_they_are(
-    four: Local, condition: str, options: list[str], chosen: set[str], registered: set[str]
+    four: Local, use: str, condition: str, options: list[str], chosen: set[str]
 ) -> None:
-    book = role_play(four, role=condition)
+    (four.directory / "of_role.yml").write_text(
+        "- import_role: {name: monitor.cloud.monitor_agent}\n", encoding="utf-8"
+    )
+    role = "include_tasks: of_role.yml" if use == "include_tasks" else f"{use}: {{name: monitor.cloud.monitor_agent}}"
+    book = four.tasks(f"- ansible.builtin.{role}\n  {condition}")
     converge(four, book, *options, changes=chosen)
-    assert (configured(four), set(labels(four))) == (chosen, registered)
+    assert configured(four) == set(labels(four)) == chosen
     four.run()
     undo = four.run(book, *options, "-e", "monitor_agent_state=absent")
     assert undo.code == 0, undo.output

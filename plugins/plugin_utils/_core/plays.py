@@ -60,6 +60,35 @@ def check_not_once(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
         )
 
 
+def hosts_of_use(action: ActionBase, variables: Mapping[str, t.Any]) -> list[str]:
+    """The task's host, and the hosts of its batch for which the conditions around the task hold."""
+    conditional, parent = [action._task], action._task._parent
+    while parent:
+        # Tasks do not inherit the condition of their include.
+        conditional += [] if getattr(parent, "statically_loaded", True) else [parent]
+        parent = parent._parent
+    conditional = [each for each in conditional if each.when]
+    # In ``rescue`` and ``always`` a host that has failed is not in its batch.
+    first, *others = dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]])
+    if not conditional:
+        return [first, *others]
+    found = [first]
+    for host in others:
+        # What fails is reported by the host's own task.
+        with contextlib.suppress(Exception):
+            if not _hold(conditional, templar_for(action, variables, host)):
+                continue
+        found.append(host)
+    return found
+
+
+def _hold(conditional: list[t.Any], templar: Templar) -> bool:
+    """Whether the conditions of all these tasks hold."""
+    if TRUSTS_ALL:
+        return all(each.evaluate_conditional(templar, templar.available_variables) for each in conditional)
+    return all(templar.evaluate_conditional(condition) for each in conditional for condition in each.when)
+
+
 def check_linear(task: Task) -> None:
     """Raise InputError unless the play's strategy runs each task on all of its hosts before the next task."""
     strategy = play_of(task).strategy
@@ -86,17 +115,9 @@ def handler_left_out(action: ActionBase, variables: Mapping[str, t.Any]) -> bool
         return False
     # A condition may fail until a later task has registered its variable.
     with contextlib.suppress(Exception):
-        return not all(_handles(each, action._templar, variables) for each in handlers)
+        modes = {boolean(action._templar.template(each.check_mode)) for each in handlers}
+        return modes != {variables["ansible_check_mode"]} or not _hold(handlers, action._templar)
     return True
-
-
-def _handles(handler: t.Any, templar: Templar, variables: Mapping[str, t.Any]) -> bool:
-    """Whether a handler is run for the host, in the mode of the run."""
-    if boolean(templar.template(handler.check_mode)) != variables["ansible_check_mode"]:
-        return False
-    if TRUSTS_ALL:
-        return bool(handler.evaluate_conditional(templar, variables))
-    return all(templar.evaluate_conditional(each) for each in handler.when)
 
 
 def variables_of_play(task: Task) -> set[str]:
