@@ -56,8 +56,10 @@ def failed(emulator: Emulator, module: Module, **options: Any) -> str:
     return str(raised.value)
 
 
-def as_module(module: Any, arguments: dict[str, Any]) -> tuple[Result, str]:
+def as_module(module: Any, arguments: dict[str, Any], service: Emulator | None = None) -> tuple[Result, str]:
     """A module as Ansible runs it, but in this process: its result, and all that it printed."""
+    if service:
+        arguments = {"base_url": service.base_url, "api_token": service.tokens["read_write"], **arguments}
     printed, complaints = io.StringIO(), io.StringIO()
     # What core's patch_module_args sets, which is new in 2.19.
     encoded = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()

@@ -160,26 +160,17 @@ def test_each_option_of_the_connection_is_read_from_the_environment(
     assert message in as_module(monitor_client_info, {})[0]["msg"]
 
 
-@pytest.mark.parametrize("check", [True, False])
-def test_a_list_among_the_labels_is_not_made_text(emulator: Emulator, check: bool) -> None:
-    emulator.seed(labels=["web1", "web2"])
-    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
-    arguments = {**connection, "labels": [["web1", "web2"]], "prune": True, "prune_pattern": "web.*"}
-    result, _output = as_module(monitor_clients, {**arguments, "_ansible_check_mode": check})
-    assert result["msg"] == "The label ['web1', 'web2'] is not text. Put it in quotes."
-    assert labels(emulator) == ["web1", "web2"]
-
-
-@pytest.mark.parametrize(("label", "text"), [(1234, "1234"), (1.1, None), (True, None)])
+@pytest.mark.parametrize(("label", "text"), [(1234, "1234"), (1.1, None), (True, None), (["web1", "web2"], None)])
 def test_only_whole_numbers_are_labels_beside_text(emulator: Emulator, label: Any, text: str | None) -> None:
-    """YAML reads 1.10 as 1.1."""
-    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
-    modules: dict[Any, dict[str, Any]] = {
-        monitor_clients: {"labels": [label]},
-        monitor_client: {"label": label},
-        monitor_client_info: {"label": label},
-    }
-    for module, option in modules.items():
-        result, _output = as_module(module, {**connection, **option})
+    """YAML reads 1.10 as 1.1. A list that was made a text would be pruned."""
+    surplus = {"prune": True, "prune_pattern": "web.*", "prune_limit": 2}
+    emulator.seed(labels=["web1", "web2"] if isinstance(label, list) else [])
+    there = labels(emulator)
+    for module, option in (
+        (monitor_clients, {"labels": [label], **surplus}),
+        (monitor_client, {"label": label}),
+        (monitor_client_info, {"label": label}),
+    ):
+        result = as_module(module, option, emulator)[0]
         assert result.get("msg") == (None if text else f"The label {label!r} is not text. Put it in quotes.")
-    assert labels(emulator) == ([text] if text else [])
+    assert labels(emulator) == ([text] if text else there)

