@@ -94,6 +94,7 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     of.inventory()
     of.does(found["Not verifiable"])
     of.does(found["Key of another client"], hosts=["clone-1", "clone-2"])
+    of.does(f"{found['Renamed hosts']} --check")
     of.does(found["Renamed hosts"], writes=["update_client renamed"])
     assert of.read("renamed") == of.expected("renamed")
     of.does(found["The plan is too small"], writes=["update_plan"])
@@ -236,8 +237,10 @@ def test_exactly_the_orphans_of_the_audit_are_deleted(fleet_of: Fleet, case: str
     fleet_of.service.seed(labels=[*left_out, *orphans])
     pattern = ["-e", "monitor_agent_audit_orphan_pattern=ours-.*"] if left_out else []
     command = fleet_of.audit(*pattern)["Clients without a host"]
-    fleet_of.does(command)
-    fleet_of.does(command.replace(" --check", ""), writes=[f"delete_client {label}" for label in orphans])
+    assert "Would be removed, clients without a host: " in fleet_of.does(command).output
+    command = command.replace(" --check", "")
+    fleet_of.does(command, writes=[f"delete_client {label}" for label in orphans])
+    assert "No client without a host has a label that matches" in fleet_of.does(command).output
 
 
 _SPECIAL = (
