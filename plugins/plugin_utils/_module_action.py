@@ -24,7 +24,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, Module, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
@@ -50,8 +50,6 @@ _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stde
 _CHECK_BEFORE = "monitor_agent_check_before"
 # The results of these hold sealed keys, which agent_config and agent_install can open.
 _SEALED = ("register", "inspect")
-# By which the tasks of role and playbooks get the connection from the role's variables.
-_ROLE_DEFAULTS = "group/monitor.cloud.monitor_agent"
 
 
 class ModuleAction(tasks.PrivateAction):
@@ -65,15 +63,15 @@ class ModuleAction(tasks.PrivateAction):
         tasks.use_local_connection(self, variables)
         super().run(tmp, task_vars)
         arguments = self.arguments
-        if "include_keys" not in self.MODULE.options:
-            return self._execute(arguments, variables, False)
-        _role_variables.warn_of_unknown(variables)
         step = self._task.vars.get(_CHECK_BEFORE)
         sealed = step in _SEALED
         with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
         try:
+            if "include_keys" not in self.MODULE.options:
+                return self._execute({**arguments, **self._connection_of_role(variables)}, variables, False)
+            _role_variables.warn_of_unknown(variables)
             self._check(with_keys)
-            self._check_connection(arguments, variables)
+            arguments |= self._connection_of_role(variables)
             if step and not self._check_role(step, arguments, variables):
                 return {"changed": False, "skipped": True, "skip_reason": "monitor_agent_state is not present."}
         except InputError as error:
@@ -117,23 +115,18 @@ class ModuleAction(tasks.PrivateAction):
                 "async from the task."
             )
 
-    def _check_connection(self, arguments: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> None:
-        """InputError if a variable of the role that chooses the account fails: the environment may have another one."""
-        if not any(_ROLE_DEFAULTS in defaults for defaults in self._task.module_defaults):
-            return
-        for name, option in _accounts.OPTIONS.items():
-            unset = arguments.get(option) is None and name in variables
-            if unset and (problem := self._template_problem(variables[name], name)):
-                raise InputError(f"{problem} Nothing was done.")
+    def _connection_of_role(self, variables: Mapping[str, t.Any]) -> Result:
+        """The connection options that the role's variables give a task of the role, or of one of its playbooks.
 
-    def _template_problem(self, value: t.Any, name: str) -> str:
-        """Why the template of a variable fails, as a sentence; else empty."""
-        try:
-            # In a list, because it may be omit.
-            self._templar.template([value])
-        except Exception as error:
-            return f"{name} is set, but its template fails: {str(error).rstrip('.')}."
-        return ""
+        What module_defaults give for the module itself takes precedence, what they give for a group does not.
+        """
+        role = self._task._role
+        if _role_variables.PLAYBOOK not in variables and not (role and role.get_name() == _role_variables.ROLE):
+            return {}
+        given = self._templar.template([each.get(self._task.action) or {} for each in self._task.module_defaults])
+        others = (*CONNECTION_OPTIONS, "check_capacity", "concurrency")
+        options = {name for name in others if name in self.MODULE.spec["argument_spec"]}.difference(*given)
+        return _role_variables.connection(self._templar, variables, options)
 
     def _check_role(self, step: str, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
         """Check the variables of the role, and add the labels of its hosts to the arguments.
@@ -201,10 +194,11 @@ class ModuleAction(tasks.PrivateAction):
         name = f"monitor_agent_{option}"
         if name not in variables or not message.startswith(f"{option} is required"):
             return ""
-        if problem := self._template_problem(variables[name], name):
-            return problem
-        if not self._templar.template(variables[name]):
-            return f"{name} is set, but it is empty."
+        try:
+            if not _role_variables.connection(self._templar, variables, [option]):
+                return f"{name} is set, but it is empty."
+        except InputError as error:
+            return str(error)
         return f'{name} is set, but only the role and its playbooks read it: write {option}: "{{{{ {name} }}}}".'
 
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:

@@ -37,6 +37,7 @@ _SPECS = yaml_load((_ROLE / "meta" / "argument_specs.yml").read_text(encoding="u
 _OPTIONS: dict[str, dict[str, t.Any]] = {
     name: option for spec in _SPECS.values() for name, option in spec["options"].items()
 }
+ROLE = "monitor.cloud.monitor_agent"
 _PREFIX = "monitor_agent_"
 # Each playbook sets this variable to its name.
 PLAYBOOK = "monitor_agent_playbook"
@@ -111,6 +112,26 @@ def check_playbook(variables: Variables, extra: Iterable[str]) -> None:
                 f"{name!r} is not a variable of the playbook {variables[PLAYBOOK]}; did you mean {nearest[0]!r}? "
                 "Nothing was done. Correct the name, or choose another one for a variable of your own."
             )
+
+
+def connection(templar: t.Any, variables: Variables, options: Iterable[str]) -> dict[str, t.Any]:
+    """Those of the connection options that variables of the role set, and to what.
+
+    InputError if the template of one fails: the environment may name another account.
+    """
+    found = {}
+    for option in options:
+        name = f"{_PREFIX}{option}"
+        try:
+            # A list, from which core removes omit; before 2.19 that is a text.
+            rendered = templar.template([variables[name]] if name in variables and name in _OPTIONS else [])
+            value = templates.plain(rendered[0]) if rendered else None
+        except Exception as error:
+            problem = f"{name} is set, but its template fails: {str(error).rstrip('.')}."
+            raise InputError(f"{problem} Nothing was done.") from None
+        if value not in (None, "", variables.get("omit")):
+            found[option] = value
+    return found
 
 
 def inventory(variables: Variables, names: Iterable[str] = ()) -> dict[str, Variables]:

@@ -274,7 +274,7 @@ def test_callbacks_see_no_token(pair: Local) -> None:
     assert [run.code for run in runs] == [0] * len(runs), runs[-1].output[-3000:]
     assert {event.status for event in runs[-1].events} >= {"ok", "changed", "ignored", "skipped", "unreachable"}
     text = seen.read_text(encoding="utf-8")
-    assert "monitor_agent_connection" in text, "the tasks' fields were seen"
+    assert "monitor_agent_registration" in text, "the tasks' fields were seen"
     assert "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text
     assert token not in text
     assert_silent(pair, *runs)

@@ -25,13 +25,13 @@ _size = operator.itemgetter("clients_included")
 
 
 class Change(t.NamedTuple):
-    """A change of a client, a plan or a file; ``{}`` means that it does not exist.
+    """A change of a client or of the plan; ``{}`` means that it does not exist.
 
     ``label`` names the object: of a client that is renamed the new label, of a plan the tier. ``problem`` is the reason
     why a desired change cannot be made.
     """
 
-    action: t.Literal["none", "create", "rename", "delete", "switch", "write"]
+    action: t.Literal["none", "create", "rename", "delete", "switch"]
     label: str
     before: dict[str, t.Any]
     after: dict[str, t.Any]

@@ -29,7 +29,6 @@ _CONFIG, _RECORDED, _PENDING = "monitor_agent_config", "monitor_agent_recorded",
 # Which use of the role a result is of.
 _USE = "use"
 _RESTART = " The agent was not restarted since its configuration was changed: the next run restarts it."
-_CONNECTION = [{"group/monitor.cloud.monitor_agent": templates.trusted("{{ monitor_agent_connection }}")}]
 
 
 def configure(action: HostAction, own_step: t.Callable[[], Result]) -> Result:
@@ -166,13 +165,9 @@ def _call_service(action: HostAction, state: str) -> Result:
     arguments |= dict.fromkeys(("include_keys", "allow_failures"), state == "present")
     # Defaults that a play sets for its own task of this module would delete or rename other clients.
     arguments |= {"prune": False, "renames": {}}
+    local = {"ansible_connection": "local"}
     result = tasks.run_action(
-        action,
-        "monitor.cloud.monitor_clients",
-        arguments,
-        dict(action.variables),
-        task_vars={"ansible_connection": "local"},
-        module_defaults=_CONNECTION,
+        action, "monitor.cloud.monitor_clients", arguments, dict(action.variables), task_vars=local
     )
     if result.get("failed"):
         raise InputError(str(result.get("msg")))

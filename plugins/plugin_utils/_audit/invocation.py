@@ -16,10 +16,11 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import FleetAction, absolute
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import REPORTS, Invocation
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS
+from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS, connection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import unseal
 
 # Options of the command line, by the name in core's parser.
@@ -50,8 +51,7 @@ def of_run(action: FleetAction) -> Invocation:
     """How the run of audit_report was started, for the commands that its report proposes."""
     options, variables, task = action.options, action.variables, action._task
     sources = variables.get("ansible_inventory_sources") or []
-    # A variable of the role; other users of this plugin may not have it.
-    service = dict(action._templar.template(variables.get("monitor_agent_reading_connection")) or {})
+    service = connection(action._templar, variables, CONNECTION_OPTIONS)
     clients = map(unseal, action.account.clients.values())
     secrets = {str(client.get(field)) for client in clients for field in SECRET_FIELDS if client.get(field)}
     secrets |= {str(token) for token in (service.get("api_token"), os.environ.get("MONITOR_API_TOKEN")) if token}

@@ -277,9 +277,8 @@ def run_action(
     variables: dict[str, t.Any],
     *,
     task_vars: Mapping[str, t.Any] | None = None,
-    module_defaults: t.Sequence[t.Any] = (),
 ) -> dict[str, t.Any]:
-    """Run another action on the task's host, with ``task_vars`` and ``module_defaults`` beside those of the task.
+    """Run another action on the task's host, with ``task_vars`` beside those of the task.
 
     Core applies defaults before it makes the action, and no public function does.
     """
@@ -289,7 +288,6 @@ def run_action(
     if not name.startswith("monitor.cloud."):
         # As in PrivateAction.take_token; the module is not ours and needs none.
         forget_token(task)
-    task.module_defaults = [*task.module_defaults, *module_defaults]
     task.args = _with_defaults(name, task, arguments, action._templar)
     plugin = action._shared_loader_obj.action_loader.get(
         name,
