@@ -55,6 +55,9 @@ def absolute(path: str) -> str:
     """The path, or InputError unless it names a file from the root on."""
     if not path.startswith("/") or path.endswith("/") or "\0" in path or posixpath.normpath(path) == "/":
         raise InputError(f"path {path!r} must be the absolute path of a file.")
+    # Names of temporary directories and backups are made from it, of 255 bytes at most.
+    if len(posixpath.basename(path).encode("utf-8", "replace")) > 200:
+        raise InputError(f"path {path!r} has a name of more than 200 bytes. Choose a shorter one.")
     return path
 
 
