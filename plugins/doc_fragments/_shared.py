@@ -133,7 +133,8 @@ options:
       - Label of the client in O(registration).
       - If not set, the variable C(monitor_agent_label) of the host, or else what the filter
         P(monitor.cloud.client_label#filter) makes of its name.
-    type: str
+      - A whole number counts as text; anything else is refused, such as V(1.10), which YAML reads as V(1.1).
+    type: raw
   registration:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with

@@ -227,7 +227,7 @@ def check_label_facts(variables: Variables) -> None:
 
 
 def own_label(hostvars: Variables, host: str) -> t.Any:
-    """The label that the inventory sets for a host, None if it sets none; InputError if it is not a text."""
+    """The label that the inventory sets for a host, None if it sets none; InputError if its template fails."""
     try:
         label = hostvars[host].get(_LABEL)
     except AnsibleError as error:
@@ -237,8 +237,6 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
     if label is not None:
         # A dictionary of the user's has no raw values.
         check_facts(host, hostvars.raw_get(host) if hasattr(hostvars, "raw_get") else hostvars[host])
-    if isinstance(label, (dict, list)):
-        raise InputError(f"{_LABEL} of host {host}: {label!r} is not text. Write one label as text.")
     return label
 
 
@@ -307,7 +305,8 @@ def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterabl
         label = None
         with contextlib.suppress(Exception):
             label = templar.template(templates.trusted(f"{{{{ {_LABEL} | default('') }}}}"))
-        if (label or "") != (variables["hostvars"][host].get(_LABEL) or ""):
+        # Before 2.19 a template makes text of a number.
+        if str(label or "") != str(variables["hostvars"][host].get(_LABEL) or ""):
             raise InputError(LABEL_IN_PLAY)
 
 

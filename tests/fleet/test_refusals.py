@@ -26,7 +26,7 @@ _SHORT = {"web-3": {"label": "ab"}}
 _LENGTH = "monitor_agent_label of host web-3: The label 'ab' has 2 characters;"
 _FAILING = {"web-3": {"label": "{{ nowhere_set }}"}}
 _UNDEFINED = "monitor_agent_label of host web-3: .*nowhere_set.* (is undefined|fails)"
-_NO_TEXT = r"monitor_agent_label of host web-1: \['web-1'\] is not text\. Write one label as text\.$"
+_NO_TEXT = r"The label {} of host web-1 is not text\. Put it in quotes\.$"
 _ABSENT = "vars: {monitor_agent_state: absent}"
 _OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
 _NOTED = "vars: {{monitor_agent_label: \"{{{{ monitor_agent_note | default('') }}}}\", monitor_agent_state: {}}}"
@@ -40,7 +40,7 @@ _GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
 _MISSPELT = r"is not a variable of the playbook {}; did you mean '{}'\? Nothing was done."
 # The start of the message, variables of the role that the inventory sets by host, and what is run: a playbook, or a
 # play of the role with these keywords.
-REFUSED: list[tuple[str, dict[str, dict[str, str]], dict[str, Any]]] = [
+REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
     (_BOTH, _SAME, {}),
     (_BOTH, _SAME, {"play": "serial: 1"}),
     (_BOTH, _SAME, {"options": "--limit web-1"}),
@@ -55,7 +55,17 @@ REFUSED: list[tuple[str, dict[str, dict[str, str]], dict[str, Any]]] = [
     (_UNDEFINED, _FAILING, {"playbook": "rollout"}),
     (_UNDEFINED, _FAILING, {"playbook": "audit"}),
     (_UNDEFINED, _FAILING, {"playbook": "prune -e prune_pattern=.*"}),
-    (_NO_TEXT, {"web-1": {"label": "{{ ['web-1'] }}"}}, {}),
+    (_NO_TEXT.format(r"\['web-1'\]"), {"web-1": {"label": "{{ ['web-1'] }}"}}, {}),
+    *(
+        (_NO_TEXT.format(label), {"web-1": {"label": label}}, {"playbook": playbook})
+        for label, playbook in (
+            (1.1, "rollout --limit web-2"),
+            (True, "audit"),
+            (False, "adopt"),
+            (1.1, "retire -e target=all"),
+            (1.1, "prune -e prune_pattern=.*"),
+        )
+    ),
     (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL}),
     (LABEL_IN_PLAY, {}, {"role": _OWN_LABEL}),
     (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL, "role": _NOT_THE_FIRST, "failing": 2}),
@@ -107,7 +117,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, str]], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("message", "variables", "run"), REFUSED, ids=str)
 def test_what_is_refused_before_any_call(
-    monitored: Local, message: str, variables: dict[str, dict[str, str]], run: dict[str, Any]
+    monitored: Local, message: str, variables: dict[str, dict[str, Any]], run: dict[str, Any]
 ) -> None:
     for host, own in variables.items():
         monitored.host_vars[host] |= {f"monitor_agent_{name}": value for name, value in own.items()}

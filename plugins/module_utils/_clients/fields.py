@@ -36,14 +36,12 @@ _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def as_text(label: t.Any) -> str:
+def as_text(label: t.Any, of_host: str = "") -> str:
     """A label, also one that is a whole number; InputError for others: YAML reads 1.10 as 1.1, and yes as true."""
-    # A boolean is an int too.
-    if isinstance(label, int) and not isinstance(label, bool):
-        return str(label)
-    if not isinstance(label, str):
-        raise InputError(f"The label {label!r} is not text. Put it in quotes.")
-    return label
+    # A vaulted text of core is not a str.
+    if label is None or isinstance(label, (bool, float, dict, list)):
+        raise InputError(f"The label {label!r}{of_host} is not text. Put it in quotes.")
+    return str(label)
 
 
 def check_label(label: str) -> None:
@@ -79,10 +77,10 @@ def check_labels(labels: t.Sequence[str]) -> None:
 def client_label(host: str, own: t.Any = None) -> str:
     """The label of a host: the one that the inventory or an option sets, else its name if that is portable.
 
-    For another name it is the start of it, ``-`` and 8 hex digits of a hash.
+    For another name it is the start of it, ``-`` and 8 hex digits of a hash. InputError if what is set is not text.
     """
     if own not in (None, ""):
-        return str(own)
+        return as_text(own, f" of host {host}")
     if _PORTABLE.fullmatch(host):
         return host
     head = _NOT_PORTABLE.sub("-", host)[: _LONGEST_LABEL - _HASH_DIGITS - 1].strip("-") or "host"

@@ -125,9 +125,10 @@ class HostAction(tasks.PrivateAction):
         """The label of the host's client: the option, the host's monitor_agent_label, or the one of its host name."""
         host = str(self.variables["inventory_hostname"])
         check_facts(host, self.variables)
-        return client_label(
-            host, self.options["label"] or self._templar.template(self.variables.get("monitor_agent_label"))
-        )
+        own = self.options["label"]
+        if own in (None, ""):
+            own = self._templar.template(self.variables.get("monitor_agent_label"))
+        return client_label(host, own)
 
     @functools.cached_property
     def client(self) -> Registered:

@@ -67,6 +67,7 @@ def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path)
         ({"content": trusted("{{ client.api_key }}{{ client.api_kay }}")}, "Could not render content: "),
         ({"registration": None}, "any of the following are missing: client, registration"),
         ({"client": {}}, "mutually exclusive"),
+        *(({"label": label}, f"The label {label} of host web1 is not text.") for label in (1.1, True, False)),
         ({"registration": None, "client": {**_CLIENT, "id": None}}, "Client 'web1' has no id: it is not registered"),
         ({"registration": None, "client": {**_CLIENT, "api_key": "***"}}, "masks the keys of client 'web1'"),
         ({"restarted": ["0123abcd"]}, "mutually exclusive"),
