@@ -17,13 +17,21 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
 WRONG = {"base_url": "http://127.0.0.1:1/v4", "api_token": "not-a-token", "retry_timeout": "0"}
 
 
-@pytest.mark.parametrize("counts", ["environment", "module_defaults", "variables"])
-def test_variables_precede_module_defaults_and_the_environment(single: Local, counts: str) -> None:
+SOURCES = ("environment", "defaults of the group", "variables", "defaults of the module")
+
+
+@pytest.mark.parametrize("counts", SOURCES)
+def test_precedence_of_the_sources_of_the_connection(single: Local, counts: str) -> None:
     # Each source of lower precedence holds values that fail.
-    sources = ["environment", "module_defaults", "variables"]
-    settings = dict.fromkeys(sources[: sources.index(counts)], WRONG)
-    settings[counts] = {"base_url": single.service.base_url, "api_token": single.service.tokens["read_write"]}
-    defaults = f"module_defaults: {{group/monitor.cloud.api: {settings.get('module_defaults', {})}}}"
+    settings = dict.fromkeys(SOURCES[: SOURCES.index(counts)], WRONG)
+    right = {
+        "base_url": single.service.base_url,
+        "api_token": single.service.tokens["read_write"],
+        "retry_timeout": "9",
+    }
+    settings[counts] = right
+    of_group, of_module = (settings.get(f"defaults of the {kind}", {}) for kind in ("group", "module"))
+    defaults = f"module_defaults: {{group/monitor.cloud.api: {of_group}, monitor.cloud.monitor_clients: {of_module}}}"
     given = settings.get("variables", {})
     single.group_vars.update({f"monitor_agent_{name}": value for name, value in given.items()})
     environment = {f"MONITOR_{name.upper()}": value for name, value in settings.get("environment", {}).items()}
