@@ -31,6 +31,7 @@ _MOST_VALUES = 2_000_000
 # The documented objects have five levels.
 _DEEPEST = 50
 _NO_TOKEN = "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
+_OTHER_SERVER = "Check base_url, and any proxy before it: another server may have responded."
 _HINTS = {
     401: _NO_TOKEN,
     403: _NO_TOKEN,
@@ -94,7 +95,7 @@ class Response(t.NamedTuple):
         except ValueError as failure:
             if self.content.lstrip()[:1] in (b"", b"{", b"["):
                 raise self._invalid_json(failure) from None
-        raise self._error(problem, ambiguous=True, hint="Check base_url: another server has responded.")
+        raise self._error(problem, ambiguous=True, hint=_OTHER_SERVER)
 
     def _decoded(self) -> t.Any:
         value = self._json()
@@ -143,7 +144,7 @@ class Response(t.NamedTuple):
         hint = "The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, "")
         # A service that refuses the access gives a reason.
         if not (transient or errors) and (not hint or self.status == 403):
-            hint = "Check base_url, and any proxy before it: another server may have responded."
+            hint = _OTHER_SERVER
         return self._error(
             f"the service returned {self.status}: {reasons or self._describe_body()}",
             ambiguous=not certainly_not_done,
