@@ -7,10 +7,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,9 +18,12 @@ import yaml
 
 from ansible_collections.monitor.cloud.tests.support.runs import kill_all
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
+from ansible_collections.monitor.cloud.tests.tools.tree import PATH
 
-BIN = Path(sys.executable).parent
-RUNNER = str(BIN / "ansible-runner")
+# The other parts survive when the worker is killed, which alone has the mark.
+PARTS = """ansible-runner transmit "$FLEET_JOB" -p "$0" --ident run \\
+  | FLEET_RECORD="$FLEET_JOB" ansible-runner worker --private-data-dir "$FLEET_JOB-worker" \\
+  | ansible-runner process "$FLEET_JOB" --ident run"""
 
 
 class Job:
@@ -38,11 +39,9 @@ class Job:
     ) -> None:
         self.directory = directory
         self.artifacts = directory / "artifacts" / "run"
-        self._worker = directory.with_name(f"{directory.name}-worker")
         self._playbook = playbook
-        self._parts: list[subprocess.Popen[bytes]] = []
-        self._logs: list[Path] = []
-        for path in (directory / "inventory", directory / "env", directory / "project", self._worker):
+        self._log = directory / "log"
+        for path in (directory / "inventory", directory / "env", directory / "project"):
             path.mkdir(parents=True)
         shutil.copy(inventory, directory / "inventory" / "hosts.yml")
         (directory / "env" / "envvars").write_text(yaml.safe_dump(dict(environment)), encoding="utf-8")
@@ -51,44 +50,32 @@ class Job:
 
     def start(self) -> Job:
         """Start the three parts."""
-        own = {"ANSIBLE_HOME": str(self.directory.with_name("home")), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-        environment = {**own_settings(self.directory), **own}
-        source: Any = subprocess.DEVNULL
-        for command in (
-            [RUNNER, "transmit", str(self.directory), "-p", self._playbook, "--ident", "run"],
-            [RUNNER, "worker", "--private-data-dir", str(self._worker)],
-            [RUNNER, "process", str(self.directory), "--ident", "run"],
-        ):
-            log = self.directory / f"{command[1]}.log"
-            with log.open("wb") as errors, log.with_suffix(".out").open("wb") as output:
-                # The other parts survive when the worker is killed.
-                marked = environment if command[1] != "worker" else {**environment, "FLEET_RECORD": str(self.directory)}
-                target = output if command[1] == "process" else subprocess.PIPE
-                part = subprocess.Popen(command, env=marked, stdin=source, stdout=target, stderr=errors)
-            if source is not subprocess.DEVNULL:
-                source.close()
-            source = part.stdout
-            self._parts.append(part)
-            self._logs += [log, log.with_suffix(".out")]
+        own = {"ANSIBLE_HOME": str(self.directory.with_name("home")), "PATH": PATH, "FLEET_JOB": str(self.directory)}
+        with self._log.open("wb") as log:
+            self._parts = subprocess.Popen(
+                ["bash", "-o", "pipefail", "-c", PARTS, self._playbook],
+                env={**own_settings(self.directory), **own},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
         return self
 
     def finish(self, seconds: float) -> Job:
         """Wait until all parts have succeeded."""
-        codes = [part.wait(timeout=seconds) for part in self._parts]
-        printed = "\n".join(log.read_text(encoding="utf-8", errors="replace")[-5000:] for log in self._logs)
-        assert codes == [0, 0, 0], printed
-        assert (self.artifacts / "status").read_text(encoding="utf-8") == "successful", printed
+        code = self._parts.wait(timeout=seconds)
+        printed = self._log.read_text(encoding="utf-8", errors="replace")[-9000:]
+        assert code == 0 and (self.artifacts / "status").read_text(encoding="utf-8") == "successful", printed
         return self
 
     def kill(self, events: int, seconds: float) -> None:
         """Kill the worker with all its processes, once so many events have come back."""
         deadline = time.monotonic() + seconds
         while sum(1 for _path in (self.artifacts / "job_events").glob("*.json")) < events:
-            assert time.monotonic() < deadline and self._parts[1].poll() is None, "it ended before it could be killed"
+            assert time.monotonic() < deadline and self._parts.poll() is None, "it ended before it could be killed"
             time.sleep(0.02)
         kill_all(self.directory)
-        for part in self._parts:
-            part.wait(timeout=seconds)
+        self._parts.wait(timeout=seconds)
 
     @property
     def stats(self) -> dict[str, Any]:
