@@ -49,7 +49,7 @@ def controller(controllers: Callable[..., Controller], booted: Callable[..., lis
     made.host_vars["db-1"] = {"ansible_user": USER, "ansible_become": True}
     # Without it, Ansible uses the same tools for files of its own.
     (made.directory / "ansible.cfg").write_text("[connection]\npipelining = true\n", encoding="utf-8")
-    made.with_facts()
+    made.with_facts("systemd")
     assert made.run().code == 0
     return made
 

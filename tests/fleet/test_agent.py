@@ -83,7 +83,7 @@ def with_agents(controller: Controller) -> Controller:
     """The controller, on whose hosts an agent is a service."""
     # A restart costs half the time without temporary files; with them: the first test, test_machines.py.
     controller.group_vars.update(monitor_agent_service="monitor-agent", ansible_pipelining=True)
-    controller.with_facts()
+    controller.with_facts("sysvinit")
     for host in controller.hosts.values():
         host.run("mkdir -p /etc/monitor; touch /opt/agent-works")
         host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")

@@ -77,7 +77,7 @@ class Reader:
         self.hosts = controller.hosts
         # What the last run of each command printed.
         self.last: dict[str, str] = {}
-        controller.with_facts()
+        controller.with_facts("sysvinit")
         record = self.directory / "record.jsonl"
         record.touch()
         self.environment = dict(controller.environment(record))

@@ -25,7 +25,7 @@ def controller(controllers: Callable[..., Controller], booted: Callable[..., lis
     made = controllers(*booted(*NAMES))
     made.group_vars["monitor_agent_service"] = SERVICE
     made.host_vars["db-1"] = {"ansible_user": USER, "ansible_become": True}
-    made.with_facts()
+    made.with_facts("systemd")
     return made
 
 

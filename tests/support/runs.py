@@ -5,6 +5,7 @@
 """Runs of ansible-playbook against the hosts of a test, and their results."""
 
 import atexit
+import collections
 import contextlib
 import dataclasses
 import functools
@@ -42,8 +43,8 @@ ROLLOUT = "monitor.cloud.rollout"
 _LONGEST = 300.0
 # All that a run could change.
 _FACTS = operator.attrgetter("st_mode", "st_uid", "st_gid", "st_size", "st_mtime_ns")
-# A file with facts, and the start of the names of such files, by their directory.
-_gathered: dict[Path, tuple[Path, str]] = {}
+# By service manager: the hosts whose facts are kept.
+_with_facts: dict[str, set[str]] = collections.defaultdict(set)
 
 
 @functools.cache
@@ -130,22 +131,16 @@ class Controller:
         path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
         return path
 
-    def with_facts(self) -> None:
-        """Keep facts of one host for all tests and hosts: else core gathers them before each restart, for 0.4 s."""
-        first, host = next(iter(self.hosts.items()))
-        # Machines and other hosts differ.
-        directory = _home() / f"facts-{type(host).__name__}"
+    def with_facts(self, service_manager: str) -> None:
+        """Keep what core else gathers on each host before each restart, for 0.4 s."""
+        directory = _home() / f"facts-{service_manager}"
         self._facts = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(directory)}
-        if not directory.exists():
-            command = [str(ANSIBLE_PLAYBOOK.with_name("ansible")), "-i", str(self.inventory()), first]
-            done = self._run([*command, "-m", "setup", "-a", "gather_subset=!all,!min,pkg_mgr,service_mgr"], {})
+        if unknown := sorted(self.hosts.keys() - _with_facts[service_manager]):
+            command = [str(ANSIBLE_PLAYBOOK.with_name("ansible")), "-i", str(self.inventory()), ",".join(unknown)]
+            facts = f"cacheable=true ansible_pkg_mgr=apt ansible_service_mgr={service_manager}"
+            done = self._run([*command, "-m", "set_fact", "-a", facts], {})
             assert done.code == 0, done.output
-            (kept,) = directory.iterdir()
-            # Core puts a prefix before the name.
-            _gathered[directory] = kept.rename(directory / ".kept"), kept.name.removesuffix(first)
-        facts, prefix = _gathered[directory]
-        for name in self.hosts:
-            shutil.copy(facts, directory / f"{prefix}{name}")
+            _with_facts[service_manager].update(unknown)
 
     def play(self, text: str) -> str:
         """Write a playbook of the test, and return its path."""
