@@ -182,7 +182,8 @@ class ActionModule(HostAction):
         done = self.shell(remote_file.facts_command(path, service))
         found = remote_file.parse_facts(done.stdout)
         if found is None:
-            raise InputError(f"Could not inspect {path}: {done.message}")
+            hint = "Check that the user's login shell, and become, run commands."
+            raise InputError(f"Could not inspect {path}: {done.message} {hint}")
         return found
 
     def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, str]:

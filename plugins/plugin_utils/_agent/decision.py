@@ -169,8 +169,8 @@ def _check_path(found: HostFile, path: str, *, create_directory: bool) -> None:
         raise InputError(f"{path} {problems[found.kind]}.")
     if found.kind == "file" and found.mode is None:
         raise InputError(
-            f"The owner and mode of {path} can't be read: the host has no stat of GNU or BSD. "
-            "Install coreutils or busybox."
+            f"The owner and mode of {path} can't be read: the host has no stat of GNU or BSD, or sudo has noexec. "
+            "Install coreutils or busybox, or allow exec."
         )
 
 

@@ -58,6 +58,13 @@ def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path)
     assert path.read_text() == f"api_key={_KEY}\n"
 
 
+def test_a_login_shell_that_runs_no_command(action: ActionModule, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = {"rc": 1, "stdout": "", "stderr": "no"}
+    monkeypatch.setattr(ActionBase, "_low_level_execute_command", lambda *_, **__: refused)
+    message = action.run(task_vars=dict(_VARIABLES))["msg"]
+    assert "agent.conf: no (exit code 1). Check that the user's login shell, and become, run commands." in message
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
