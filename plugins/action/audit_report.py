@@ -112,7 +112,7 @@ def _check(options: Mapping[str, t.Any]) -> None:
         )
     if artifact and not artifact.isidentifier():
         raise InputError(f"artifact {artifact!r} is not the name of a variable. Choose another name.")
-    paths = [base.absolute(options[kind]) for kind in ("json", "junit", "html", "metrics") if options[kind]]
+    paths = [base.controller_path(options[kind]) for kind in ("json", "junit", "html", "metrics") if options[kind]]
     if twice := {path for path in paths if paths.count(path) > 1}:
         raise InputError(f"Several reports have the path {min(twice)}. Choose a path for each.")
     # Not a number is neither less nor more.
@@ -149,7 +149,7 @@ def _write_all(
 
 def _write(path: str, text: str, mode: int | None = None) -> str:
     """Write a file on the controller, whole or not at all; without a mode, the umask decides who may read it."""
-    target = base.absolute(path)
+    target = base.controller_path(path)
     temporary = f"{target}.{os.getpid()}"
     try:
         if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):

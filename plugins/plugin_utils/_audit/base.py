@@ -133,14 +133,14 @@ def slices_of(audits: Sequence[t.Any], variables: Mapping[str, t.Any], pattern: 
     return slices
 
 
-def absolute(path: str) -> str:
+def controller_path(path: str) -> str:
     """A path on the controller; a relative one starts at the directory in which Ansible was started."""
     return os.path.abspath(os.path.expanduser(path))
 
 
 def _paths(given: str) -> list[str]:
     """A path, or what a pattern matches."""
-    path = absolute(given)
+    path = controller_path(given)
     if os.path.exists(path) or not glob.has_magic(path):
         return [path]
     if found := sorted(glob.glob(path)):

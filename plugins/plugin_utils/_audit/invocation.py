@@ -17,7 +17,7 @@ from ansible.playbook.task import Task
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import FleetAction, absolute
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import FleetAction, controller_path
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import REPORTS, Invocation
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import PLAYBOOK, PLAYBOOKS, connection
@@ -70,7 +70,7 @@ def of_run(action: FleetAction) -> Invocation:
         extra_vars=kept,
         service=service,
         reports=[f"monitor_agent_audit_{kind}" for kind in REPORTS if options[kind]],
-        report_stem=report and _short_path(absolute(os.path.splitext(report)[0])),
+        report_stem=report and _short_path(controller_path(os.path.splitext(report)[0])),
         lacks=lacks,
         partial=_partial(options, variables),
     )
