@@ -58,7 +58,8 @@ def plain(value: t.Any) -> t.Any:
     if isinstance(value, str):
         # A string marked as unsafe remains so with str().
         return str.__str__(value)
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+    kind = next((kind for kind in (bool, int, float) if isinstance(value, kind)), str)
+    return value if value is None else kind(value)
 
 
 # A template that is only the name of a variable.
