@@ -55,7 +55,7 @@ class ActionModule(base.FleetAction):
             audits = self._slices()
             inspected, joined = slices.join(audits, hosts, account, labels, now=now, max_age=options["max_age"])
         report = findings.audit(
-            [dataclasses.replace(one, absent=self.is_absent(one.host)) for one in inspected],
+            [dataclasses.replace(one, absent=self.known[one.host].absent) for one in inspected],
             account,
             labels,
             generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),

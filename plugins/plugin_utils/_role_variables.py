@@ -170,10 +170,10 @@ def check_facts(host: str, raw: Variables) -> None:
 
 def labels(variables: Variables, hosts: t.Sequence[str], own: Mapping[str, Variables]) -> dict[str, str]:
     """Host → label, for ``hosts`` among ``own``, the inventory; InputError for two hosts of it with one label."""
-    return fields.labels_of_hosts(hosts, own, lambda host: _given_label(variables["hostvars"], host, own[host]))
+    return fields.labels_of_hosts(hosts, own, lambda host: given_label(variables["hostvars"], host, own[host]))
 
 
-def _given_label(hostvars: Variables, host: str, own: Variables) -> t.Any:
+def given_label(hostvars: Variables, host: str, own: Variables) -> t.Any:
     value = own.get(_LABEL)
     return own_label(hostvars, host) if templates.has_template(value) else value
 
@@ -207,7 +207,7 @@ def check_gone(variables: Variables, gone: Iterable[t.Any], own: Mapping[str, Va
         label = None
         # One that is made of facts is unknown without them, and so is a vaulted one without its password.
         with contextlib.suppress(AnsibleError, InputError):
-            label = fields.client_label(host, _given_label(variables["hostvars"], host, raw))
+            label = fields.client_label(host, given_label(variables["hostvars"], host, raw))
         if label in given:
             raise InputError(
                 f"The label {label!r} is that of host {host}, whose configuration would be left. Nothing was done. "
