@@ -59,8 +59,7 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     environment = {"https_proxy": "http://it's a \\ $proxy!", "MONITOR_INSTALL_CODE": "1"}
     environment["MONITOR_API_TOKEN"] = single.service.tokens["read_write"]
     single.group_vars["monitor_agent_install_command"] = f"env > {found}"
-    run = single.run(role_play(single, play=f"environment: {json.dumps(environment)}"))
-    assert run.code == 0, run.output
+    single.succeed(role_play(single, play=f"environment: {json.dumps(environment)}"))
     given = dict(line.partition("=")[::2] for line in found.read_text(encoding="utf-8").splitlines())
     assert given["https_proxy"] == environment["https_proxy"]
     assert given["MONITOR_INSTALL_CODE"] == single.service.clients()[0]["install_code"]
@@ -370,15 +369,13 @@ def test_a_removal_succeeds_although_the_agent_does_not_start_without_its_config
     if play == CONDITIONS:
         # The first use of the role is left out, and so is the handler of another one after the removal.
         play = agent.tasks(CONDITIONS + FIRST_USE)
-    run = agent.run(play, "-e", "target=all", "-e", "retired=true")
-    assert run.code == 0, run.output
+    agent.succeed(play, "-e", "target=all", "-e", "retired=true")
     assert (host.read(), agent.service.clients()) == (None, [])
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
     play = agent.tasks(f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{FLUSH}{ROLE}")
     for _run in range(2):
-        run = agent.run(play)
-        assert run.code == 0, run.output
+        run = agent.succeed(play)
         assert run.changed_hosts(HANDLER) == {"web-1"}
         assert runs_with_its_configuration(agent) and not is_pending(agent)

@@ -50,8 +50,7 @@ def test_every_state_at_once(fleet: Local) -> None:
     """No form holds a key; that all agree is a unit test."""
     before, started = snapshots(fleet), time.time()
     run, states = audit(fleet, "-vvv")
-    assert run.code == 0, run.output
-    assert states == EXPECTED
+    assert (run.code, states) == (0, EXPECTED), run.output
     # Nothing was changed, the account was read once, and each host but the first costs one task.
     assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
     assert snapshots(fleet) == before
@@ -127,8 +126,7 @@ def test_a_report_that_cannot_be_written_is_a_failure(
 def test_without_the_grant_for_the_plan(fleet: Local) -> None:
     token = fleet.service.tokens["no_plan"]
     run, states = audit(fleet, MONITOR_API_TOKEN=token)
-    assert run.code == 0, run.output
-    assert states == EXPECTED
+    assert (run.code, states) == (0, EXPECTED), run.output
     account = json.loads((fleet.directory / "audit.json").read_text(encoding="utf-8"))["account"]
     assert account["plan"] is None and "account_access" in account["problem"]
 
@@ -144,8 +142,7 @@ def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
 
     mine = "-e", "monitor_agent_audit_orphan_pattern=web.*"
     run, states = audit(fleet, "--limit", "fine", *drift, *mine)
-    assert run.code == 0, run.output
-    assert states == {"fine": ["ok"]}
+    assert (run.code, states) == (0, {"fine": ["ok"]}), run.output
 
 
 def test_in_batches(fleet: Local) -> None:
@@ -204,8 +201,7 @@ def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
     file.write_text(text_of(single, "localhost"), encoding="utf-8")
     file.chmod(0o600)
     for name, variable in {"audit": "monitor_agent_audit_json=a.json", "report": "audits=a.json"}.items():
-        run = single.run(f"monitor.cloud.{name}", *given, "-e", variable)
-        assert run.code == 0, run.output
+        run = single.succeed(f"monitor.cloud.{name}", *given, "-e", variable)
         assert "Hosts: 1 (1 ok)." in run.output and "Clients without a host" not in run.output
 
 

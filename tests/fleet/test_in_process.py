@@ -75,8 +75,7 @@ def results(single: Local, interpreter: str) -> tuple[Run, dict[str, Any]]:
     single.host_vars["web-1"]["ansible_python_interpreter"] = interpreter
     single.group_vars.update(no_plan=single.service.tokens["no_plan"], no_token="0" * 64)
     play = "ignore_errors: true\n  vars: {hostile: !unsafe '{{ 7 * 7 }}'}"
-    run = single.run(single.tasks(TASKS, play=play), "--check", "--diff", "-vvv")
-    assert run.code == 0, run.output[-3000:]
+    run = single.succeed(single.tasks(TASKS, play=play), "--check", "--diff", "-vvv")
     ignored = ("deprecations", "exception", "warnings", "failed_when_result")
     return run, {
         event.task: (event.status, {name: value for name, value in event.result.items() if name not in ignored})
@@ -137,8 +136,9 @@ def test_no_key_is_in_variables_caches_and_callbacks(single: Local, state: str) 
     play = single.tasks(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
     settings = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(cache)}
     chosen = f"monitor_agent_state={state}"
-    run = single.run(play, "-e", chosen, "-vvvvv", "--diff", ANSIBLE_LOG_PATH=str(single.directory / "log"), **settings)
-    assert run.code == 0, run.output[-3000:]
+    run = single.succeed(
+        play, "-e", chosen, "-vvvvv", "--diff", ANSIBLE_LOG_PATH=str(single.directory / "log"), **settings
+    )
     secrets = secrets_of(single.service)
     assert found_in(run.output, secrets) == []
     assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []

@@ -37,8 +37,7 @@ def own(controller: Controller) -> dict[str, str]:
 def audit(controller: Controller, *, services: bool = True) -> tuple[dict[str, list[str]], list[str]]:
     """What an audit finds, and the commands that it proposes."""
     options = ["-e", f"monitor_agent_audit_service={services}"]
-    run = controller.run("monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json", *options)
-    assert run.code == 0, run.output
+    run = controller.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_json=audit.json", *options)
     report = json.loads((controller.directory / "audit.json").read_text(encoding="utf-8"))
     proposed = re.findall(r"^    (ansible(?:.*\\\n)*.*)", run.output, re.MULTILINE)
     return {found["host"]: found["states"] for found in report["hosts"]}, proposed
@@ -105,8 +104,7 @@ def test_a_renamed_host_keeps_its_client(controller: Controller) -> None:
     controller.run()
     before = {client["id"]: client["label"] for client in controller.service.clients()}
     controller.hosts["web-9"] = controller.hosts.pop("web-1")
-    run = controller.run("monitor.cloud.adopt")
-    assert run.code == 0, run.output
+    controller.succeed("monitor.cloud.adopt")
     after = {client["id"]: client["label"] for client in controller.service.clients()}
     assert after == {number: label.replace("web-1", "web-9") for number, label in before.items()}
     assert reporting(controller) == own(controller)

@@ -15,8 +15,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, refuse, role_play, text_of
-from ansible_collections.monitor.cloud.tests.support.tasks import labels
+from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play, text_of
 
 _SAME = {"web-1": {"label": "the-same"}, "web-3": {"label": "the-same"}}
 _BOTH = "The hosts web-1 and web-3 have the same label 'the-same'"
@@ -131,7 +130,7 @@ def test_what_is_refused_before_any_call(
 def test_a_state_of_the_play_takes_precedence_over_one_of_the_inventory(three: Local) -> None:
     three.host_vars["web-3"]["monitor_agent_state"] = "absent"
     run = three.run(role_play(three, play="vars: {monitor_agent_state: present}"))
-    assert run.code == 0 and labels(three.service) == ["web-1", "web-2", "web-3"], run.output
+    assert run.code == 0 and labels(three) == ["web-1", "web-2", "web-3"], run.output
 
 
 WINDOWS = {
@@ -153,13 +152,12 @@ def test_windows_hosts_get_no_client_and_lose_one(emulator: Emulator, tmp_path: 
         assert set(run.failures()) == set(windows), run.output
         assert all("this is a Windows host" in message for message in run.failures().values())
         assert run.statuses()["web-1"] in ("changed", "ok")
-        assert labels(emulator) == ([] if options else ["web-1"])
+        assert labels(controller) == ([] if options else ["web-1"])
     emulator.seed(labels=list(windows))
     for options, left in ((["--check"], ["web-1", *sorted(windows)]), ([], []), ([], [])):
-        run = controller.run("monitor.cloud.retire", "-e", "target=all", *options)
-        assert run.code == 0, run.output
+        run = controller.succeed("monitor.cloud.retire", "-e", "target=all", *options)
         assert {run.statuses()[name] for name in windows} == {"ok"}
-        assert labels(emulator) == left
+        assert labels(controller) == left
 
 
 def test_hosts_that_are_registered_alone_are_refused_alone(three: Local) -> None:
@@ -169,15 +167,14 @@ def test_hosts_that_are_registered_alone_are_refused_alone(three: Local) -> None
     failures = three.run(role_play(three, role=_NOT_THE_FIRST)).failures()
     assert "this is a Windows host" in failures.pop("win-1")
     assert failures == {"web-2": "monitor_agent_packages is invalid: write a list of strings. Nothing was done."}
-    assert labels(three.service) == ["web-3"]
+    assert labels(three) == ["web-3"]
 
 
 def test_path_of_variables_that_the_inventory_does_not_know(pair: Local) -> None:
     pair.group_vars["monitor_agent_config_path"] = "{{ of_the_play }}/{{ inventory_hostname }}"
     for values in pair.host_vars.values():
         del values["monitor_agent_config_path"]
-    run = pair.run(role_play(pair, play=f"vars: {{of_the_play: {pair.directory}/agents}}"))
-    assert run.code == 0, run.output
+    run = pair.succeed(role_play(pair, play=f"vars: {{of_the_play: {pair.directory}/agents}}"))
     assert run.changed_hosts() == {"web-1", "web-2"}
 
 

@@ -35,8 +35,7 @@ def audit_slices(fleet: Local, name: str, *, own_hosts_only: bool, **environment
         directory.mkdir(exist_ok=True)
         one = Local(directory, fleet.service)
         one.host_vars = {host: fleet.host_vars[host] for host in (hosts if own_hosts_only else HOSTS)}
-        run = one.run("monitor.cloud.audit", "--limit", ",".join(hosts), *files(name), **environment)
-        assert run.code == 0, run.output
+        one.succeed("monitor.cloud.audit", "--limit", ",".join(hosts), *files(name), **environment)
     return [f"slice-{number}/{name}.json" for number in range(len(SLICES))]
 
 
@@ -67,8 +66,7 @@ def fleet(emulator_process: Emulator, tmp_path_factory: pytest.TempPathFactory) 
     break_all(made)
     audit_slices(made, "part", own_hosts_only=False)
     audit_slices(made, "job", own_hosts_only=True)
-    run = made.run("monitor.cloud.audit", *files("single"))
-    assert run.code == 0, run.output
+    made.succeed("monitor.cloud.audit", *files("single"))
     assert states(made, "single") == EXPECTED
     return made
 

@@ -180,8 +180,7 @@ def test_modules_with_and_without_keys_and_no_log(one: Controller, connection: d
     one.group_vars.update(url=one.service.base_url, token=one.service.tokens["read_write"])
     forms = [(keys, no_log) for keys in ("true", "false") for no_log in ("", "no_log: true")]
     play = one.tasks("".join(MODULES.format(keys=keys, no_log=no_log) for keys, no_log in forms), play=DEFAULTS)
-    run = one.run(play, *LOUD, **loud(one, **connection))
-    assert run.code == 0, run.output[-3000:]
+    run = one.succeed(play, *LOUD, **loud(one, **connection))
     reasons = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
     assert len(reasons) == 2, "the failure is readable unless its task has no_log"
     assert all("99999" in message for message in reasons)
@@ -352,8 +351,7 @@ def test_the_environment_keeps_its_token_from_callbacks_and_has_it_for_each_retr
     token, seen = pair.service.tokens["read_write"], pair.directory / "seen"
     pair.group_vars.update(token_of_mine=token, ansible_python_interpreter=python)
     play = pair.play(PLAY_WITH_ENVIRONMENT)
-    run = pair.run(play, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
-    assert run.code == 0, run.output
+    run = pair.succeed(play, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
     # Two items, the asynchronous task and two attempts, after the role's.
     assert run.calls()[-5:] == ["list_clients"] * 5
     assert "SHOWN=yes" in run.output

@@ -191,6 +191,12 @@ class Controller:
         """Run a playbook to its end; the service's log holds the calls of this run alone."""
         return self._run(self._command(playbook, options), environment)
 
+    def succeed(self, playbook: str = ROLLOUT, *options: str, **environment: str) -> Run:
+        """The same; the test fails unless the run ends without a failure."""
+        run = self.run(playbook, *options, **environment)
+        assert run.code == 0, run.output
+        return run
+
     def shell(self, command: str, **environment: str) -> Run:
         """Run a command line as a user would type it on the controller: a shell splits it into words."""
         printed = ["sh", "-c", f"printf '%s\\0' {command}"]

@@ -14,11 +14,12 @@ import sys
 
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-_LINT = "tests/tools/test_lint.py::test_lint"
+_TOOLS = "tests/tools/test_lint.py"
+_LINT = f"{_TOOLS}::test_lint"
 # The tests that take longest come first.
 PARTS = {
     "lint": [_LINT],
-    "integration": ["tests/tools/test_integration.py"],
+    "integration": [f"{_TOOLS}::test_integration"],
     "fleet": ["tests/fleet"],
     "faults": ["tests/faults"],
     "contract": ["tests/contract", "tests/emulator"],

@@ -2,15 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The contract as a document: it is valid, and it agrees with `api.md`."""
+"""The contract is valid and agrees with `api.md`; Schemathesis makes requests from it and checks the responses."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from openapi_spec_validator import validate
 
-from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT
+from ansible_collections.monitor.cloud.tests.emulator.contract import DOCUMENT, operation_ids
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 READ, WRITE, PUBLIC = "monitor:read_only", "monitor:read_write", None
 
@@ -121,3 +126,26 @@ def test_errors_of_section_7() -> None:
     assert types == {"field": "string", "reason": "string"}
     for path, verb, item in ITEMS:
         assert "default" in item["responses"], f"{verb} {path} lacks the other errors"
+
+
+CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
+COMMAND = Path(sys.executable).with_name("schemathesis")
+
+
+def test_schemathesis_finds_no_violation(emulator: Emulator, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [COMMAND, "--config-file", CONFIGURATION, "run", DOCUMENT, "--url", emulator.base_url],
+        # It leaves notes on its run in the working directory.
+        cwd=tmp_path,
+        env={**os.environ, **emulator.environment()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout
+    # A run in which an operation was only ever refused would prove nothing about its responses.
+    succeeded = {entry["operation"] for entry in emulator.requests() if entry["status"] == 200}
+    assert succeeded == set(operation_ids())
