@@ -11,8 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ansible_collections.monitor.cloud.tests.benchmark import browser, fleets
-from ansible_collections.monitor.cloud.tests.benchmark.bench import Bench, Contender, Cost, median_ratio, side_by_side
+from ansible_collections.monitor.cloud.tests.benchmark import browser
+from ansible_collections.monitor.cloud.tests.benchmark.bench import (
+    Bench,
+    Contender,
+    Cost,
+    local_fleet,
+    median_ratio,
+    side_by_side,
+    ssh_fleet,
+)
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = Mapping[str, Sequence[Cost]]
@@ -102,7 +110,7 @@ def _outcome(costs: Costs, figures: list[Figure]) -> Outcome:
 
 def local(bench: Bench) -> Outcome:
     """Directories as hosts, against a bare ping play and against today's playbook."""
-    fleet = fleets.local(bench.room("local"), bench.size(100))
+    fleet = local_fleet(bench.room("local"), bench.size(100))
     # Today's gets the service as variables, ours from the environment.
     service = {"base_url": bench.emulator.base_url, "token": bench.emulator.tokens["read_write"]}
 
@@ -134,7 +142,7 @@ def small(bench: Bench) -> Outcome:
     figures = []
     # A single host takes so little that single runs differ by a tenth.
     for size, limit, times in ((1, 0.95, 5), (5, 0.65, 3), (20, 0.32, 1)):
-        fleet = fleets.local(bench.room(f"small-{size}"), size)
+        fleet = local_fleet(bench.room(f"small-{size}"), size)
         bench.first_rollout(fleet)()
         contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet)}
         costs = side_by_side(contenders, times * bench.rounds)
@@ -152,7 +160,7 @@ _USES: dict[str, Callable[[str], dict[str, Any]]] = {
 
 def uses(bench: Bench) -> Outcome:
     """The ways to use the role, against the cheapest of them; and what core's own part of include_role costs."""
-    fleet = fleets.local(bench.room("uses"), bench.size(100))
+    fleet = local_fleet(bench.room("uses"), bench.size(100))
     bench.first_rollout(fleet)()
     nothing = bench.room("nothing")
     (nothing / "tasks").mkdir()
@@ -187,7 +195,7 @@ def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bo
     """With connections that are open already, as ssh keeps them for a minute by default; and with none."""
     if problem := ssh_hosts.missing():
         return Outcome(skipped=problem)
-    with fleets.over_ssh(bench.room(name), bench.size(50), pipelining=pipelining) as fleet:
+    with ssh_fleet(bench.room(name), bench.size(50), pipelining=pipelining) as fleet:
         runs = {
             "ping": bench.bare(fleet, "ping"),
             "first rollout": bench.first_rollout(fleet),
@@ -219,7 +227,7 @@ def growth(bench: Bench) -> Outcome:
     sizes = [bench.size(number) for number in (100, 500, 2000)]
     all_costs: dict[str, list[Cost]] = {}
     for size in sizes:
-        fleet = fleets.local(bench.room(f"growth-{size}"), size)
+        fleet = local_fleet(bench.room(f"growth-{size}"), size)
         contenders = {
             f"raw {size}": bench.bare(fleet, "raw"),
             f"first rollout {size}": bench.first_rollout(fleet),
@@ -305,7 +313,7 @@ def _reports(bench: Bench) -> dict[str, str]:
 
 def large(bench: Bench) -> Outcome:
     """10,000 local hosts: a steady run against a bare raw play, and an audit with all reports against a steady run."""
-    fleet = fleets.local(bench.room("large"), bench.size(10_000))
+    fleet = local_fleet(bench.room("large"), bench.size(10_000))
     bench.first_rollout(fleet)()
     contenders = {
         "raw": bench.bare(fleet, "raw"),
@@ -345,7 +353,7 @@ def page(bench: Bench) -> Outcome:
 
 def join(bench: Bench) -> Outcome:
     """The report that joins the audits of four slices, against these audits."""
-    fleet = fleets.local(bench.room("join"), bench.size(2000))
+    fleet = local_fleet(bench.room("join"), bench.size(2000))
     bench.first_rollout(fleet)()
     quarter = fleet.size // 4
     ends = [(first * quarter, fleet.size - 1 if first == 3 else (first + 1) * quarter - 1) for first in range(4)]
