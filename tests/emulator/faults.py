@@ -82,7 +82,9 @@ def take(faults: list[Fault], call: Mapping[str, Any]) -> Fault | None:
     `call` is the call's entry in the request log.
     """
     for fault in list(faults):
-        if not _matches(fault, call):
+        if fault.operation not in (None, call["operation"]):
+            continue
+        if any(call[name] != expected for name, expected in fault.match.items()):
             continue
         if fault.skip > 0:
             fault.skip -= 1
@@ -93,12 +95,6 @@ def take(faults: list[Fault], call: Mapping[str, Any]) -> Fault | None:
             faults.remove(fault)
         return fault
     return None
-
-
-def _matches(fault: Fault, call: Mapping[str, Any]) -> bool:
-    if fault.operation not in (None, call["operation"]):
-        return False
-    return all(call[name] == expected for name, expected in fault.match.items())
 
 
 def edited(fault: Fault, content: bytes) -> bytes:

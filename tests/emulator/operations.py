@@ -11,7 +11,7 @@ that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -43,7 +43,13 @@ async def create_client(state: State, body: Body) -> Body:
             raise ServiceError(400, "label is required.", "label")
         label = f"{state.settings.brand}{state.store.next_id():03}"
     _check_label(state, label)
-    _check_capacity(state)
+    included = state.store.plan()
+    # Section 8: no more clients than the tier includes. A setting limits the free plan.
+    limit = state.settings.free_limit if included is None else included
+    if limit is not None and state.store.count() >= limit:
+        raise ServiceError(
+            400, "Your subscription does not include any more clients. Change the subscription to add more."
+        )
     try:
         row = state.store.create(_stored(state, label), state.settings.key_format)
     except LabelTaken as error:
@@ -102,7 +108,7 @@ async def list_subscriptions(state: State) -> Body:
 
 
 async def get_subscription(state: State, subscription_id: str) -> Body:
-    return _only([tier for tier in _tiers(state) if tier["id"] == subscription_id])
+    return _only(tier for tier in _tiers(state) if tier["id"] == subscription_id)
 
 
 async def list_regions(state: State) -> Body:
@@ -114,7 +120,7 @@ async def list_region_availability(state: State) -> Body:
 
 
 async def get_region(state: State, region_id: str) -> Body:
-    return _only([region for region in catalogue.regions(state.settings.extra_fields) if region["id"] == region_id])
+    return _only(region for region in catalogue.regions(state.settings.extra_fields) if region["id"] == region_id)
 
 
 async def get_region_availability(state: State, region_id: str) -> Body | list[Body]:
@@ -131,11 +137,11 @@ def _availability(state: State) -> list[Body]:
     return catalogue.availability(state.settings.availability_records, state.settings.extra_fields)
 
 
-def _only(found: Sequence[Body]) -> Body:
+def _only(found: Iterable[Body]) -> Body:
     """The first, which is the only one if it has an id."""
-    if not found:
-        raise ServiceError(404, "Not found")
-    return found[0]
+    for one in found:
+        return one
+    raise ServiceError(404, "Not found")
 
 
 def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = dict) -> Body:
@@ -168,10 +174,7 @@ def _query_number(name: str, default: int) -> int:
 
 
 def _client(state: State, client_id: int) -> Row:
-    row = state.store.get(client_id)
-    if row is None:
-        raise ServiceError(404, "Not found")
-    return row
+    return _only(filter(None, [state.store.get(client_id)]))
 
 
 def _is_late(state: State, row: Row) -> bool:
@@ -233,16 +236,6 @@ def _stored(state: State, label: str) -> str:
     }
     form = forms.get(state.settings.label_form)
     return form(label) if form else label
-
-
-def _check_capacity(state: State) -> None:
-    """Section 8: no more clients than the tier includes. A setting limits the free plan."""
-    included = state.store.plan()
-    limit = state.settings.free_limit if included is None else included
-    if limit is not None and state.store.count() >= limit:
-        raise ServiceError(
-            400, "Your subscription does not include any more clients. Change the subscription to add more."
-        )
 
 
 def _duplicate(state: State) -> ServiceError:

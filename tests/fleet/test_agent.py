@@ -261,18 +261,6 @@ def test_what_resembles_a_marker_and_the_marker_of_a_running_writer_are_ignored(
     assert_next_run_restarts(agent)
 
 
-@pytest.mark.parametrize("service", ["", False])
-def test_without_a_service_no_marker_is_left_and_any_is_ignored(agent: Controller, service: object) -> None:
-    agent.group_vars["monitor_agent_service"] = service
-    converge(agent, changes={"web-1"})
-    host = agent.hosts["web-1"]
-    assert entries(host) == ["agent.conf"]
-    host.run("touch /etc/monitor/.agent.conf.restart-0123abcd")
-    run = agent.run()
-    assert (run.code, run.changed_hosts()) == (0, set()), run.output
-    assert result(run).get("restart_markers") is None
-
-
 @pytest.mark.parametrize("configured", [True, False])
 def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> None:
     host = agent.hosts["web-1"]
