@@ -312,18 +312,6 @@ def test_check_run_and_second_run(controller: Controller, user: str, pipelining:
         assert {event.result["key_owner"] for event in run.of(CONFIGURE).values()} == {owner}
 
 
-def test_a_steady_run_costs_each_host_one_task_and_the_service_the_pages_of_the_list(controller: Controller) -> None:
-    controller.service.seed(count=1000)
-    controller.run()
-    steady = controller.run()
-    assert steady.calls() == ["list_clients"] * 3, "1,004 clients are three pages"
-    assert len({request["page"] for request in steady.requests}) == 3
-    first, *others = controller.hosts
-    tasks = {name: [event.task for event in steady.events if event.host == name] for name in controller.hosts}
-    assert {name: len(tasks[name]) for name in others} == dict.fromkeys(others, 1)
-    assert len(tasks[first]) == 2
-
-
 def test_how_many_commands_a_host_gets(controller: Controller) -> None:
     """One to inspect and one to write; a single one for both if the client is new and no file is there."""
     hosts, counted = list(controller.hosts.values()), "/opt/agent-seen"
