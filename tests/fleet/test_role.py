@@ -436,6 +436,58 @@ def test_hosts_that_are_left_out_stay_as_they_are(
     assert configured(four) == set(labels(four)) == set(ALL) - chosen
 
 
+INCLUDE = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
+# Uses of the role that web-2 does not reach, or whose condition fails for it.
+ONLY_SOME = {
+    "the item of a loop": f"""
+    - {INCLUDE}
+      loop: "{{{{ uses_of[site] }}}}"
+""",
+    "the name of a file": "- ansible.builtin.include_tasks: '{{ site }}.yml'",
+    "rescue": f"""
+    - block:
+        - ansible.builtin.fail: {{msg: not today}}
+          when: site == 'one'
+      rescue:
+        - {ROLE}
+""",
+    "a condition that fails": f"""
+    - {ROLE}
+      when: only_of[site]
+""",
+}
+
+
+@pytest.mark.parametrize("use", ONLY_SOME.values(), ids=ONLY_SOME)
+def test_hosts_that_do_not_reach_the_role_are_not_registered(three: Local, use: str) -> None:
+    for host, site in {"web-1": "one", "web-2": "two", "web-3": "one"}.items():
+        three.host_vars[host]["site"] = site
+    three.group_vars |= {"only_of": {"one": True}, "uses_of": {"one": [1], "two": []}}
+    for site, task in {"one": ROLE, "two": "ansible.builtin.meta: noop"}.items():
+        (three.directory / f"{site}.yml").write_text(f"- {task}\n", encoding="utf-8")
+    chosen, book = {"web-1", "web-3"}, three.tasks(use)
+    for changed in (chosen, set[str]()):
+        assert three.run(book, "--check").changed_hosts() == changed
+        assert three.run(book).changed_hosts() == changed
+        assert configured(three) == set(labels(three)) == chosen
+    three.run(book, "-e", "monitor_agent_state=absent")
+    assert configured(three) == set(labels(three)) == set()
+
+
+def test_a_loop_over_customers_registers_hosts_in_their_own_account(three: Local) -> None:
+    three.group_vars["token_of"] = {"one": three.service.tokens["read_write"], "two": "2" * 64}
+    for host, customer in {"web-1": "one", "web-2": "two", "web-3": "one"}.items():
+        three.host_vars[host]["customers"] = [customer]
+    use = f"""
+    - {INCLUDE}
+      loop: "{{{{ customers }}}}"
+      vars: {{monitor_agent_api_token: "{{{{ token_of[item] }}}}"}}
+"""
+    run = three.run(three.tasks(use))
+    assert list(run.failures()) == ["web-2"], run.output
+    assert configured(three) == set(labels(three)) == {"web-1", "web-3"}
+
+
 def test_playbooks_choose_their_strategy_themselves(four: Local) -> None:
     assert four.run(ANSIBLE_STRATEGY="free").changed_hosts() == configured(four) == set(ALL)
     four.succeed("monitor.cloud.retire", "-e", "target=web-*", ANSIBLE_STRATEGY="host_pinned")

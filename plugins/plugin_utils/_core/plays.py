@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import typing as t
 from collections.abc import Mapping
 
@@ -61,25 +62,35 @@ def check_not_once(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
 
 
 def hosts_of_use(action: ActionBase, variables: Mapping[str, t.Any]) -> list[str]:
-    """The task's host, and the hosts of its batch for which the conditions around the task hold."""
-    conditional, parent = [action._task], action._task._parent
-    while parent:
-        # Tasks do not inherit the condition of their include.
-        conditional += [] if getattr(parent, "statically_loaded", True) else [parent]
-        parent = parent._parent
-    conditional = [each for each in conditional if each.when]
-    # In ``rescue`` and ``always`` a host that has failed is not in its batch.
+    """The task's host, and the hosts of its batch that have this task and whose conditions hold."""
     first, *others = dict.fromkeys([variables["inventory_hostname"], *variables["ansible_play_batch"]])
-    if not conditional:
-        return [first, *others]
-    found = [first]
-    for host in others:
-        # What fails is reported by the host's own task.
-        with contextlib.suppress(Exception):
-            if not _hold(conditional, templar_for(action, variables, host)):
-                continue
-        found.append(host)
-    return found
+    reached = _hosts_at_task()
+    if reached is not None:
+        others = [host for host in others if host in reached]
+    return [first, *(host for host in others if _takes_part(action, variables, host))]
+
+
+def _hosts_at_task() -> set[str] | None:
+    """The hosts for which the strategy runs the task; None if it is not the one of core.
+
+    An include, or ``rescue``, leaves out other hosts, also by its loop or by the name of its file. Only the strategy
+    knows, in a local variable of its method ``run``, whose frame a worker inherits.
+    """
+    frame = sys._getframe()
+    while frame := frame.f_back:  # type: ignore[assignment]
+        if frame.f_code.co_name == "run" and "host_tasks" in frame.f_locals:
+            return {host.name for host, _task in frame.f_locals["host_tasks"]}
+    return None
+
+
+def _takes_part(action: ActionBase, variables: Mapping[str, t.Any], host: str) -> bool:
+    """Whether the conditions of the task hold for another host, those of what it is in included."""
+    if not action._task.when:
+        return True
+    # What fails is reported by the host's own task.
+    with contextlib.suppress(Exception):
+        return _hold([action._task], templar_for(action, variables, host))
+    return False
 
 
 def _hold(conditional: list[t.Any], templar: Templar) -> bool:
