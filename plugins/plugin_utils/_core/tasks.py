@@ -23,7 +23,12 @@ from ansible.plugins.loader import action_loader
 from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core.plays import play_of
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core.templates import TRUSTS_ALL, plain, unrendered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core.templates import (
+    TRUSTS_ALL,
+    has_template,
+    plain,
+    unrendered,
+)
 
 
 def documented(*documents: str, **rules: t.Any) -> ArgumentSpecValidator:
@@ -263,9 +268,9 @@ def forget_origins(task: Task) -> None:
             setattr(task, name, {plain(key): expression for key, expression in value.items()})
     # The next attempt needs them as they are: plain strings are not trusted as templates.
     if not (task.until or task.retries):
-        task.args = plain(task.args)
-        # Core renders them once more, for the names of handlers.
-        if "{{" not in str(task.vars):
+        task.args = plain(task.args, decrypt=False)
+        # Core renders them once more, for the names of handlers. Vaulted ones, which may not be used, are no str.
+        if all(isinstance(value, (int, str)) and not has_template(value) for value in task.vars.values()):
             task.vars = plain(task.vars)
 
 

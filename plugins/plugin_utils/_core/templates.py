@@ -49,17 +49,17 @@ def failed_to_render(rendered: t.Any) -> bool:
     return TRUSTS_ALL and has_template(rendered) and not getattr(rendered, "__UNSAFE__", False)
 
 
-def plain(value: t.Any) -> t.Any:
+def plain(value: t.Any, *, decrypt: bool = True) -> t.Any:
     """An argument as JSON would carry it to a module: without what core keeps with strings, vaulted ones decrypted."""
     if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): plain(item, decrypt=decrypt) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain(item, decrypt=decrypt) for item in value]
     if isinstance(value, str):
         # A string marked as unsafe remains so with str().
         return str.__str__(value)
-    kind = next((kind for kind in (bool, int, float) if isinstance(value, kind)), str)
-    return value if value is None else kind(value)
+    kind = next((kind for kind in (bool, int, float) if isinstance(value, kind)), str if decrypt else None)
+    return value if value is None or kind is None else kind(value)
 
 
 # A template that is only the name of a variable.
