@@ -17,7 +17,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, templates
 
 Variables = Mapping[str, t.Any]
+# The name of what gives an option, and the values that it may give.
+Source = tuple[str, list[t.Any]]
 
+# The name of all modules together in the keyword module_defaults.
+GROUP = "group/monitor.cloud.api"
 # The role's variables that choose the account, with the options that they give.
 OPTIONS = {f"monitor_agent_{option}": option for option in ("base_url", "api_token", "brand")}
 _WORD = re.compile(r"\w+")
@@ -27,7 +31,7 @@ _READERS = {"vars", "template", "include", "import", "extends"}
 
 def names(action: ActionBase, variables: Variables) -> set[str]:
     """The names of the variables that choose the account, those that templates depend on included."""
-    given = [values for option in _sources(action._task, variables) for values in option.values()]
+    given = [values for sources in _sources(action._task, variables) for _name, values in sources]
     # Core reads a file whose name is a template for each host.
     return {*OPTIONS, *_names_in([*given, plays.play_of(action._task).vars_files], variables)}
 
@@ -49,7 +53,7 @@ def check(action: ActionBase, variables: Variables, own: Mapping[str, Variables]
         different = [value for value, known in zip(given, of_first, strict=True) if value != known]
         if given not in seen.values() or templates.has_template(different):
             seen[host] = given
-    first: list[tuple[str, list[t.Any]]] = []
+    first: list[Source] = []
     for host in seen if len(seen) > 1 else ():
         account = _account(action._task, plays.templar_for(action, variables, host))
         first = first or account
@@ -61,12 +65,12 @@ def check(action: ActionBase, variables: Variables, own: Mapping[str, Variables]
             )
 
 
-def _account(task: Task, templar: t.Any) -> list[tuple[str, list[t.Any]]]:
-    """For each option what gives it to a host: its name, and the values that may count."""
+def _account(task: Task, templar: t.Any) -> list[Source]:
+    """For each option the first source that gives it to a host."""
     found = []
-    for option in _sources(task, templar.available_variables):
-        rendered = {name: [_rendered(templar, name, value) for value in given] for name, given in option.items()}
-        found.append(next((each for each in rendered.items() if any(each[1])), ("", [])))
+    for sources in _sources(task, templar.available_variables):
+        rendered = [(name, [_rendered(templar, name, value) for value in given]) for name, given in sources]
+        found.append(next((each for each in rendered if any(each[1])), ("", [])))
     return found
 
 
@@ -79,26 +83,28 @@ def _rendered(templar: t.Any, name: str, value: t.Any) -> t.Any:
     return value.get(name) if isinstance(value, dict) else value
 
 
-def _sources(task: Task, variables: Variables) -> list[dict[str, list[t.Any]]]:
-    """For each option what gives it, not rendered, by name: the role's variable, and keywords if that is empty."""
-    return [{name: [variables.get(name)], **_given_by_keywords(task, option)} for name, option in OPTIONS.items()]
-
-
-def _given_by_keywords(task: Task, option: str) -> dict[str, list[t.Any]]:
-    """By its name in keywords around a task of the role, what they give for a connection option, not rendered.
-
-    A template of several options is a value too.
-    """
-    groups = ("group/monitor.cloud.api", task.action)
+def _sources(task: Task, variables: Variables) -> list[list[Source]]:
+    """For each option what may give it, not rendered: ``ModuleAction._connection_of_role`` has the same order."""
     environment = plays.around(task, "environment")
-    # module_defaults take precedence.
-    for name, given in (
-        (option, [options for each in task.module_defaults for group, options in each.items() if group in groups]),
-        (f"MONITOR_{option.upper()}", environment if isinstance(environment, list) else []),
-    ):
-        if found := [each for each in given if not isinstance(each, dict) or name in each]:
-            return {name: [each[name] if isinstance(each, dict) else each for each in found]}
-    return {}
+    of_module, of_group = (
+        [each[name] for each in task.module_defaults if name in each] for name in (task.action, GROUP)
+    )
+    return [
+        [
+            (option, _given(option, of_module)),
+            (name, [variables.get(name)]),
+            (option, _given(option, of_group)),
+            (in_environment, _given(in_environment, environment if isinstance(environment, list) else [])),
+        ]
+        for name, option in OPTIONS.items()
+        for in_environment in (f"MONITOR_{option.upper()}",)
+    ]
+
+
+def _given(name: str, keywords: Iterable[t.Any]) -> list[t.Any]:
+    """What dictionaries have under a name, and templates, which may be such dictionaries."""
+    found = [each for each in keywords if not isinstance(each, dict) or name in each]
+    return [each[name] if isinstance(each, dict) else each for each in found]
 
 
 def _names_in(value: t.Any, variables: Variables) -> set[str]:

@@ -118,15 +118,21 @@ class ModuleAction(tasks.PrivateAction):
     def _connection_of_role(self, variables: Mapping[str, t.Any]) -> Result:
         """The connection options that the role's variables give a task of the role, or of one of its playbooks.
 
-        What module_defaults give for the module itself takes precedence, what they give for a group does not.
+        What the task itself or module_defaults for its module give takes precedence, what those for the group give
+        does not.
         """
         role = self._task._role
         if _role_variables.PLAYBOOK not in variables and not (role and role.get_name() == _role_variables.ROLE):
             return {}
-        given = self._templar.template([each.get(self._task.action) or {} for each in self._task.module_defaults])
+        of_module, of_group = (
+            {option for each in self._task.module_defaults for option in self._templar.template(each.get(name) or {})}
+            for name in (self._task.action, _accounts.GROUP)
+        )
         others = (*CONNECTION_OPTIONS, "check_capacity", "concurrency")
-        options = {name for name in others if name in self.MODULE.spec["argument_spec"]}.difference(*given)
-        return _role_variables.connection(self._templar, variables, options)
+        options = {name for name in others if name in self.MODULE.spec["argument_spec"]}
+        return _role_variables.connection(
+            self._templar, variables, options - of_module - (self.arguments.keys() - of_group)
+        )
 
     def _check_role(self, step: str, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> bool:
         """Check the variables of the role, and add the labels of its hosts to the arguments.

@@ -94,7 +94,7 @@ def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: 
 
 OTHER = "2" * 64
 _TOKEN, _URL = "monitor_agent_api_token", "monitor_agent_base_url"
-_NAMED, _OTHER_TOKEN = "{{ token_of_site }}", {"token_of_site": OTHER}
+_NAMED, _FIRST, _OTHER_TOKEN = "{{ token_of_site }}", "{{ sites.one.token }}", {"token_of_site": OTHER}
 # What differs, a playbook or a keyword of a play with the role, the token of the inventory, and what web-3 has instead.
 ACCOUNTS: list[tuple[str, str, str, dict[str, str]]] = [
     (_TOKEN, "rollout", _NAMED, {"token_of_site": "https://other.example.com"}),
@@ -116,6 +116,8 @@ ACCOUNTS: list[tuple[str, str, str, dict[str, str]]] = [
     ("MONITOR_API_TOKEN", "environment: '{{ given }}'", "{{ '' }}", _OTHER_TOKEN),
     ("api_token", "module_defaults: {group/monitor.cloud.api: {api_token: '{{ token_of_site }}'}}", "", _OTHER_TOKEN),
     ("api_token", "module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", "", _OTHER_TOKEN),
+    # Defaults of the module precede the role's variable.
+    ("api_token", "module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", _FIRST, _OTHER_TOKEN),
 ]
 
 
@@ -147,7 +149,7 @@ def test_hosts_of_different_accounts_are_refused(
     some = playbook if len(playbook) == 1 else ["monitor.cloud.rollout"]
     assert monitored.run(*some, "--limit", "web-1,web-2").code == 0
     same = {"token_of_site": own, _URL: monitored.service.base_url, "site": "one", _TOKEN: own}
-    given = {variable: same[variable] for variable in ([_TOKEN] if of_play else other)}
+    given = {variable: same[variable] for variable in ([_TOKEN, "token_of_site"] if of_play else other)}
     assert monitored.run(*playbook, "-e", json.dumps(given)).code == 0
 
 
@@ -238,6 +240,14 @@ def test_a_vaulted_value_is_checked_and_not_shown(three: Local) -> None:
     assert run.calls() == [] and "hunter2" not in run.output
 
 
+def test_a_vaulted_variable_of_the_task_that_is_not_used_needs_no_password(three: Local) -> None:
+    vaulted(three, unused="hunter2")
+    [text] = (three.directory / "group_vars").iterdir()
+    variables = textwrap.indent(text.read_text(encoding="utf-8"), "      ")
+    text.unlink()
+    converge(three, role_play(three, role=f"vars:\n{variables}"), changes=three.host_vars)
+
+
 def test_labels_of_facts_that_are_not_gathered_and_vaulted_ones_do_not_prevent_a_retirement(pair: Local) -> None:
     pair.host_vars["web-1"]["monitor_agent_label"] = "{{ ansible_facts.hostname }}"
     vaulted(pair, monitor_agent_label="web-two")
@@ -274,6 +284,16 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
         run = three.run(*f"monitor.cloud.{playbook}".split(), *options)
         assert (run.code, run.changed_hosts()) == (0, changed), run.output
     assert (three.run(*of_all("retire"), *options).code, labels(three)) == (0, [])
+
+
+def test_what_a_task_sets_itself_precedes_the_variable_of_the_role(three: Local) -> None:
+    """An audit and a deletion need no room in the plan."""
+    three.service.set_plan("monitor-3")
+    three.service.seed(labels=["gone-1", "gone-2"])
+    three.group_vars["monitor_agent_check_capacity"] = True
+    three.succeed("monitor.cloud.audit")
+    three.succeed("monitor.cloud.prune", "-e", "prune_pattern=gone-.*")
+    assert labels(three) == []
 
 
 def test_every_documented_option_has_a_type_that_is_known() -> None:
