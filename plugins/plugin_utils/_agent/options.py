@@ -55,10 +55,20 @@ def absolute(path: str) -> str:
     """The path, or InputError unless it names a file from the root on."""
     if not path.startswith("/") or path.endswith("/") or "\0" in path or posixpath.normpath(path) == "/":
         raise InputError(f"path {path!r} must be the absolute path of a file.")
-    # Names of temporary directories and backups are made from it, of 255 bytes at most.
-    if len(posixpath.basename(path).encode("utf-8", "replace")) > 200:
-        raise InputError(f"path {path!r} has a name of more than 200 bytes. Choose a shorter one.")
+    for text, limit, what in (
+        # Names of temporary directories and backups are made from that of the file, of 255 bytes at most.
+        (posixpath.basename(path), 200, "a name"),
+        (max(path.split("/"), key=_size), 255, "a directory"),
+        # Linux takes 4,095 bytes, those temporary names included.
+        (path, 4000, "a length"),
+    ):
+        if _size(text) > limit:
+            raise InputError(f"path {path!r} has {what} of more than {limit} bytes. Choose a shorter one.")
     return path
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def file_mode(mode: object) -> int:

@@ -30,7 +30,7 @@ def _taken(option: str, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("option", "values", "expected"),
     [
-        ("path", ["/a", "/etc/monitor/agent.conf", "/etc/with space", f"/{'é' * 100}"], None),
+        ("path", ["/a", "/etc/monitor/agent.conf", "/etc/with space", f"/{'é' * 100}", f"/{'a' * 255}/a"], None),
         ("mode", ["0600", "600", "0o600", 0o600], 0o600),
         ("mode", ["4755", "04755"], 0o4755),
         ("mode", _OCTAL, None),
@@ -48,6 +48,8 @@ def test_valid_values(option: str, values: list[Any], expected: Any) -> None:
     [
         ("path", ["", "agent.conf", "/", "//", "/etc/", "/etc/..", "~/a", "/etc/a\0b"], "the absolute path of a file"),
         ("path", [f"/{'é' * 101}", f"/etc/{'a' * 201}"], "has a name of more than 200 bytes. Choose a shorter one"),
+        ("path", [f"/{'é' * 128}/a", f"/{'a' * 256}/a"], "has a directory of more than 255 bytes. Choose a shorter"),
+        ("path", [f"{f'/{200 * chr(97)}' * 20}/agent.conf"], "has a length of more than 4000 bytes. Choose a shorter"),
         ("mode", _DECIMAL, r"^mode -?\d+ is an integer.* mode: '0640'"),
         ("mode", ["", "u=rw", "9999", "-1", True, None, "0600\n", "60", 6.0], "must be octal digits such as '0600'"),
         ("owner", ["-R"], "^owner '-R' must be a name or a number"),
