@@ -97,7 +97,8 @@ class ActionModule(HostAction):
             found = found._replace(**owners.same_owner(done.stdout, names))
         text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
-        result = {**self._result(decided, client.label), "differs": decided.differences}
+        differences = {"differs": decided.differences, "permissions": decision.permissions(found, desired)}
+        result = {**self._result(decided, client.label), **differences}
         if inspects:
             result["service_state"] = found.service
         if client.state == "masked":

@@ -187,6 +187,11 @@ differs:
   type: list
   elements: str
   sample: [mode]
+permissions:
+  description: Those of owner, group and mode that differed, as they were found and as they are expected.
+  returned: success, with O(state=present)
+  type: dict
+  sample: {mode: {found: "0644", expected: "0600"}}
 restart_markers:
   description: Markers of pending restarts, for O(restarted). In check mode, those of earlier runs.
   returned: success, with O(service) and O(state=present)

@@ -62,6 +62,7 @@ def test_every_state_at_once(fleet: Local) -> None:
     document = json.loads(forms["json"])
     found = {host["host"]: host for host in document["hosts"]}
     assert document["orphans"] == ORPHANS
+    assert found["open"]["detail"] == "Not as expected: mode 0644 instead of 0600."
     owners = {"clone-1": "web-1", "clone-2": "web-1", "renamed": "old-name", "strange-1": None, "fine": "fine"}
     assert {name: found[name]["owner_label"] for name in owners} == owners
     assert {name: host["shared_with"] for name, host in found.items() if host["shared_with"]} == {

@@ -30,8 +30,17 @@ def fingerprint(label: str) -> str:
     return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
+# What a file has whose owner, group or mode is not as expected.
+PERMISSIONS = {
+    "owner": {"found": "app", "expected": "root"},
+    "group": {"found": "app", "expected": "adm"},
+    "mode": {"found": "0644", "expected": "0600"},
+}
+
+
 def inspected(host: str, key_owner: str = "own", **facts: Any) -> Host:
     """A host that was inspected; by default it carries its own key, without drift."""
+    facts["permissions"] = {name: PERMISSIONS[name] for name in facts.get("differs", ()) if name in PERMISSIONS}
     if key_owner == "own":
         facts = {"owner_label": host, "key_fingerprint": fingerprint(host), **facts}
     if key_owner == "other":

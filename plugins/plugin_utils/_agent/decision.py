@@ -113,17 +113,22 @@ def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
     pending = [_RESTART] if found.markers else []
     if found.is_absent:
         return ["content", *pending]
-    is_file = found.kind == "file"
-    owners = other_owners(found, desired)
     checked = {
         "content": not same,
-        "type": not is_file,
-        "owner": "user" in owners,
-        "group": "group" in owners,
-        "mode": is_file and found.mode != desired.mode,
+        "type": found.kind != "file",
+        **dict.fromkeys(permissions(found, desired), True),
         "leftovers": found.leftovers,
     }
     return [name for name, differs in checked.items() if differs] + pending
+
+
+def permissions(found: HostFile, desired: Desired) -> dict[str, dict[str, str | None]]:
+    """Those of owner, group and mode of a file that are not as desired, as they are and as they should be."""
+    owners = other_owners(found, desired)
+    checked = {"owner": (found.user, owners.get("user")), "group": (found.group, owners.get("group"))}
+    if found.kind == "file" and found.mode is not None and found.mode != desired.mode:
+        checked["mode"] = (f"{found.mode:04o}", f"{desired.mode:04o}")
+    return {name: {"found": now, "expected": then} for name, (now, then) in checked.items() if then is not None}
 
 
 def other_owners(found: HostFile, desired: Desired) -> dict[str, str]:

@@ -158,6 +158,8 @@ def parse_facts(output: str) -> HostFile | None:
     if stat is None:
         return found
     size, uid, user, gid, group, mode = stat.groups()
+    # As GNU and busybox print those without a name.
+    user, group = (number if name == "UNKNOWN" else name for number, name in ((uid, user), (gid, group)))
     return found._replace(size=int(size), uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
 
 

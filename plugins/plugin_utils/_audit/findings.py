@@ -123,6 +123,7 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
         "owner_label": found.get("owner_label"),
         "key_fingerprint": found.get("key_fingerprint"),
         "differs": list(found.get("differs") or ()),
+        "permissions": dict(found.get("permissions") or {}),
         "service_state": found.get("service_state"),
     }
 
@@ -316,8 +317,9 @@ class _Fleet:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
         if facts["service_state"] not in _RUNNING:
             sentences["agent_stopped"] = f"The agent does not run: its service is {facts['service_state']}."
-        if permissions := [name for name in ("owner", "group", "mode") if name in differs]:
-            sentences["wrong_permissions"] = f"Not as expected: {' and '.join(permissions)} of the file."
+        pairs = [f"{name} {one['found']} instead of {one['expected']}" for name, one in facts["permissions"].items()]
+        if pairs:
+            sentences["wrong_permissions"] = f"Not as expected: {', '.join(pairs)}."
         return sentences
 
     def _key_states(self, one: Host) -> dict[State, str]:

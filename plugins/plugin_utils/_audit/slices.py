@@ -37,6 +37,10 @@ _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
     "reached": lambda value: isinstance(value, bool),
     "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
     "differs": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+    "permissions": lambda value: (
+        isinstance(value, dict)
+        and all(isinstance(one, dict) and {"found", "expected"} <= one.keys() for one in value.values())
+    ),
 }
 
 

@@ -17,6 +17,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision impo
     decide,
     decide_removal,
     has_content,
+    permissions,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
@@ -83,6 +84,15 @@ def test_differences_are_named(found: HostFile, fields: dict[str, Any], names: l
     elif found.kind == "file":
         owners = (fields.get("owner", "root"), fields.get("group", "wheel"))
         assert (decided.after["owner"], decided.after["group"]) == owners
+
+
+def test_permissions_are_named_as_found_and_as_expected() -> None:
+    desired = _DESIRED._replace(owner="agent", group="4", mode=0o640)
+    assert permissions(_FILE, desired) == {
+        "owner": {"found": "root", "expected": "agent"},
+        "group": {"found": "wheel", "expected": "4"},
+        "mode": {"found": "0600", "expected": "0640"},
+    }
 
 
 @pytest.mark.parametrize(

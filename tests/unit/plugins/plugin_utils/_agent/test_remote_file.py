@@ -361,6 +361,7 @@ _PENDING = HostFile("missing", True, leftovers=True, markers=("0123abcd", "01234
         ("monitor.cloud facts|file|y\n", HostFile("file", True)),
         (f"{_FACTS}{_DIGEST}\n", _FILE),
         (_FACTS, _FILE._replace(digest=None)),
+        (_FACTS.replace("|0|root", "|4242|UNKNOWN"), _FILE._replace(uid="4242", user="4242", digest=None)),
         (f"{_FACTS}{_DIGEST}  -\n".replace("\n", "\r\n"), _FILE),
         (f"{_DIGEST}\nstat|5|9|x|9|x|777\n{_FACTS}", _FILE._replace(digest=None)),
     ],

@@ -37,9 +37,12 @@ _NO_RESULT = Host("web", "web", facts_of({}))
     ("seen", "expected", "detail"),
     [
         (inspected("web"), "ok", ""),
-        (inspected("web", differs=["mode"]), "wrong_permissions", "Not as expected: mode of the file."),
-        (inspected("web", differs=["owner"]), "wrong_permissions", "owner"),
-        (inspected("web", differs=["mode", "group"]), "wrong_permissions", "group and mode of the file."),
+        (inspected("web", differs=["mode"]), "wrong_permissions", "Not as expected: mode 0644 instead of 0600."),
+        (
+            inspected("web", differs=["owner", "group", "mode"]),
+            "wrong_permissions",
+            "owner app instead of root, group app instead of adm, mode 0644 instead of 0600.",
+        ),
         (inspected("web", differs=["content"]), "outdated", "The right key, but other text."),
         (inspected("web", differs=["type"]), "outdated", "The right key, but in a symbolic link instead of a file."),
         (

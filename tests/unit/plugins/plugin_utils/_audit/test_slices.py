@@ -247,6 +247,7 @@ HOST = VALID["hosts"][0]
         ({**VALID, "hosts": [{**HOST, "owner_label": 7}]}, r"hosts\[0\].owner_label"),
         ({**VALID, "hosts": [{**HOST, "differs": "mode"}]}, r"hosts\[0\].differs"),
         ({**VALID, "hosts": [{**HOST, "differs": [7]}]}, r"hosts\[0\].differs"),
+        ({**VALID, "hosts": [{**HOST, "permissions": {"mode": {"found": "0644"}}}]}, r"hosts\[0\].permissions"),
         *(
             (
                 {**VALID, "hosts": [{name: HOST[name] for name in HOST if name != member}]},
