@@ -153,10 +153,12 @@ def _kind_of(finding: Host) -> Kind:
     if finding.state == "not_registered" and finding.adoption == "unknown":
         # It may be a renamed host, whose client a rollout would replace.
         return "unverifiable"
+    # A shared key is the concern of the other hosts.
+    state = next((one for one in finding.states if one in _TEXTS), finding.state)
     # A rollout removes them, and refuses hosts of both kinds.
-    if finding.absent and finding.state in _TEXTS.keys() - {"unreachable", "unverifiable"}:
+    if finding.absent and state in _TEXTS.keys() - {"unreachable", "unverifiable"}:
         return "absent"
-    return "renamed" if finding.renamed else finding.state
+    return "renamed" if finding.renamed else state
 
 
 def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: Sequence[str]) -> Step:

@@ -71,11 +71,16 @@ def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     seen = [inspected("open", differs=["mode"]), inspected("old", differs=["mode"]), unreachable("gone")]
     seen += [inspected("empty", "no_file"), inspected("new", "no_file"), inspected("off", service_state="failed")]
     seen += [inspected("moved", "other", owner_label="former")]
-    absent = [dataclasses.replace(one, absent=one.host not in ("open", "new")) for one in seen]
-    todo = made(report(absent, account(["open", "old", "gone", "off", "former"])))[1]
+    # The others carry their keys too.
+    seen += [inspected("first", differs=["content"]), inspected("second", "other", owner_label="first")]
+    seen += [inspected("third", differs=["content"]), inspected("fourth", "other", owner_label="third")]
+    present = ("open", "new", "first", "second")
+    absent = [dataclasses.replace(one, absent=one.host not in present) for one in seen]
+    known = account(["open", "old", "gone", "off", "former", "first", "third"])
+    todo = made(report(absent, known))[1]
     assert {step.kind: step.names for step in todo} == {
         "unreachable": ("gone",), "not_registered": ("new",), "wrong_permissions": ("open",),
-        "absent": ("moved", "off", "old"),
+        "foreign_key": ("second",), "outdated": ("first",), "absent": ("fourth", "moved", "third", "off", "old"),
     }  # fmt: skip
 
 
