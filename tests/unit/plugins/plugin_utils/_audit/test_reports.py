@@ -225,8 +225,9 @@ What to do:
 )
 def test_the_account_in_a_sentence(facts: dict[str, Any], hosts: int, expected: str) -> None:
     names = [f"web-{number}" for number in range(hosts)]
-    found = report(map(inspected, names), account(names[:2], **facts)).account
-    assert account_sentence(found) == f"Clients: 2{expected}"
+    of = report(map(inspected, names), account(names[:2], **facts))
+    assert account_sentence(of.account) == f"Clients: 2{expected}"
+    assert f"<p>Clients: 2{expected}</p>" in as_html(of, [])
 
 
 def test_the_last_column_takes_the_rest_of_the_line() -> None:
