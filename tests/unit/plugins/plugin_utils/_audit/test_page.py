@@ -197,6 +197,9 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     assert Axe().run(page).response["violations"] == []
     page.get_by_role("link", name="clone").click()
     assert Axe().run(page).response["violations"] == []
+    # With a command that is longer than what is shown of it.
+    page = opened(report([unreachable("x" * 2000)], account([])), width, color_scheme=scheme, bypass_csp=True)
+    assert Axe().run(page).response["violations"] == []
 
 
 def test_without_scripts_the_page_is_complete(opened: Opener) -> None:
