@@ -267,7 +267,10 @@ def _plan_step(report: Report, run: Invocation) -> list[Step]:
     included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
     if included is None or needed <= included:
         return []
-    text = f"The plan includes {included} clients, and {needed} are needed. Switch to a larger one, or prune first."
+    text = f"The plan includes {included} clients, and {needed} are needed."
+    if not account["next_tier"]:
+        return [Step("plan", f"{text} No tier is known that includes as many: prune first, or ask the provider.")]
+    text += " Switch to a larger one, or prune first."
     arguments = {"min_clients": needed, **run.service}
     if arguments.pop("api_token", None):
         text += " The command reads the token from the environment variable MONITOR_API_TOKEN."

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH
 from ansible_collections.monitor.cloud.tests.support.audits import (
+    TIERS,
     account,
     every_state,
     inspected,
@@ -120,6 +121,12 @@ def test_what_no_command_line_takes_is_not_proposed() -> None:
     assert [(step.kind, step.command) for step in todo] == [("not_configured", ()), ("orphans", ())]
     assert "ansible" not in text and "audit again with monitor_agent_audit_json" in " ".join(text.split())
     assert made(of, report_stem="audit")[1][0].command[-1] == "@audit.not_configured.hosts"
+
+
+def test_a_plan_that_no_tier_is_larger_than_has_no_command() -> None:
+    of = report([], account([f"web-{number}" for number in range(41)], plan=TIERS[2], tiers=TIERS), ["web-0"])
+    step = made(of)[1][0]
+    assert (step.kind, step.command) == ("plan", ()) and "No tier is known that includes as many" in step.text
 
 
 @pytest.mark.parametrize(("orphans", "limit"), [(10, None), (11, 11)])
