@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import datetime
 import os
+import secrets
 import stat
 import typing as t
 from collections.abc import Mapping
@@ -150,7 +151,8 @@ def _write_all(
 def _write(path: str, text: str, mode: int | None = None) -> str:
     """Write a file on the controller, whole or not at all; without a mode, the umask decides who may read it."""
     target = base.controller_path(path)
-    temporary = f"{target}.{os.getpid()}"
+    # Not a process id: containers that write to one directory have the same.
+    temporary = f"{target}.{secrets.token_hex(4)}"
     try:
         if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):
             # Root would replace devices, such as /dev/null, which all programs use.

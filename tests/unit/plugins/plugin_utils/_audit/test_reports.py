@@ -7,7 +7,9 @@
 import dataclasses
 import html
 import json
+import os
 import re
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,6 +18,7 @@ import prometheus_client.openmetrics.parser
 import prometheus_client.parser
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.action.audit_report import _write
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     STATES,
     TITLES,
@@ -141,6 +144,14 @@ def test_a_price_that_is_none_is_not_known(price: Any) -> None:
     assert json.loads(as_json(of), parse_constant=pytest.fail)["account"]["price"] in (None, {})
     assert "plan_price" not in as_openmetrics(of)
     assert " ".join(made(of)[0].split()).count("price not known") == 2 and "price not known" in as_html(of, [])
+
+
+def test_files_of_other_runs_with_the_same_process_id_are_left_alone(tmp_path: Path) -> None:
+    """One that was killed, or runs in another container."""
+    other, path = tmp_path / f"audit.json.{os.getpid()}", tmp_path / "audit.json"
+    other.touch()
+    assert _write(str(path), "{}") == str(path)
+    assert (path.read_text(encoding="utf-8"), sorted(tmp_path.iterdir())) == ("{}", [path, other])
 
 
 def test_junit_counts_are_right() -> None:
