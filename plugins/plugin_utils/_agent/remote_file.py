@@ -106,14 +106,23 @@ if cd -P "$a/" 2>/dev/null; then
     # Root can write each file that is neither immutable nor on a read-only mount.
     [ $k = file ] && { [ -w "./$n" ] || [ "$(id -u)" -gt 0 ] || w=n; }
     # In a sticky directory only its owner, the file's and root can replace the file.
-    [ $k = file ] && [ -k . ] && { [ -O . ] || [ -O "./$n" ] || [ "$(id -u)" -eq 0 ] || w=n; }
+    if [ -k . ] && { [ $k = file ] || [ $k = link ]; }; then
+        [ -O . ] || [ "$(id -u)" -eq 0 ] || [ "$(exec find "./$n" -prune -user "$(id -u)")" ] || w=n
+    fi
     {leftovers}
     {markers}
 else
-    k=no_parent
+    k=no_parent; i=0
     [ -d "$a/" ] && k=no_access
-    until [ -z "$a" ] || [ -e "$a" ]; do a=${a%/*}; done
+    until [ -z "$a" ] || [ -e "$a" ]; do
+        # A link may lead into a directory that others can't enter, as systemd makes it for DynamicUser.
+        v=; [ -L "$a" ] && i=$((i+1)) && [ $i -le 40 ] && v=$(exec readlink "$a")
+        a=${a%/*}
+        case $v in "") :;; /*) a=$v;; *) a=$a/$v;; esac
+    done
     [ -d "$a/" ] && [ -w "$a/" ] && w=y
+    # What is in it is not known.
+    [ -d "$a/" ] && { [ -x "$a/" ] || k=no_access; }
 fi
 echo "{facts}|$k|$w$l$u"
 {service}
