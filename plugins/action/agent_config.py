@@ -184,6 +184,8 @@ class ActionModule(HostAction):
         found = remote_file.parse_facts(done.stdout)
         if found is None:
             hint = "Check that the user's login shell, and become, run commands."
+            if done.message.startswith("no message"):
+                hint += " If sshd permits no terminal, set ansible_ssh_use_tty: false."
             raise InputError(f"Could not inspect {path}: {done.message} {hint}")
         return found
 

@@ -29,6 +29,8 @@ _LONGEST_MESSAGE = 500
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
 # Characters that every shell here keeps unchanged within double quotes.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
+# With a terminal, ssh ends its messages so, whether or not the command failed.
+_CLOSED = re.compile(r"(Shared c|C)onnection to \S+ closed\.")
 # Characters that end quotes, or are expanded within them.
 _EXPANDED = re.compile(r"[$!\"'`\\]")
 
@@ -43,7 +45,8 @@ class Completed(t.NamedTuple):
     @property
     def message(self) -> str:
         """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
-        text = " ".join(printable(f"{self.stderr} {self.stdout.rpartition(BEGUN)[2]}").split())
+        text = printable(f"{_CLOSED.sub('', self.stderr)} {self.stdout.rpartition(BEGUN)[2]}")
+        text = " ".join(text.split())
         return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 
 

@@ -58,11 +58,18 @@ def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path)
     assert path.read_text() == f"api_key={_KEY}\n"
 
 
-def test_a_login_shell_that_runs_no_command(action: ActionModule, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = {"rc": 1, "stdout": "", "stderr": "no"}
+_NO_TERMINAL = " If sshd permits no terminal, set ansible_ssh_use_tty: false."
+
+
+@pytest.mark.parametrize(("printed", "shown", "hint"), [("no\r\n", "no", ""), ("", "no message", _NO_TERMINAL)])
+def test_a_login_shell_that_runs_no_command(
+    action: ActionModule, monkeypatch: pytest.MonkeyPatch, printed: str, shown: str, hint: str
+) -> None:
+    refused = {"rc": 1, "stdout": "", "stderr": f"{printed}Shared connection to 127.0.0.1 closed.\r\n"}
     monkeypatch.setattr(ActionBase, "_low_level_execute_command", lambda *_, **__: refused)
     message = action.run(task_vars=dict(_VARIABLES))["msg"]
-    assert "agent.conf: no (exit code 1). Check that the user's login shell, and become, run commands." in message
+    hint = f"Check that the user's login shell, and become, run commands.{hint}"
+    assert message.endswith(f"agent.conf: {shown} (exit code 1). {hint}")
 
 
 @pytest.mark.parametrize(
