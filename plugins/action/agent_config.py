@@ -175,8 +175,9 @@ class ActionModule(HostAction):
         if decided.problem:
             raise InputError(decided.problem)
         if decided.changed:
-            command = remote_file.enter_command if self._task.check_mode else remote_file.remove_command
-            remote_file.check_done(self.shell(command(path)), f"{path} could not be removed")
+            check = self._task.check_mode
+            command = remote_file.enter_command(path, removes=True) if check else remote_file.remove_command(path)
+            remote_file.check_done(self.shell(command), f"{path} could not be removed")
         return self._result(decided, label)
 
     def _inspect(self, path: str, service: str = "") -> remote_file.HostFile:

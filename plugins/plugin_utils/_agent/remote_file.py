@@ -46,11 +46,14 @@ _PROBLEMS = {
     "changed": "another user changes its directory at the same time, or may have prepared it. Choose a directory that "
     "only the user who writes can change",
     "link": "a parent directory is a symbolic link that another user can change. Give the path without symbolic links",
-    "append_only": "its directory is append-only. Remove that attribute with chattr -a, or choose another path",
+    "append_only": "it is immutable or append-only, or its directory is append-only. Remove that attribute with "
+    "chattr -ia, or choose another path",
     "no_backup": "the file there can't be backed up: it is larger than 64 KiB, it belongs to another user, or its file "
     "system has no hard links. Move it away, or set backup: false",
     "mounted": "it is a mount point in a directory that another user can change. Choose a directory that only the user "
     "who writes can change",
+    "busy": "it is a mount point. Unmount it first",
+    "noexec": "this user can run no programs: sudo has noexec. Allow exec",
 }
 _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 
@@ -187,10 +190,17 @@ def text_in(output: str) -> str:
     return output.replace("\r\n", "\n").partition(f"{BEGUN}\n")[2]
 
 
-def enter_command(path: str) -> str:
-    """Fail as the commands that write and remove do if they can't work in the directory; changes nothing."""
+def enter_command(path: str, *, removes: bool = False) -> str:
+    """Fail as the command that writes, or that ``removes``, does if it can't work there; changes nothing."""
+    script = """
+        ls -d / >/dev/null
+        [ $? -eq 126 ] && exit {noexec}
+        {enter}
+        kept . && exit {append_only}
+        mounted && {mount}"""
+    mount = "exit {busy}" if removes else "{ safe . || exit {mounted}; }"
     return one_line(f"""{start(path)}
-        {_filled("{enter}", {"missing": _NO_DIRECTORY})}
+        {_filled(script, {"missing": _NO_DIRECTORY, "mount": mount})}
         {echo(_DONE)}""")
 
 
@@ -212,6 +222,9 @@ safe() {
     set -- "$1" $(ls -ldn "$1")
     case $2:$4 in d????-??-*:0) :;; d????-??-*) [ -O "$1" ];; *) false;; esac
 }
+# Whether attributes keep the file, in a directory in which no other user can change names.
+kept() { safe "$1" && v=$(exec lsattr -d "$1/$n" 2>/dev/null) && case ${v%% *} in *[ai]*) :;; *) false;; esac; }
+mounted() { grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null; }
 e=$a; r=; s=; i=0; k=
 until cd -P "$e/" 2>/dev/null && [ "${PWD%/}" = "$e" ]; do r=${e##*/}/$r; e=${e%/*}; done
 while [ -n "$r" ]; do
@@ -285,8 +298,9 @@ fi 2>/dev/null
 # Into a directory: a directory at the path makes it fail, and a link there is replaced.
 mv -f "$f" .. || {
     d=../.$n.restart-{random}
+    kept .. && q {append_only}
     # A mount can't be replaced, and no other user can put a link there if only the owner can change the directory.
-    grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null || q 1
+    mounted || q 1
     [ -n "$p" ] || q {mounted}
     d=
     chmod go= "../$n" && dd if="$f" 2>/dev/null > "../$n" && give "../$n" && rm -f "$f"
@@ -381,12 +395,13 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
     values = {
         "missing": _NO_DIRECTORY,
         "names": '"./$n"' if markers is None else " ".join(f'"./.$n.restart-{marker}"' for marker in markers),
+        "kept": "kept . && exit {append_only}; mounted && exit {busy};" if markers is None else "",
         "markers": leftovers.for_markers('rm -f "./$f" || exit 1') if markers is None else "",
     }
     script = """
         {enter}
         at "${e:-/}" || exit {changed}
-        rm -f {names} || exit 1
+        rm -f {names} || { {kept} exit 1; }
         {clean}
         {markers}"""
     return one_line(f"""{start(path)}

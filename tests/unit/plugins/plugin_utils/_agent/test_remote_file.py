@@ -257,6 +257,33 @@ def test_a_write_that_fails_changes_nothing(tmp_path: Path, case: str, shell: li
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
+_KEPT, _MOUNTED = 'case "$*" in *./agent.conf) echo "----ia---------e------- ./agent.conf";; esac', "exit 0"
+# What stands in the way: the mode of the directory, the tools, whether the file is removed, and the message.
+_IN_THE_WAY: dict[str, tuple[int, dict[str, str], bool, str]] = {
+    "attributes, for a write": (0o755, {"lsattr": _KEPT, "mv": "exit 1"}, False, "it is immutable or append-only"),
+    "attributes, for a removal": (0o755, {"lsattr": _KEPT, "rm": "exit 1"}, True, "it is immutable or append-only"),
+    "a mount, for a write": (0o777, {"grep": _MOUNTED, "mv": "exit 1"}, False, "it is a mount point in a directory"),
+    "a mount, for a removal": (0o755, {"grep": _MOUNTED, "rm": "exit 1"}, True, "it is a mount point. Unmount it"),
+}
+
+
+@pytest.mark.parametrize("case", _IN_THE_WAY)
+def test_check_mode_predicts_what_is_in_the_way(tmp_path: Path, case: str) -> None:
+    path, (mode, scripts, removes, message) = old_file(tmp_path), _IN_THE_WAY[case]
+    path.parent.chmod(mode)
+    tools = stub_tools(tmp_path / "tools", **scripts)
+    run = in_shell(remove_command(str(path)), tools=tools) if removes else write_file(path, tools=tools)
+    check = in_shell(enter_command(str(path), removes=removes), tools=tools)
+    assert failure(check) == failure(run)
+    assert message in failure(run)
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+
+
+def test_check_mode_predicts_that_no_program_can_be_run(tmp_path: Path) -> None:
+    tools = stub_tools(tmp_path / "tools", ls="exit 126")
+    assert "sudo has noexec" in failure(in_shell(enter_command(f"{tmp_path}/conf/agent.conf"), tools=tools))
+
+
 def test_a_message_of_the_dynamic_linker_is_no_count_of_dd(tmp_path: Path) -> None:
     """It precedes the output of each program while a library of /etc/ld.so.preload is missing."""
     path, message = tmp_path / "root" / "agent.conf", "ERROR: ld.so: object '/lib/1.so' cannot be preloaded: ignored."
