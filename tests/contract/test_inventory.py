@@ -5,6 +5,8 @@
 """The inventory plugin against the emulator, by way of ansible-inventory."""
 
 import json
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import Local
+from ansible_collections.monitor.cloud.tests.support.runs import Local, kill_all
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 
 GROUPED: dict[str, Any] = {
@@ -167,3 +169,18 @@ def test_other_files_are_not_read(inventory: Inventory, name: str) -> None:
     code, _output = inventory.run(name=name)
     assert code != 0
     assert inventory.emulator.requests() == []
+
+
+def test_ctrl_c_ends_the_retries_of_a_page(inventory: Inventory) -> None:
+    emulator, path = inventory.emulator, inventory.directory / "account.monitor_clients.yml"
+    emulator.seed(50)
+    emulator.fault(kind="status", status=503, operation="list_clients", match={"page": 2}, times=-1)
+    path.write_text("{plugin: monitor.cloud.clients, page_size: 25}", encoding="utf-8")
+    process, record = inventory.controller.start(inventory.controller.play("[]"), "-i", str(path))
+    while 503 not in [entry["status"] for entry in emulator.requests()]:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    try:
+        assert "User interrupted execution" in process.communicate(timeout=20)[0]
+    finally:
+        kill_all(record)

@@ -321,7 +321,12 @@ class Api:
         if numbers:
             workers = min(len(numbers), self.http.settings.concurrency)
             with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
-                pages += pool.map(lambda number: self._page(operation, check, number), numbers)
+                try:
+                    pages += pool.map(lambda number: self._page(operation, check, number), numbers)
+                except KeyboardInterrupt:
+                    # The pool waits for its threads, which would retry.
+                    self.http.interrupt()
+                    raise
         return pages
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Page:
