@@ -339,10 +339,9 @@ class Api:
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
-            # An error that names no field may be about the size.
-            is_of_size = error.names_field("page_size") or not any(each.get("field") for each in error.errors)
-            is_refusal = error.status in (400, 422) and error.errors and number == 1
-            if size is None or len(self._page_sizes) == 1 or not (is_refusal and is_of_size):
+            # Services and gateways name the size, another field, or nothing.
+            is_refusal = error.status in (400, 422) and not error.retryable and number == 1
+            if size is None or len(self._page_sizes) == 1 or not is_refusal:
                 raise
         self._page_sizes = self._page_sizes[1:]
         return self._page(operation, check, number)

@@ -44,7 +44,7 @@ _ERROR = {"body": {"errors": [{"field": "of TOKEN\n", "reason": "a\nb"}]}}
     [
         ("html", 403, _BEARER, "Bearer <token> is not welcome"),
         ("text", 403, _BEARER, "Bearer <token> is not welcome"),
-        ("status", 400, _ERROR, "the service returned 400: of <token>: a b (GET"),
+        ("status", 409, _ERROR, "the service returned 409: of <token>: a b (GET"),
         (
             "status",
             302,
