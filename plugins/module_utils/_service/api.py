@@ -263,6 +263,8 @@ class Api:
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
             other = f" {error.hint}" if error.status == 403 and not error.errors else ""
             error.hint = f"The token needs {request.access}.{has}{accepts}{other}"
+        elif request.access and error.status == 401 and not error.rejects_token:
+            error.hint += f" If it is valid, it needs {request.access}."
         elif not request.access and error.status in (401, 403):
             error.hint = "This operation is public, so no token was sent: check base_url, and any proxy before it."
         elif error.status == 404 and not (named and error.errors):

@@ -90,9 +90,14 @@ class ApiError(MonitorError):
         return self.status == 404 and bool(self.errors)
 
     @property
+    def rejects_token(self) -> bool:
+        """Whether the reason is that the token is not valid."""
+        return bool(_NO_TOKEN.search(self.problem))
+
+    @property
     def lacks_access(self) -> bool:
         """Whether the token is valid, but does not allow this. No invalid token has scopes."""
-        by_reason = {401: _NO_SCOPE in self.problem, 403: not _NO_TOKEN.search(self.problem)}
+        by_reason = {401: _NO_SCOPE in self.problem, 403: not self.rejects_token}
         return by_reason.get(self.status or 0, False) or (self.status in by_reason and bool(self.scopes))
 
 

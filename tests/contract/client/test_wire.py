@@ -58,6 +58,8 @@ _TOKEN = "The token is missing, wrong or expired: check api_token (monitor_agent
 _READ = "The token needs the scope {0}:read_only."
 _CREATE = "The token needs the scope {0}:read_write and the grant add_{0}."
 _HAS = f"{_CREATE} It has the scopes {{0}}:read_only. The service accepts {{0}}:read_write."
+_GRANTS = "one of the grants account_access, {0}_subscription, add_{0}."
+_IF = "If it is valid, it needs the scope {0}:read_only and"
 _USER = "The token has the scope {0}:read_write; its user"
 _NEW = {"label": "web2"}
 _SILENT = {"scope_headers": False}
@@ -80,7 +82,14 @@ _401 = {"missing_scope": "unauthorized"}
         ("no_plan", {"grant_for_create": True, **_SILENT}, monitor_client, _NEW, _CREATE),
         ("some", {}, monitor_client, {"id": 1, **_NEW}, f"{_USER} does not have this access."),
         ("some", {}, monitor_client, {"id": 1, "state": "absent"}, f"{_USER} does not have this access."),
-        ("no_plan", {}, monitor_plan, {"min_clients": 1}, "account_access, {0}_subscription, add_{0}."),
+        ("no_plan", {}, monitor_plan, {"min_clients": 1}, _GRANTS),
+        (
+            "no_plan",
+            {"forbidden_status": 401, **_SILENT},
+            monitor_plan,
+            {"min_clients": 1},
+            f"{_TOKEN} {_IF} {_GRANTS}",
+        ),
         ("adder", {}, monitor_plan, {"min_clients": 1}, f"{_USER} needs the grant {{0}}_subscription."),
     ],
 )
