@@ -185,14 +185,20 @@ class Views:
         """A client as a result shows it: its fields without the secrets, ``key_fingerprint`` and ``keys_masked``.
 
         With ``include_keys`` the two secrets stay in, unless masked: a template that uses a masked one has to fail
-        rather than write the mask. A client that check mode predicts has no key yet. ``{}`` for none.
+        rather than write the mask. Without it, other fields that hold a secret are left out too, such as an install
+        command. A client that check mode predicts has no key yet. ``{}`` for none.
         """
         if not client:
             return {}
         masked, key = client["id"] in self._masked, client.get("api_key")
         left_out = () if self._include_keys and not masked else SECRET_FIELDS
+        secrets = [client[name] for name in left_out if not looks_masked(client.get(name))]
         return {
-            **{name: value for name, value in client.items() if name not in left_out},
+            **{
+                name: value
+                for name, value in client.items()
+                if name not in left_out and not any(secret in str(value) for secret in secrets)
+            },
             "key_fingerprint": fingerprint(key) if isinstance(key, str) and not masked else None,
             "keys_masked": masked,
         }

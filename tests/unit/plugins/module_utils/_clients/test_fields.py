@@ -166,6 +166,7 @@ def test_one_masked_field_makes_the_client_masked(field: str) -> None:
 
 def test_views_leave_out_secrets_unless_requested() -> None:
     client = _client(1, apps={"apache": True}, more="kept")
+    client["agent"] = {"install": [f"curl https://agents.example.com/{client['install_code']} | sh"]}
     plain = Views([client]).show(client)
     assert plain == {
         "id": 1,
@@ -176,7 +177,7 @@ def test_views_leave_out_secrets_unless_requested() -> None:
         "keys_masked": False,
     }
     requested = Views([client], include_keys=True).show(client)
-    assert requested == {**plain, "api_key": client["api_key"], "install_code": client["install_code"]}
+    assert requested == {**plain, **client}
     assert Views([client]).show({}) == {}
 
 
