@@ -95,7 +95,11 @@ class ModuleAction(tasks.PrivateAction):
             values = [client.get(field) for client in clients_in(result) for field in fields.SECRET_FIELDS]
             register_secrets(value for value in values if not fields.looks_masked(value))
         if result.get("failed"):
-            # If core could not read a module's output, it returns that unchanged.
+            # If core could not read a module's output, it returns that unchanged, and its message points there.
+            if result.get("module_stdout") or result.get("module_stderr"):
+                result["msg"] += (
+                    " It is not shown, because it may hold keys: run the task without include_keys to see it."
+                )
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
         if sealed:
             return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}

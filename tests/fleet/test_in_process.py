@@ -117,6 +117,16 @@ def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
         assert found_in(run.output, secrets_of(single.service)) == []
 
 
+def test_unreadable_output_with_keys_is_not_shown_and_the_error_states_so(single: Local) -> None:
+    broken = single.directory / "python"
+    broken.write_text("#!/bin/sh\necho printed\nexit 1\n", encoding="utf-8")
+    broken.chmod(0o755)
+    single.host_vars["web-1"]["ansible_python_interpreter"] = str(broken)
+    run = single.run(single.tasks("- monitor.cloud.monitor_client_info: {include_keys: true}"), "-vvv")
+    assert run.failures()["web-1"].endswith("because it may hold keys: run the task without include_keys to see it.")
+    assert "printed" not in run.output + str(run.events)
+
+
 @pytest.mark.parametrize(
     "options", [(), ("-e", "ansible_python_interpreter=/nowhere/python")], ids=["inventory", "extra"]
 )
