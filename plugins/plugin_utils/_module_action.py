@@ -199,11 +199,14 @@ class ModuleAction(tasks.PrivateAction):
         return result
 
     def _why_missing(self, message: str, variables: dict[str, t.Any]) -> str:
-        """Why the role's variable of a required option does not count, although it is set; else empty."""
+        """Why a variable of a required option does not count, although it is set; else empty."""
         option = message.partition(" ")[0]
-        name = f"monitor_agent_{option}"
-        if name not in variables or not message.startswith(f"{option} is required"):
+        name, in_environment = f"monitor_agent_{option}", f"MONITOR_{option.upper()}"
+        if not message.startswith(f"{option} is required"):
             return ""
+        if name not in variables:
+            reason = "is set on the controller, but not where the task ran: set the option, or delegate_to: localhost"
+            return f"{in_environment} {reason}." if os.environ.get(in_environment) else ""
         try:
             if not _role_variables.connection(self._templar, variables, [option]):
                 return f"{name} is set, but it is empty."

@@ -221,6 +221,12 @@ def test_a_module_outside_the_role_reports_a_variable_that_only_the_role_reads(t
         assert message.startswith("api_token is required") and message.endswith(end), message
 
 
+def test_a_module_on_a_host_reports_a_variable_of_the_controllers_environment(one: Controller) -> None:
+    run = one.run(one.tasks("- monitor.cloud.monitor_plan_info:"))
+    reason = "MONITOR_BASE_URL is set on the controller, but not where the task ran: set the option, or delegate_to: "
+    assert run.failures()["web-1"].endswith(f" {reason}localhost.")
+
+
 def vaulted(controller: Local, **values: str) -> Path:
     """Give all hosts these variables in vaulted form, and return the file with the password."""
     password = controller.directory / "password"
