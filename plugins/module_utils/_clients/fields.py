@@ -70,7 +70,7 @@ def check_labels(labels: t.Sequence[str]) -> None:
     if _TEXT_OF_LIST.fullmatch(",".join(labels)):
         raise InputError(
             f"labels is the text of a list, with the first label {labels[0]!r}. Give a list, as an extra variable in "
-            'JSON: -e \'{"name": ["label"]}\'. Or give a text without brackets and quotes: label,label.'
+            'JSON: -e \'{"labels": ["web1", "web2"]}\'. Or give a text without brackets and quotes: web1,web2.'
         )
 
 
