@@ -82,7 +82,7 @@ def main() -> int:
         archive = build(output or Path(temporary))
         problems = [f"{name} is missing from the archive, or does not belong there" for name in differences(archive)]
         problems += refusals(archive) if options.imported else []
-    print("\n".join(problems or [f"{archive.name}: complete"]))
+    print("\n".join(problems or [f"{archive if output else archive.name}: complete"]))
     return int(bool(problems))
 
 
