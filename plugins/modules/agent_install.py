@@ -28,7 +28,7 @@ options:
     type: str
     required: true
   creates:
-    description: Path that the command creates. If it exists, the command is not run.
+    description: Path that the command creates. If it exists, the command is not run. If not set, each run runs it.
     type: str
 seealso:
   - module: monitor.cloud.agent_config
