@@ -43,7 +43,8 @@ options:
     type: str
   max_age:
     description:
-      - Hours after which an audit is stale. The report names a stale audit, still uses it, and counts it as drift.
+      - Hours after which an audit is stale, as is one from the future. The report names a stale audit, still uses it,
+        and counts it as drift.
       - V(0) allows any age.
     type: float
     default: 24.0

@@ -30,6 +30,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
 
 # The states of a file that holds a key, so that its owner can be determined again.
 _WITH_KEY = ("own", "other", "unknown")
+# Seconds between the clocks of two controllers.
+_LARGEST_SKEW = 600
 # The members of a host's entry that are read: its name and the facts from which findings are made, if they are valid.
 _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
     "host": lambda value: isinstance(value, str),
@@ -98,7 +100,7 @@ def join(
     """The inspected hosts of all slices, and the members of a joined report; see :class:`.findings.Report`.
 
     ``labels`` gives the label of each host of the whole inventory. Of a host that several slices have, the latest
-    counts. A slice is stale if ``max_age`` hours lie between it and now; 0 allows any age.
+    counts. A slice is stale if it is older than ``max_age`` hours, or from the future; 0 allows any age.
     """
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
@@ -112,13 +114,14 @@ def join(
     counts = collections.Counter(one.name for one in chosen.values())
     sources, notes = [], []
     for one in slices:
-        used = counts[one.name]
-        # One from the future would never become stale.
-        stale = bool(used and max_age) and abs((now - one.made).total_seconds()) > max_age * 3600
+        used, age = counts[one.name], (now - one.made).total_seconds()
+        # One from the future counts as later than all others.
+        stale = bool(used and max_age) and not -_LARGEST_SKEW <= age <= max_age * 3600
         sources.append({"name": one.name, "generated_at": one.generated_at, "hosts": used, "stale": stale})
         if stale:
+            when = f"more than {max_age:g} hours ago" if age > 0 else "in the future, so a clock is wrong"
             notes.append(
-                f"{one.name} was made at {one.generated_at}, more than {max_age:g} hours from now, and {used} "
+                f"{one.name} was made at {one.generated_at}, {when}, and {used} "
                 f"finding{' is' if used == 1 else 's are'} from it. Audit its hosts again."
             )
     facts = {host: one.hosts[host] for host, one in chosen.items()}
