@@ -47,7 +47,8 @@ _TEXTS: dict[Kind, str] = {
     "unreachable": "Find out why Ansible can't reach them, then audit again.",
     "not_audited": f"None of the audits that were joined has them. Audit them, and join {_NEW_AUDIT} too.",
     "foreign_key": "They carry the key of another client, so their data arrives under its label. Most are clones: give "
-    "each its own key. Hosts that share a key and have the right one need nothing else.",
+    "each its own key. Hosts that share a key and have the right one need nothing else. If the finding returns for "
+    "the other host, both are one machine: remove one from the inventory.",
     "renamed": "They carry the key of a client that belongs to no host of the inventory, and have none of their own: "
     "renamed machines. Keep the client with its history, under the host's label.",
     "unknown_key": "Their key belongs to no client of this account. Give them the key of their own client.",

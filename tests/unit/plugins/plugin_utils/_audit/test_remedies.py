@@ -59,6 +59,8 @@ def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
     known = account(["new", "db", "old", "web", "older", "app-1", "app-2"])
     [step] = [step for step in made(report([*seen, *clones], known, ["web"]))[1] if step.kind == "foreign_key"]
     assert "First check new: no other host carries the key" in step.text
+    # Each rollout gives it the key of its other name.
+    assert "If the finding returns for the other host, both are one machine" in step.text
     [step] = made(report([seen[1]], known, ["new", "web", "old", "older", "app-1", "app-2"]))[1]
     assert "First check" not in step.text
 
