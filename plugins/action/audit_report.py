@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 import os
 import secrets
@@ -56,10 +55,11 @@ class ActionModule(base.FleetAction):
             audits = self._slices()
             inspected, joined = slices.join(audits, hosts, account, labels, now=now, max_age=options["max_age"])
         report = findings.audit(
-            [dataclasses.replace(one, absent=self.known[one.host].absent) for one in inspected],
+            inspected,
             account,
             labels,
             generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            absent=self.absent,
             orphan_pattern=options["orphan_pattern"],
             **joined,
         )

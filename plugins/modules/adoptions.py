@@ -15,8 +15,8 @@ description:
   - A host that carries the key of a client with another label was renamed, or cloned. Reports which of these clients
     can get the label of their host, from the registered results of M(monitor.cloud.monitor_clients) and
     M(monitor.cloud.agent_config), both in check mode.
-  - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory, or
-    another client has the label of the host.
+  - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory whose
+    monitoring is not to be removed, or another client has the label of the host.
   - If names moved on from host to host, only the last client can be renamed at once. Run the tasks again for others.
   - Fails if a source of the inventory could not be read, or if the inventory is a list of hosts.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.

@@ -146,14 +146,17 @@ def test_what_counts_for_the_play_of_the_audit_only_is_named(fleet_of: Fleet) ->
 
 
 def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
-    fleet_of.add("web-1", "web-2", "old-1", "old-2", "old-3")
-    fleet_of.service.seed(labels=["web-1", "old-1", "old-2"])
+    fleet_of.add("web-1", "web-2", "web-3", "old-1", "old-2", "old-3", "old-4")
+    fleet_of.service.seed(labels=["web-1", "old-1", "old-2", "old-4"])
+    # Its machine is called web-3 now.
+    fleet_of.write("web-3", fleet_of.expected("old-4"))
     for name in ("web-1", "old-1"):
         fleet_of.write(name, f"{fleet_of.expected(name)}# edited\n")
-    for name in ("old-1", "old-2", "old-3"):
+    for name in ("old-1", "old-2", "old-3", "old-4"):
         fleet_of.host_vars[name]["monitor_agent_state"] = "{{ 'absent' }}" if name == "old-1" else "absent"
     found = fleet_of.audit()
-    assert set(found) == {"Not registered", "Outdated configuration", "Monitoring to be removed"}
+    assert set(found) == {"Renamed hosts", "Not registered", "Outdated configuration", "Monitoring to be removed"}
+    fleet_of.does(found["Renamed hosts"], writes=["update_client web-3"])
     fleet_of.does(found["Not registered"], hosts=["web-2"], writes=["create_client web-2"])
     fleet_of.does(found["Outdated configuration"], hosts=["web-1"])
     writes = ["delete_client old-1", "delete_client old-2"]

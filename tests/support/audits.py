@@ -6,7 +6,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
@@ -30,6 +30,7 @@ def fingerprint(label: str) -> str:
     return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
+TIME = "2026-01-02T03:04:05Z"
 # What a file has whose owner, group or mode is not as expected.
 PERMISSIONS = {
     "owner": {"found": "app", "expected": "root"},
@@ -64,7 +65,11 @@ def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> 
 
 
 def report(
-    inspections: Iterable[Host], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*"
+    inspections: Iterable[Host],
+    known: Account,
+    inventory: Iterable[str] = (),
+    orphan_pattern: str = ".*",
+    absent: Collection[str] = (),
 ) -> Report:
     """An audit of these hosts; the inventory has others besides."""
     hosts = list(inspections)
@@ -72,7 +77,7 @@ def report(
     # Check mode predicts a client for each host that has none.
     predicted = {one.label: {"id": None} for one in hosts}
     known = dataclasses.replace(known, clients={**predicted, **known.clients})
-    return audit(hosts, known, labels, generated_at="2026-01-02T03:04:05Z", orphan_pattern=orphan_pattern)
+    return audit(hosts, known, labels, generated_at=TIME, orphan_pattern=orphan_pattern, absent=absent)
 
 
 def states(made: Report) -> dict[str, tuple[str, ...]]:

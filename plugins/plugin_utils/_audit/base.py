@@ -97,6 +97,11 @@ class FleetAction(tasks.PrivateAction):
         """Host → label, for the whole inventory."""
         return {host: one.label for host, one in self.known.items()}
 
+    @property
+    def absent(self) -> set[str]:
+        """The hosts of the whole inventory whose monitoring is to be removed."""
+        return {host for host, one in self.known.items() if one.absent}
+
     @functools.cached_property
     def account(self) -> Account:
         """The account, from the variables that hold what monitor_clients and others registered; options name them."""

@@ -18,7 +18,7 @@ import functools
 import math
 import re
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import smallest_tier
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
@@ -204,14 +204,15 @@ def audit(
     labels: Mapping[str, str],
     *,
     generated_at: str,
+    absent: Collection[str] = (),
     orphan_pattern: str = ".*",
     **joined: t.Any,
 ) -> Report:
     """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory.
 
-    ``joined`` are the members of a joined report.
+    ``absent`` are those whose monitoring is to be removed. ``joined`` are the members of a joined report.
     """
-    fleet = _Fleet(hosts, account, labels)
+    fleet = _Fleet(hosts, account, labels, absent)
     found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
     orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
     unidentified = {host for host, label in labels.items() if label not in account.labels}
@@ -229,8 +230,11 @@ def audit(
 class _Fleet:
     """The inspected hosts, the account and the inventory, which determine the finding of each host."""
 
-    def __init__(self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str]) -> None:
+    def __init__(
+        self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str], absent: Collection[str]
+    ) -> None:
         self.account = account
+        self._absent = absent
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
         for one in sorted(hosts, key=lambda one: natural(one.host)):
@@ -242,12 +246,13 @@ class _Fleet:
         """The hosts that can keep the client whose key they carry.
 
         Names can move on from host to host, as if web-1 became web-2 and web-2 became web-3: a chain that begins with a
-        client that no host has, and ends with a label that no client has. The last client gets its label first.
+        client that no host is to have, and ends with a label that no client has. The last client gets its label first.
         """
         sole = [one for one in hosts if len(self._carriers.get(one.facts["key_fingerprint"], ())) == 1]
         carriers = {one.facts["owner_label"]: one for one in sole if one.facts["key_owner"] == "other"}
         found: dict[str, Adoption] = {}
-        for first in [one for owner, one in carriers.items() if owner not in self.host_of]:
+        kept = {label for label, host in self.host_of.items() if host not in self._absent}
+        for first in [one for owner, one in carriers.items() if owner not in kept]:
             chain = [first]
             while following := carriers.pop(chain[-1].label, None):
                 chain.append(following)
@@ -258,8 +263,8 @@ class _Fleet:
 
     def finding(self, one: Host) -> Host:
         shared = tuple(host for host in self._carriers.get(one.facts["key_fingerprint"], ()) if host != one.host)
-        sentences = self._file_states(one)
-        if one.absent and one.label not in self.account.labels:
+        sentences, absent = self._file_states(one), one.host in self._absent
+        if absent and one.label not in self.account.labels:
             sentences.pop("not_configured", None)
         elif one.label not in self.account.labels:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
@@ -271,6 +276,7 @@ class _Fleet:
         return dataclasses.replace(
             one,
             states=states or ("ok",),
+            absent=absent,
             shared_with=shared,
             detail=detail,
             adoption=adoption,

@@ -49,8 +49,8 @@ _TEXTS: dict[Kind, str] = {
     "foreign_key": "They carry the key of another client, so their data arrives under its label. Most are clones: give "
     "each its own key. Hosts that share a key and have the right one need nothing else. If the finding returns for "
     "the other host, both are one machine: remove one from the inventory.",
-    "renamed": "They carry the key of a client that belongs to no host of the inventory, and have none of their own: "
-    "renamed machines. Keep the client with its history, under the host's label.",
+    "renamed": "They carry the key of a client that no host of the inventory has, or one whose monitoring is to be "
+    "removed, and have none of their own: renamed machines. Keep the client with its history, under the host's label.",
     "unknown_key": "Their key belongs to no client of this account. Give them the key of their own client.",
     "clones": "Clones: their data is mixed. The owner of the key is unknown while keys are masked: audit again with a "
     "token that has read-write access, then give each its own key.",

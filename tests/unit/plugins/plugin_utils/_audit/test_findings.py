@@ -198,6 +198,14 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
     assert made.account["clients_missing"] == len(set(owners) - set(labels.split())) - len(renames)
 
 
+def test_the_client_of_a_host_that_is_to_be_absent_goes_with_its_machine() -> None:
+    seen, known = [_FOREIGN, unreachable("old")], account(["old"])
+    assert report(seen, known, absent=["old"]).renames == {"old": "web"}
+    assert report(seen, known).renames == {}
+    # The machine is still there.
+    assert report([_FOREIGN, inspected("old")], known, absent=["old"]).renames == {}
+
+
 def test_hosts_that_may_be_renamed_need_no_client() -> None:
     seen = [unreachable("new-1"), unreachable("new-2"), inspected("fresh", "no_file"), inspected("web")]
     assert report(seen, account(["web", "old"])).account["clients_missing"] == 2
