@@ -105,7 +105,7 @@ def price(value: Mapping[str, t.Any] | None) -> str:
     """A price of a report as text, with its currency if the service states one."""
     if not value or "monthly" not in value:
         return "price not known"
-    return " ".join(filter(None, (f"{value['monthly']:g}", currency(value), "a month")))
+    return " ".join(filter(None, (f"{value['monthly']:.15g}", currency(value), "a month")))
 
 
 def currency(value: Mapping[str, t.Any] | None) -> str:

@@ -230,6 +230,8 @@ What to do:
                 ({"hourly": 0.1}, "price not known"),
                 ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
                 ({"monthly": 0, "currency": 7}, "0 a month"),
+                ({"monthly": 1500000.0, "currency": "IDR"}, "1500000 IDR a month"),
+                ({"monthly": 12345.67}, "12345.67 a month"),
             )
         ),
     ],
