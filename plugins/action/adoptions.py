@@ -23,8 +23,14 @@ class ActionModule(FleetAction):
     def act(self) -> dict[str, t.Any]:
         plays.check_whole_inventory()
         check_label_facts(self.variables)
-        hosts = self.inspected(self.variables["ansible_play_batch"])
-        report = audit(hosts, self.account, self.labels, generated_at="", absent=self.absent)
+        report = audit(
+            self.inspected(self.variables["ansible_play_batch"]),
+            self.account,
+            self.labels,
+            generated_at="",
+            absent=self.absent,
+            orphan_pattern=self.options["orphan_pattern"],
+        )
         findings = sorted(report.hosts, key=lambda finding: natural(finding.host))
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]
         lines = rows(("HOST", "ACTION", "WHY"), entries) if entries else []

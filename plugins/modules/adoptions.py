@@ -28,6 +28,10 @@ options:
       - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
     type: str
     required: true
+  orphan_pattern:
+    description: Regular expression; no host keeps a client without a host whose label it does not match as a whole.
+    type: str
+    default: .*
 seealso:
   - module: monitor.cloud.audit_report
 """

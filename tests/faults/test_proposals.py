@@ -77,7 +77,7 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     break_all(of)
     of.service.set_plan("monitor-10")
     # Other users of the account judge their own clients and the plan.
-    found = of.audit("-e", "monitor_agent_audit_orphan_pattern=nothing", "-e", "monitor_agent_check_capacity=false")
+    found = of.audit("-e", "monitor_agent_audit_orphan_pattern=old-name", "-e", "monitor_agent_check_capacity=false")
     assert set(found) == {
         "Unreachable", "Key of another client", "Renamed hosts",
         "Unknown key", "Not registered", "Not configured", "Restart pending",
@@ -162,6 +162,18 @@ def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
     writes = ["delete_client old-1", "delete_client old-2"]
     fleet_of.does(found["Monitoring to be removed"], hosts=["old-1"], writes=writes)
     assert fleet_of.audit("-e", "monitor_agent_audit_fail_on_drift=true") == {}
+
+
+def test_the_client_of_another_user_is_not_adopted(fleet_of: Fleet) -> None:
+    fleet_of.add("web-1")
+    fleet_of.service.seed(labels=["theirs-1"])
+    fleet_of.write("web-1", texts(fleet_of.service.clients())["theirs-1"])
+    fleet_of.group_vars["monitor_agent_audit_orphan_pattern"] = "web-.*"
+    found = fleet_of.audit()
+    assert set(found) == {"Key of another client"}
+    assert "conflict" in fleet_of.does("ansible-playbook -i inventory.yml monitor.cloud.adopt").output
+    fleet_of.does(found["Key of another client"], hosts=["web-1"], writes=["create_client web-1"])
+    assert fleet_of.audit() == {}
 
 
 def test_names_that_moved_on_keep_their_clients(fleet_of: Fleet) -> None:

@@ -212,9 +212,9 @@ def audit(
 
     ``absent`` are those whose monitoring is to be removed. ``joined`` are the members of a joined report.
     """
-    fleet = _Fleet(hosts, account, labels, absent)
+    orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - {*labels.values()})), key=natural)
+    fleet = _Fleet(hosts, account, labels, absent, orphans)
     found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
-    orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - set(fleet.host_of))), key=natural)
     unidentified = {host for host, label in labels.items() if label not in account.labels}
     unidentified -= {one.host for one in found}
     # One that has a client can carry the key of its former one: a rollout registers hosts that are unreachable.
@@ -231,10 +231,17 @@ class _Fleet:
     """The inspected hosts, the account and the inventory, which determine the finding of each host."""
 
     def __init__(
-        self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str], absent: Collection[str]
+        self,
+        hosts: Sequence[Host],
+        account: Account,
+        labels: Mapping[str, str],
+        absent: Collection[str],
+        orphans: Sequence[str],
     ) -> None:
         self.account = account
         self._absent = absent
+        # The clients that a renamed host can keep: the other ones of no host are those of other users.
+        self._free = {*orphans, *(labels[host] for host in absent)}
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
         for one in sorted(hosts, key=lambda one: natural(one.host)):
@@ -251,8 +258,7 @@ class _Fleet:
         sole = [one for one in hosts if len(self._carriers.get(one.facts["key_fingerprint"], ())) == 1]
         carriers = {one.facts["owner_label"]: one for one in sole if one.facts["key_owner"] == "other"}
         found: dict[str, Adoption] = {}
-        kept = {label for label, host in self.host_of.items() if host not in self._absent}
-        for first in [one for owner, one in carriers.items() if owner not in kept]:
+        for first in [one for owner, one in carriers.items() if owner in self._free]:
             chain = [first]
             while following := carriers.pop(chain[-1].label, None):
                 chain.append(following)
@@ -299,6 +305,8 @@ class _Fleet:
             why = f"and so does {named(shared)}."
         elif owner in self.host_of:
             why = f"which is that of host {self.host_of[owner]}."
+        elif owner not in self._free:
+            why = "which orphan_pattern leaves out: it can be that of another user."
         elif one.label in self.account.labels:
             why = f"but another client has the label {one.label!r}."
         else:

@@ -202,6 +202,9 @@ def test_the_client_of_a_host_that_is_to_be_absent_goes_with_its_machine() -> No
     seen, known = [_FOREIGN, unreachable("old")], account(["old"])
     assert report(seen, known, absent=["old"]).renames == {"old": "web"}
     assert report(seen, known).renames == {}
+    # Another user has it.
+    assert report([_FOREIGN], known, orphan_pattern="ours").renames == {}
+    assert "leaves out" in report([_FOREIGN], known, orphan_pattern="ours").hosts[0].adoption_detail
     # The machine is still there.
     assert report([_FOREIGN, inspected("old")], known, absent=["old"]).renames == {}
 
