@@ -224,7 +224,11 @@ safe() {
 }
 # Whether attributes keep the file, in a directory in which no other user can change names.
 kept() { safe "$1" && v=$(exec lsattr -d "$1/$n" 2>/dev/null) && case ${v%% *} in *[ai]*) :;; *) false;; esac; }
-mounted() { grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null; }
+# grep takes each line of a path for a pattern of its own.
+mounted() {
+    v=$(printf "\\012x")
+    case $e/$n in *"${v%x}"*) false;; *) grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null;; esac
+}
 e=$a; r=; s=; i=0; k=
 until cd -P "$e/" 2>/dev/null && [ "${PWD%/}" = "$e" ]; do r=${e##*/}/$r; e=${e%/*}; done
 while [ -n "$r" ]; do

@@ -61,6 +61,7 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
     assert facts_of(path, shell, tools) == HostFile("no_parent", True)
     for file in (path, root / name):
         assert (failure(run(enter_command(str(file)))), os.listdir(root)) == ("", [])
+        assert failure(run(enter_command(str(file), removes=True))) == ""
     contents = [b"key: 0A1B\x00\xff\n", b"second", b"third\n"]
     owned = Desired(str(path), None, str(os.geteuid()), str(os.getegid()), 0o640)
 
