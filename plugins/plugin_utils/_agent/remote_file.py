@@ -14,6 +14,7 @@ import re
 import secrets
 import typing as t
 from collections.abc import Mapping, Sequence
+from stat import S_IFREG, filemode
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers
@@ -43,8 +44,9 @@ _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 # The problems that the writer and the remover report by exit codes from 91 on, by their names in the scripts.
 _PROBLEMS = {
     "no_input": "the content did not arrive completely. Check the connection and the free space of the file system",
-    "changed": "another user changes its directory at the same time, or may have prepared it. Choose a directory that "
-    "only the user who writes can change",
+    "changed": "another user changes its directory at the same time, or may have prepared it, or the file system gives "
+    "what root makes to another user, as NFS does with root_squash. Choose a directory that only the user who writes "
+    "can change",
     "link": "a parent directory is a symbolic link that another user can change. Give the path without symbolic links",
     "append_only": "it is immutable or append-only, or its directory is append-only. Remove that attribute with "
     "chattr -ia, or choose another path",
@@ -53,6 +55,7 @@ _PROBLEMS = {
     "mounted": "it is a mount point in a directory that another user can change. Choose a directory that only the user "
     "who writes can change",
     "busy": "it is a mount point. Unmount it first",
+    "no_modes": "its file system ignores permissions, so other users could read it. Use another file system",
     "noexec": "this user can run no programs: sudo has noexec. Allow exec",
 }
 _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
@@ -284,6 +287,8 @@ cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && { [ -n "$p" ] || chmod 1700 .; 
 for f in "./$n"* "./.$n."*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
 j=y
 f=./$n
+# The file systems that ignore modes, such as CIFS, ignore the sticky bit too.
+[ -k . ] || { true > "$f"; case $(exec ls -ld "$f") in -rw-------*|{shown}*) :;; *) q {no_modes};; esac; }
 # Byte by byte, so that the number of records is the number of bytes with any dd. A message of the dynamic linker may
 # precede it.
 v=$(exec dd {input}of="$f" bs=1 2>&1) || { echo "$v" >&2; q 1; }
@@ -357,6 +362,7 @@ def write_command(desired: Desired, *, backup: bool = False, source: str | None 
         # Not the colon, after which a redirection that fails ends the shell.
         "mark": mark if desired.service else "",
         "random": secrets.token_hex(4),
+        "shown": filemode(S_IFREG | desired.mode),
         "input": 'if="$m" ' if source else "",
         "size": len(desired.data or b""),
     }

@@ -242,6 +242,14 @@ _FAILURES: dict[str, tuple[dict[str, str], str]] = {
         {"dd": 'case "$*" in if=*) echo "dd: No space" >&2; exit 1;; esac; exec /bin/dd "$@"'},
         "dd: No space (exit code 1).",
     ),
+    "a file system that ignores modes": (
+        {
+            "mkdir": '[ "$1" = -m ] && shift 2; exec /bin/mkdir "$@"',
+            "chmod": ":",
+            "ls": 'case "$*" in *./agent.conf) echo -rwxr-xr-x;; *) exec /bin/ls "$@";; esac',
+        },
+        "ignores permissions",
+    ),
     "an append-only directory": ({"lsattr": 'echo "-----a--------e------- ."'}, "append-only"),
 }
 
