@@ -182,7 +182,9 @@ def _check_path(found: HostFile, path: str, *, create_directory: bool) -> None:
 def _problem(found: HostFile, path: str) -> str | None:
     if found.writable:
         return None
+    if found.kind == "below_file":
+        return f"{path} can't be written: one of its parent directories is a file. Choose another path."
     return (
-        f"{path} can't be written: the file or its directory is read-only or immutable, or not writable for this user, "
-        "or one of its parents is a file. Use become, or choose another path."
+        f"{path} can't be written: the file or its directory is read-only or immutable, or not writable for this user. "
+        "Use become, or choose another path."
     )

@@ -60,8 +60,9 @@ _PROBLEMS = {
 }
 _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 
-# no_parent: its directory is missing; no_access: its directory can't be entered; dangling: a link to no file.
-Kind = t.Literal["file", "missing", "no_parent", "no_access", "link", "dangling", "directory", "other"]
+# no_parent: its directory is missing; below_file: a parent is a file; no_access: its directory can't be entered;
+# dangling: a link to no file.
+Kind = t.Literal["file", "missing", "no_parent", "below_file", "no_access", "link", "dangling", "directory", "other"]
 
 
 class HostFile(t.NamedTuple):
@@ -88,7 +89,7 @@ class HostFile(t.NamedTuple):
 
     @property
     def is_absent(self) -> bool:
-        return self.kind in ("missing", "no_parent")
+        return self.kind in ("missing", "no_parent", "below_file")
 
 
 # Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO.
@@ -126,9 +127,11 @@ else
         a=${a%/*}
         case $v in "") :;; /*) a=$v;; *) a=$a/$v;; esac
     done
-    [ -d "$a/" ] && [ -w "$a/" ] && w=y
-    # What is in it is not known.
-    [ -d "$a/" ] && { [ -x "$a/" ] || k=no_access; }
+    if [ -d "$a/" ]; then
+        [ -w "$a/" ] && w=y
+        # What is in it is not known.
+        [ -x "$a/" ] || k=no_access
+    else k=below_file; fi
 fi
 echo "{facts}|$k|$w$l$u"
 {service}

@@ -150,6 +150,7 @@ def test_a_file_that_is_too_large_to_be_read_whole_differs() -> None:
     [
         (HostFile("missing"), {}, "no_file"),
         (HostFile("no_parent"), {}, "no_file"),
+        (HostFile("below_file", writable=False), {}, "no_file"),
         (HostFile("missing", leftovers=True), {"leftovers": True}, "no_file"),
         (HostFile("missing", markers=_PENDING.markers), {"restart_pending": True}, "no_file"),
         (_FILE, {"kind": "file", "owner": "root", "mode": "0600", "key_of": "web1"}, "own"),
@@ -182,6 +183,7 @@ def test_paths_that_are_refused(kind: Kind, message: str) -> None:
 def test_paths_that_cannot_be_written() -> None:
     with pytest.raises(InputError, match="has no parent directory"):
         _decide(HostFile("no_parent"), create_directory=False)
+    assert "is a file" in str(_decide(HostFile("below_file", False), create_directory=False).problem)
     for decision in (_decide(HostFile("missing", False)), _removal(HostFile("link", False))):
         assert "can't be written" in str(decision.problem)
     # Nothing is to be written.

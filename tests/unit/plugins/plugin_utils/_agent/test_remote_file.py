@@ -175,7 +175,7 @@ _SITUATIONS = {
     "leftovers": ("mkdir -m 1700 .agent.conf.writing-999999-0123abcd", "missing"),
     "a pending restart": ("touch .agent.conf.restart-0123abcd", "missing"),
     "no directory": ("rmdir ../conf", "no_parent"),
-    "a file instead of a directory": ("rmdir ../conf; touch ../conf", "no_parent"),
+    "a file instead of a directory": ("rmdir ../conf; touch ../conf", "below_file"),
 }
 
 
