@@ -107,11 +107,12 @@ class ActionModule(HostAction):
             result.pop("diff", None)
         if decided.problem:
             raise TaskFailure(decided.problem, {**result, "changed": False})
-        markers = found.markers
+        markers, backup = found.markers, self.options["backup"] and "content" in decided.differences
         if decided.writes and not self._task.check_mode:
-            markers = self._put(desired, created, backup=self.options["backup"] and "content" in decided.differences)
+            markers = self._put(desired, created, backup=backup)
         elif decided.writes and not self._task.vars.get(_INSPECTS):
-            remote_file.check_done(self.shell(remote_file.enter_command(path)), f"{path} could not be written")
+            done = self.shell(remote_file.enter_command(path, backup=backup))
+            remote_file.check_done(done, f"{path} could not be written")
             self._warn_of_owner(desired)
         if desired.service:
             result["restart_markers"] = list(markers)

@@ -196,17 +196,20 @@ def text_in(output: str) -> str:
     return output.replace("\r\n", "\n").partition(f"{BEGUN}\n")[2]
 
 
-def enter_command(path: str, *, removes: bool = False) -> str:
+def enter_command(path: str, *, removes: bool = False, backup: bool = False) -> str:
     """Fail as the command that writes, or that ``removes``, does if it can't work there; changes nothing."""
     script = """
         ls -d / >/dev/null
         [ $? -eq 126 ] && exit {noexec}
         {enter}
         kept . && exit {append_only}
-        mounted && {mount}"""
+        mounted && {mount}
+        {kept}"""
     mount = "exit {busy}" if removes else "{ safe . || exit {mounted}; }"
+    is_small = f'[ -r "./$n" ] && [ -z "$(exec find "./$n" -prune -size +{LARGEST_FILE // 512})" ]'
+    kept = f'[ -f "./$n" ] && {{ [ -L "./$n" ] || {{ {is_small}; }} || exit {{no_backup}}; }}' if backup else ""
     return one_line(f"""{start(path)}
-        {_filled(script, {"missing": _NO_DIRECTORY, "mount": mount})}
+        {_filled(script, {"missing": _NO_DIRECTORY, "mount": mount, "kept": kept})}
         {echo(_DONE)}""")
 
 

@@ -148,7 +148,7 @@ def test_commands_hold_no_character_that_login_shells_change() -> None:
     path = f"/etc/{NAME}/{NAME}"
     desired = Desired(path, b"new", "o", "g", service="agent")
     commands = [facts_command(path, NAME), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
-    commands += [enter_command(path), same_owner_command(path, {"user": NAME, "group": NAME})]
+    commands += [enter_command(path, backup=True), same_owner_command(path, {"user": NAME, "group": NAME})]
     commands += [
         owner_command(NAME, NAME),
         write_command(desired, backup=True, source=path),
@@ -286,6 +286,15 @@ def test_check_mode_predicts_what_is_in_the_way(tmp_path: Path, case: str) -> No
     assert failure(check) == failure(run)
     assert message in failure(run)
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+
+
+@pytest.mark.parametrize(("size", "kept"), [(LARGEST_FILE, True), (LARGEST_FILE + 1, False)])
+def test_check_mode_predicts_that_a_large_file_is_not_backed_up(tmp_path: Path, size: int, kept: bool) -> None:
+    path = old_file(tmp_path)
+    path.write_bytes(b"x" * size)
+    check = failure(in_shell(enter_command(str(path), backup=True)))
+    assert check == failure(write_file(path, backup=True))
+    assert ("can't be backed up" in check, check == "") == (not kept, kept)
 
 
 def test_check_mode_predicts_that_no_program_can_be_run(tmp_path: Path) -> None:
