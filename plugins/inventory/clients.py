@@ -78,14 +78,19 @@ cache_connection: ~/.cache/monitor-clients
 #   |  |--web-2
 """
 
+import os
+import typing as t
+from collections.abc import Mapping
+
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import templates
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
@@ -102,11 +107,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path, cache=cache)
-        self._read_config_data(path)
+        config = self._read_config_data(path)
         pattern = self.get_option("label_pattern")
         try:
             expression = fields.compiled(".*" if pattern is None else pattern, "label_pattern")
-            clients = self._clients(path, refresh=not cache)
+            clients = self._clients(path, config, refresh=not cache)
         except MonitorError as error:
             raise AnsibleParserError(str(error)) from error
         for client in clients:
@@ -114,9 +119,16 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             if client["label"] is not None and expression.fullmatch(client["label"]):
                 self._add(inventory, client)
 
-    def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
+    def _clients(self, path: str, config: Mapping[str, t.Any], *, refresh: bool) -> list[fields.Client]:
         """The clients without their keys, from the cache if it is used and has them."""
         params = {name: self.get_option(name) for name in CONNECTION_OPTIONS}
+        for name in ("allow_http", "validate_certs"):
+            # Core takes any other text for false: an empty variable would turn the check of certificates off.
+            given = config.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
+            try:
+                params[name] = CONNECTION_OPTIONS[name]["default"] if given in (None, "") else boolean(given)
+            except TypeError as error:
+                raise InputError(f"{name} is invalid: {error}") from error
         params["api_token"] = str(self.templar.template(params["api_token"] or ""))
         use_cache = bool(self.get_option("cache"))
         # Another account has another entry, wherever its address and token come from.

@@ -14,8 +14,10 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.runs import Local, kill_all
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
+from ansible_collections.monitor.cloud.tests.support.servers import Open, assert_no_token, service
 
 GROUPED: dict[str, Any] = {
     "keyed_groups": [
@@ -36,6 +38,7 @@ class Inventory:
         self.directory = controller.directory
         self.emulator = controller.service
         self.token = "read_write"
+        self.environment: dict[str, str] = {}
 
     def run(
         self,
@@ -47,6 +50,7 @@ class Inventory:
         path = self.directory / name
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", **self.emulator.environment(self.token)}
+        settings.update(self.environment)
         run = self.controller.shell(f"{command} -i {path}", **settings)
         return run.code, run.output
 
@@ -169,6 +173,19 @@ def test_other_files_are_not_read(inventory: Inventory, name: str) -> None:
     code, _output = inventory.run(name=name)
     assert code != 0
     assert inventory.emulator.requests() == []
+
+
+@pytest.mark.parametrize("value", ["", "maybe"])
+def test_only_a_false_turns_the_check_of_certificates_off(
+    inventory: Inventory, opened: Open, tmp_path: Path, value: str
+) -> None:
+    account, listener = service(opened, tls=loopback(tmp_path))
+    reason = f"validate_certs is invalid: The value '{value}'" if value else "no secure connection"
+    for options in ({"validate_certs": value}, {}):
+        inventory.environment = {"MONITOR_BASE_URL": account.base_url, "MONITOR_VALIDATE_CERTS": value}
+        code, output = inventory.run(**options)
+        assert code != 0 and reason in output, output
+    assert_no_token(listener)
 
 
 def test_ctrl_c_ends_the_retries_of_a_page(inventory: Inventory) -> None:
