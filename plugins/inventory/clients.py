@@ -122,6 +122,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _clients(self, path: str, config: Mapping[str, t.Any], *, refresh: bool) -> list[fields.Client]:
         """The clients without their keys, from the cache if it is used and has them."""
         params = {name: self.get_option(name) for name in CONNECTION_OPTIONS}
+        params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
         for name in ("allow_http", "validate_certs"):
             # Core takes any other text for false: an empty variable would turn the check of certificates off.
             given = config.get(name, os.environ.get(f"MONITOR_{name.upper()}"))

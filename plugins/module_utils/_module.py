@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 import typing as t
 
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
+from ansible.module_utils.errors import AnsibleFallbackNotFound
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
@@ -28,7 +30,14 @@ VERSION = "1.0.0"
 
 
 def _option(name: str, kind: str, **details: t.Any) -> dict[str, t.Any]:
-    return {"type": kind, "fallback": (env_fallback, [f"MONITOR_{name.upper()}"]), **details}
+    return {"type": kind, "fallback": (_from_environment, [f"MONITOR_{name.upper()}"]), **details}
+
+
+def _from_environment(name: str) -> t.Any:
+    """The value of a variable. An empty one is not set, as for the inventory plugin."""
+    if not os.environ.get(name):
+        raise AnsibleFallbackNotFound
+    return env_fallback(name)
 
 
 CONNECTION_OPTIONS: dict[str, t.Any] = {

@@ -105,6 +105,8 @@ def test_localhost_of_another_source_is_the_host_of_its_client(inventory: Invent
 
 
 def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> None:
+    optional = ("brand", "validate_certs", "ca_path", "allow_http", "timeout", "retry_timeout")
+    inventory.environment = {f"MONITOR_{name.upper()}": "" for name in optional}
     hosts = inventory.listed()["_meta"]["hostvars"]
     assert set(hosts) == {"web-1", "web-2", "db-1"}
     client = inventory.emulator.clients()[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -158,6 +159,13 @@ def test_each_option_of_the_connection_is_read_from_the_environment(
     for name, text in variables.items():
         monkeypatch.setenv(name, text)
     assert message in as_module(monitor_client_info, {})[0]["msg"]
+
+
+def test_an_empty_variable_of_the_environment_is_not_set(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Job runners set variables whose value is missing."""
+    for name in CONNECTION_OPTIONS:
+        monkeypatch.setenv(f"MONITOR_{name.upper()}", "")
+    assert as_module(monitor_client_info, {}, emulator)[0]["clients"] == []
 
 
 @pytest.mark.parametrize(("label", "text"), [(1234, "1234"), (1.1, None), (True, None), (["web1", "web2"], None)])
