@@ -255,7 +255,7 @@ class Api:
             return error
         error.method, error.url = request.method, self.http.settings.base_url + request.path
         scope, grants = f"{self._brand}:read_write", (request.access or "").partition(" and ")[2]
-        if request.access and error.lacks_access and scope in error.scopes:
+        if request.access and error.lacks_access and (scope in error.scopes or error.scopes == "*"):
             needed = f"needs {grants}" if grants else "does not have this access"
             error.hint = f"The token has the scope {scope}; its user {needed}."
         elif request.access and error.lacks_access:

@@ -80,6 +80,7 @@ _401 = {"missing_scope": "unauthorized"}
         ("read_only", {**_401, **_SILENT}, monitor_client, _NEW, _CREATE),
         ("no_plan", {"grant_for_create": True}, monitor_client, _NEW, f"{_USER} needs the grant add_{{0}}."),
         ("no_plan", {"grant_for_create": True, **_SILENT}, monitor_client, _NEW, _CREATE),
+        ("all", {}, monitor_client, _NEW, f"{_USER} does not have this access."),
         ("some", {}, monitor_client, {"id": 1, **_NEW}, f"{_USER} does not have this access."),
         ("some", {}, monitor_client, {"id": 1, "state": "absent"}, f"{_USER} does not have this access."),
         ("no_plan", {}, monitor_plan, {"min_clients": 1}, _GRANTS),
@@ -100,6 +101,7 @@ def test_missing_access_is_named(
     emulator.configure(**settings, brand=brand)
     emulator.seed(labels=["web1"])
     emulator.set_token("nothing", scopes=[])
+    emulator.set_token("all", scopes=["*"])
     emulator.set_token("some", read_only_ids=[1])
     emulator.set_token("adder", grants={"add_monitor": True})
     emulator.tokens["wrong"] = "wrong-token-0123456789"
