@@ -110,7 +110,9 @@ OPTIONS = {
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Find, create, rename or delete the client, with as few requests as the task needs."""
     label, client_id, present = params["label"], params["id"], params["state"] == "present"
-    if label is not None or client_id is None:
+    if label is None and client_id is None:
+        raise InputError("label and id are null: give one of them. Check mode knows no id of a client to be created.")
+    if label is not None:
         label = as_text(label)
         check_label(label)
     current: list[Client] = []

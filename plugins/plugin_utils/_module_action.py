@@ -63,6 +63,9 @@ class ModuleAction(tasks.PrivateAction):
         tasks.use_local_connection(self, variables)
         super().run(tmp, task_vars)
         arguments = self.arguments
+        if self._task.check_mode and arguments.get("id") == "":
+            # Before 2.19 a template makes this of None, the id of a client that check mode predicts.
+            arguments["id"] = None
         step = self._task.vars.get(_CHECK_BEFORE)
         sealed = step in _SEALED
         with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)

@@ -117,6 +117,10 @@ def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
         assert found_in(run.output, secrets_of(single.service)) == []
 
 
+def test_a_predicted_client_has_no_id_yet(single: Local) -> None:
+    single.succeed(single.tasks("- monitor.cloud.monitor_client: {id: '', label: web-9}"), "--check")
+
+
 def test_unreadable_output_with_keys_is_not_shown_and_the_error_states_so(single: Local) -> None:
     broken = single.directory / "python"
     broken.write_text("#!/bin/sh\necho printed\nexit 1\n", encoding="utf-8")

@@ -96,8 +96,8 @@ _TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} a
                 (monitor_clients, {"labels": [], "renames": {"old1": label}}),
             )
         ),
-        (monitor_client, {"label": None}, "The label None is not text."),
-        (monitor_client, {"label": None, "state": "absent"}, "The label None is not text."),
+        (monitor_client, {"label": None}, "label and id are null: give one of them."),
+        (monitor_client, {"label": None, "state": "absent"}, "label and id are null: give one of them."),
         (monitor_client, {"id": 99}, _NO_CLIENT),
         (monitor_client, {"id": 99, "label": "web1"}, _NO_CLIENT),
         (monitor_client, {"id": 1, "label": "web2", "state": "absent"}, "Client 1 has the label 'old1', not 'web2'"),
