@@ -121,6 +121,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         change = changes.labelled_client(changes.by_label(current), label, present=present)
     else:
         change = _change_by_id(api, client_id, label, present)
+        if params["include_keys"]:
+            # That a mask in the form of a key is one is seen by the others.
+            current = api.list_clients()
     warnings = apply.ensure_capacity(api, [change], len(current))
     # By id it was read just now.
     (done,) = apply.carry_out(api, [change], check_mode=check_mode, reread=client_id is None)

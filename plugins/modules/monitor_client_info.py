@@ -83,7 +83,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     expression = None if pattern is None else compiled(pattern, "label_pattern")
     if params["id"] is not None:
         client = api.get_client(params["id"])
-        account = found = [client] if client else []
+        found = [client] if client else []
+        # That a mask in the form of a key is one is seen by the others.
+        account = api.list_clients() if client and params["include_keys"] else found
     else:
         account = found = api.list_clients()
     if label is not None:

@@ -148,7 +148,9 @@ def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, 
     listed = go(emulator, monitor_client_info, token="read_only", include_keys=True)["clients"]
     many = go(emulator, monitor_clients, token="read_only", labels=["web1", "web2"], include_keys=True)
     one = go(emulator, monitor_client, token="read_only", label="web1", include_keys=True)["client"]
-    for client in (*listed, *many["clients"].values(), one):
+    by_id = go(emulator, monitor_client, token="read_only", id=1, include_keys=True)["client"]
+    listed += go(emulator, monitor_client_info, token="read_only", id=1, include_keys=True)["clients"]
+    for client in (*listed, *many["clients"].values(), one, by_id):
         _assert_masked(client)
     assert many["key_owners"] == {}
     assert writes(emulator) == []
