@@ -36,6 +36,8 @@ CORE = tuple(int(number) for number in __version__.split(".")[:2])
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
 CONFIGURE = "Configure the agent"
+# In place of it when hosts are removed.
+UNCONFIGURE = "Remove the configuration"
 REGISTER = "Register the hosts with the service"
 ROLLOUT = "monitor.cloud.rollout"
 
@@ -76,8 +78,9 @@ class Run:
     requests: list[dict[str, t.Any]]
 
     def of(self, task: str) -> dict[str, Event]:
-        """The results of the tasks whose name ends with this text, by host."""
-        return {event.host: event for event in self.events if event.task.endswith(task) and event.status != "skipped"}
+        """The results of the tasks whose name ends with this text, by host. CONFIGURE stands for UNCONFIGURE too."""
+        ends = (CONFIGURE, UNCONFIGURE) if task == CONFIGURE else task
+        return {event.host: event for event in self.events if event.task.endswith(ends) and event.status != "skipped"}
 
     def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
         """Status by host of a task."""
