@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
 def client_label(host: str) -> str:
     """A valid label for a host's name; see :func:`.fields.client_label`."""
     if not isinstance(host, str):
-        raise AnsibleFilterError(f"client_label takes the name of a host, not {host!r}.")
+        raise AnsibleFilterError("client_label takes the name of a host as text. Put a number in quotes.")
     return fields.client_label(host)
 
 

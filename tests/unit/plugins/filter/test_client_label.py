@@ -28,9 +28,10 @@ _INVENTORY = {"web1": {}, "web2": {}, "db.1": {"monitor_agent_label": "database"
         ("client_labels", [[], _INVENTORY], {}),
         ("client_labels", ["web1", _INVENTORY], "takes a list of hosts"),
         ("client_labels", [["web1"], {"web1": {}, "w": {"monitor_agent_label": "web1"}}], "have the same label 'web1'"),
-        ("client_label", [["web1"]], "takes the name of a host, not "),
-        ("client_label", [7], "takes the name of a host, not "),
-        ("client_label", [None], "takes the name of a host, not "),
+        ("client_label", [["web1"]], "takes the name of a host as text. Put a number in quotes.$"),
+        ("client_label", [7], "takes the name of a host as text. Put a number in quotes.$"),
+        # Such as a client with its keys.
+        ("client_label", [{"label": "web1"}], "takes the name of a host as text. Put a number in quotes.$"),
     ],
 )
 def test_filters(name: str, arguments: list[Any], expected: Any) -> None:
