@@ -30,6 +30,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _accounts, _role_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, seal
 
@@ -62,6 +63,17 @@ class ModuleAction(tasks.PrivateAction):
         variables = task_vars or {}
         tasks.use_local_connection(self, variables)
         super().run(tmp, task_vars)
+        result = self._result(variables)
+        if result.get("failed"):
+            # Options may hold keys that a task registered, such as a client in place of its label.
+            secrets = secrets_in("\n".join(map(str, [result, *self._task.args.values()])), variables)
+            if secrets:
+                # Since 2.19 it has the message of an executed module too.
+                result.pop("exception", None)
+                result, self._task.args = redact_all(result, secrets), redact_all(self._task.args, secrets)
+        return result
+
+    def _result(self, variables: dict[str, t.Any]) -> Result:
         arguments = self.arguments
         if self._task.check_mode and arguments.get("id") == "":
             # Before 2.19 a template makes this of None, the id of a client that check mode predicts.

@@ -290,6 +290,25 @@ TASKS_WITH_KEYS = """
       no_log: true
     - ansible.builtin.assert: {that: "made.results[0].client.api_key is defined"}
 """
+# Values in place of a label, a number or the name of a variable.
+MISTAKES = """
+    - monitor.cloud.monitor_clients: {labels: [web-8, web-9], include_keys: true}
+      register: many
+    - monitor.cloud.monitor_client: {label: "{{ item }}", include_keys: true}
+      loop: [web-7]
+      register: made
+    - ignore_errors: true
+      block:
+        - monitor.cloud.monitor_clients: {labels: "{{ many.clients.values() | list }}"}
+        - monitor.cloud.monitor_client: {label: "{{ made.results[0].client }}"}
+        - monitor.cloud.monitor_client: {id: "{{ made.results[0].client.api_key }}"}
+        - monitor.cloud.monitor_plan: {min_clients: "{{ made.results[0].client }}"}
+          vars: {ansible_python_interpreter: "%s"}
+        - monitor.cloud.audit_report: {account: "{{ many }}", config: config}
+        - monitor.cloud.audit_report: {account: many, config: "{{ many }}"}
+        - monitor.cloud.audit_report: {account: many, config: config, artifact: "{{ made.results[0].client.api_key }}"}
+        - monitor.cloud.adoptions: {account: "{{ many }}", config: config}
+"""
 
 
 def test_callbacks_see_no_keys_and_no_log_keeps_a_diff_of_clients_from_the_output(single: Local) -> None:
@@ -298,6 +317,14 @@ def test_callbacks_see_no_keys_and_no_log_keeps_a_diff_of_clients_from_the_outpu
     assert run.code == 0 and "The label 'x' has 1 character" in run.output, run.output
     assert ('"web-8": "new"' in run.output, '"web-7": "new"' in run.output) == (True, False), run.output
     assert found_in(seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
+
+
+def test_keys_that_are_given_as_other_options_are_not_shown(single: Local) -> None:
+    seen = single.directory / "seen"
+    run = single.run(single.tasks(MISTAKES % ELSEWHERE), *LOUD, FLEET_SEEN=str(seen))
+    assert run.code == 0 and [event.status for event in run.events].count("ignored") == 8, run.output
+    assert run.output.count("must be the name of a variable") >= 3, run.output
+    assert found_in(run.output + seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
 
 
 def test_a_core_that_masks_secrets_masks_what_other_tasks_print(single: Local) -> None:

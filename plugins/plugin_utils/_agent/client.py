@@ -111,7 +111,10 @@ def secrets_in(text: str, variables: Mapping[str, t.Any]) -> dict[str, str]:
     for result in variables.values():
         if not isinstance(result, dict):
             continue
-        for client in clients_in(result):
+        # A loop registers a list of results.
+        of_loop = result.get("results")
+        each = [result, *(of_loop if isinstance(of_loop, list) else ())]
+        for client in [client for one in each if isinstance(one, dict) for client in clients_in(one)]:
             label = str(client.get("label"))
             # Those that another run sealed are in no text of this one.
             with contextlib.suppress(InputError):

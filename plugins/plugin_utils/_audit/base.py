@@ -23,7 +23,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
@@ -33,6 +35,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables impo
     known_hosts,
     rendered,
 )
+
+# Options that name variables.
+_NAMES = ("account", "config", "plan", "subscriptions")
 
 
 class Known(t.NamedTuple):
@@ -62,12 +67,18 @@ class FleetAction(tasks.PrivateAction):
         try:
             if problem := problem_of(self._task.action, checked):
                 raise InputError(problem)
+            for option in _NAMES:
+                if not str(self.options.get(option) or "none").isidentifier():
+                    raise InputError(f"{option} must be the name of a variable, not its value: {option}: registered.")
             plays.check_linear(self._task)
             if self.options.get("config"):
                 plays.check_not_once(self, self.variables)
             return self.act()
         except MonitorError as error:
-            return {"failed": True, "msg": str(error)}
+            # Options may hold keys that a task registered.
+            secrets = secrets_in("\n".join(map(str, [error, *self._task.args.values()])), self.variables)
+            self._task.args = redact_all(self._task.args, secrets)
+            return {"failed": True, "msg": redact(str(error), secrets)}
 
     def act(self) -> dict[str, t.Any]:
         """Turn options and variables into a result. Raises MonitorError."""
