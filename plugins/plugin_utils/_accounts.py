@@ -108,7 +108,7 @@ def _given(name: str, keywords: Iterable[t.Any]) -> list[t.Any]:
 
 
 def _names_in(value: t.Any, variables: Variables) -> set[str]:
-    """The words of a template, and of templates among the values that they name: what it may depend on."""
+    """The names in a template, and in templates among the values that they name: what it may depend on."""
     found: set[str] = set()
     pending = [value]
     while pending:

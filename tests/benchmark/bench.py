@@ -225,7 +225,7 @@ class Bench:
         return lambda: self.play(playbook, fleet)
 
     def registering(self, contender: Contender, size: int, fleet: Fleet | None = None, *, first: bool) -> Contender:
-        """Let it register so many labels, for the first time or again.
+        """Let it register this number of labels, for the first time or again.
 
         Raises RuntimeError unless the service got the requests that are needed and no other.
         """

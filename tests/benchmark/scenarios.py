@@ -67,7 +67,7 @@ class Outcome:
 
 
 def _above_start(costs: Costs, name: str, times: int = 1) -> list[Cost]:
-    """What each run took for one of so many times, without what Ansible takes to start."""
+    """What each run took without the start of Ansible, divided by the number of times."""
     pairs = zip(costs[name], costs["Ansible's start"], strict=True)
     return [Cost(*((own - idle) / times for own, idle in zip(*pair, strict=True))) for pair in pairs]
 

@@ -76,7 +76,7 @@ class Job:
         return self
 
     def kill(self, events: int, seconds: float) -> None:
-        """Kill the worker with all its processes, once so many events have come back."""
+        """Kill the worker with all its processes, once this number of events has come back."""
         deadline = time.monotonic() + seconds
         while sum(1 for _path in (self.artifacts / "job_events").glob("*.json")) < events:
             assert time.monotonic() < deadline and self._parts.poll() is None, "it ended before it could be killed"

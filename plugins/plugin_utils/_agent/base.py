@@ -38,7 +38,7 @@ _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
 
 def problem_of(action: t.Any, checked: ValidationResult) -> str:
-    """Why the options of a task are refused, in the words of a module; else empty."""
+    """Why the options of a task are refused, as a module reports it; else empty."""
     unknown = f"Unsupported parameters for ({action}) module: "
     return ". ".join(unknown * isinstance(error, UnsupportedError) + error.msg for error in checked.errors.errors)
 

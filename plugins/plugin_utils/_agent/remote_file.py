@@ -104,7 +104,7 @@ _FACTS_SCRIPT = """
 l=""; u=""; w=n
 if cd -P "$a/" 2>/dev/null; then
     k=missing
-    # Only root knows that a link leads to no file: the target may be in a directory that others can't enter.
+    # Only root knows that the target of a link is missing: it may be in a directory that others can't enter.
     if [ -L "./$n" ]; then k=link; [ -f "./$n" ] || [ "$(id -u)" -gt 0 ] || k=dangling
     elif [ -f "./$n" ]; then k=file
     elif [ -d "./$n" ]; then k=directory

@@ -171,7 +171,7 @@ def test_without_hard_links_a_file_that_others_can_replace_is_not_backed_up(tmp_
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
-def test_only_root_knows_that_a_link_leads_to_no_file(owned: Path, tmp_path: Path) -> None:
+def test_only_root_knows_that_the_target_of_a_link_is_missing(owned: Path, tmp_path: Path) -> None:
     """The target of another user's link is unreadable, which is not the same as missing."""
     path, target = owned / "agent.conf", tmp_path / "closed" / "agent.conf"
     path.symlink_to(target)
