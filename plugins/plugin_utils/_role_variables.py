@@ -229,7 +229,7 @@ def check_label_facts(variables: Variables) -> None:
 def own_label(hostvars: Variables, host: str) -> t.Any:
     """The label that the inventory sets for a host, None if it sets none; InputError if its template fails."""
     try:
-        label = hostvars[host].get(_LABEL)
+        label = plays.rendered_variables(hostvars, host).get(_LABEL)
     except AnsibleError as error:
         raise InputError(f"{_LABEL} of host {host}: {error}") from None
     if templates.failed_to_render(label):
@@ -242,7 +242,7 @@ def own_label(hostvars: Variables, host: str) -> t.Any:
 
 def rendered(hostvars: Variables, host: str, name: str, value: t.Any) -> t.Any:
     """The value of a variable of another host, from the one that the inventory has; AnsibleError if that fails."""
-    return hostvars[host][name] if templates.has_template(value) else value
+    return plays.rendered_variables(hostvars, host)[name] if templates.has_template(value) else value
 
 
 def _is_windows(hostvars: Variables, host: str, own: Variables) -> bool:
@@ -306,7 +306,7 @@ def check_label_of_play(action: ActionBase, variables: Variables, hosts: Iterabl
         with contextlib.suppress(Exception):
             label = templar.template(templates.trusted(f"{{{{ {_LABEL} | default('') }}}}"))
         # Before 2.19 a template makes text of a number.
-        if str(label or "") != str(variables["hostvars"][host].get(_LABEL) or ""):
+        if str(label or "") != str(own_label(variables["hostvars"], host) or ""):
             raise InputError(LABEL_IN_PLAY)
 
 

@@ -112,7 +112,12 @@ def test_an_audit_with_defaults_of_a_module_is_right(monitored: Local, module: s
     assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in run.output
 
 
-LABELS = {"web{1}": "web{1}", "{{ 12345 }}": "12345", "{{ ansible_facts['architecture'] }}": platform.machine()}
+LABELS = {
+    "web{1}": "web{1}",
+    "{{ 12345 }}": "12345",
+    "{{ ansible_facts['architecture'] }}": platform.machine(),
+    "{{ hostvars['web-1'].ansible_connection }}": "local",
+}
 
 
 @pytest.mark.parametrize(("label", "expected"), LABELS.items())

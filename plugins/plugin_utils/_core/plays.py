@@ -143,6 +143,18 @@ def raw_variables(variables: Mapping[str, t.Any], host: str) -> Mapping[str, t.A
     return t.cast("Mapping[str, t.Any]", variables["hostvars"].raw_get(host))
 
 
+def rendered_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
+    """The variables of a host, each rendered when it is read. Its templates can read those of other hosts too.
+
+    Core leaves hostvars out of such variables, so templates of those other hosts can read their own only.
+    """
+    of_host = hostvars[host]
+    # Not those of a user's dictionary.
+    if hasattr(of_host, "_vars"):
+        of_host._vars["hostvars"] = hostvars
+    return t.cast("Mapping[str, t.Any]", of_host)
+
+
 def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str) -> t.Any:
     """A templar with the variables that the task would have for another host of its batch."""
     hostvars, task = variables["hostvars"], action._task
