@@ -181,6 +181,15 @@ def test_a_host_that_has_failed_is_treated_in_always(three: Local, failing: str)
         assert labels(three) == sorted(host for host, text in three.files().items() if text) == expected
 
 
+@pytest.mark.parametrize("notify", ["Mine", "[Mine]"])
+def test_a_handler_that_the_use_of_the_role_notifies_is_run(pair: Local, notify: str) -> None:
+    mine = "handlers: [{name: Mine, ansible.builtin.debug: {msg: mine}}]"
+    play = role_play(pair, play=mine, role=f"notify: {notify}")
+    for changed in ({"web-1", "web-2"}, {"web-2"}, set[str]()):
+        assert set(pair.succeed(play).of("Mine")) == changed
+        pair.write("web-2", "drift" if len(changed) == 2 else pair.expected("web-2"))
+
+
 def test_a_role_may_run_once_for_a_single_host(monitored: Local) -> None:
     """For several it is refused: test_refusals.py."""
     monitored.succeed(role_play(monitored, role="run_once: true"), "--limit", "web-1")

@@ -22,7 +22,7 @@ from ansible.plugins.connection import ConnectionBase
 from ansible.plugins.loader import action_loader
 from ansible.template import Templar
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core.plays import play_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core.plays import around, play_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core.templates import (
     TRUSTS_ALL,
     has_template,
@@ -282,8 +282,13 @@ def takes_input(connection: ConnectionBase) -> bool:
 
 
 def notify_no_handler(action: ActionBase) -> None:
-    """Leave out the handlers that the task's keyword names. Core adds them to the result after the action has run."""
-    action._task.notify = None
+    """Leave out the handlers that the task's keyword names. Core adds them to the result after the action has run.
+
+    Those that its block, or the use of its role, names take their place, as for a task without the keyword.
+    """
+    given = around(action._task, "notify")
+    names = [given] if isinstance(given, str) else given
+    action._task.notify = action._templar.template(names) if isinstance(names, list) else None
 
 
 def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: Templar) -> t.Any:
