@@ -112,9 +112,8 @@ class ModuleAction(tasks.PrivateAction):
         if result.get("failed"):
             # If core could not read a module's output, it returns that unchanged, and its message points there.
             if result.get("module_stdout") or result.get("module_stderr"):
-                result["msg"] += (
-                    " It is not shown, because it may hold keys: run the task without include_keys to see it."
-                )
+                hint = "it is not shown, because it may hold keys: run the task without include_keys to see it"
+                result["msg"] = f"{result.get('msg')} ({hint})."
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
         if sealed:
             return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}
