@@ -19,10 +19,7 @@ KeyState = t.Literal["no_file", "no_key", "own", "other", "unknown", "unverifiab
 
 # Replace the secrets while a template is rendered to learn what surrounds them. They have the format that keys have
 # been seen in, for a template that tests or changes them.
-SENTINELS = {
-    "api_key": "5E171A7E-0000-4A91-C0DE5E171A7E0000",
-    "install_code": "5E171A7E-1111-4A91-C0DE5E171A7E1111",
-}
+SENTINELS = {"api_key": "5E171A7E-0000-4A91-C0DE5E171A7E0000", "install_code": "5E171A7E-1111-4A91-C0DE5E171A7E1111"}
 _KEY, _SECRET = (re.compile(pattern, re.IGNORECASE) for pattern in (SENTINELS["api_key"], "|".join(SENTINELS.values())))
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")

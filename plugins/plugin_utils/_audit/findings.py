@@ -21,11 +21,7 @@ import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import smallest_tier
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    has_valid_length,
-    listed,
-    matching,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import has_valid_length, listed, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 
 SCHEMA_VERSION = 2
