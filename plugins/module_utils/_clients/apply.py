@@ -16,13 +16,8 @@ import typing as t
 import unicodedata
 from collections.abc import Sequence
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
-    SECRET_FIELDS,
-    Client,
-    is_masked,
-    masked_ids,
-)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
@@ -46,7 +41,7 @@ class ChangeResult(t.NamedTuple):
     """
 
     change: Change
-    client: Client
+    client: fields.Client
     error: MonitorError | None = None
     tried: bool = True
 
@@ -140,7 +135,8 @@ class _Worker:
                 done = ChangeResult(change, self.api.create_client(change.label))
             elif change.action == "rename":
                 renamed = self.api.rename_client(change.before["id"], change.label)
-                done = ChangeResult(change, _with_keys(renamed, change.before) if is_masked(renamed) else renamed)
+                renamed = _with_keys(renamed, change.before) if fields.is_masked(renamed) else renamed
+                done = ChangeResult(change, renamed)
             else:
                 done = self._delete(change)
         except ApiError as error:
@@ -151,7 +147,7 @@ class _Worker:
 
     def _delete(self, change: Change) -> ChangeResult:
         """Delete a client if it still has its label: the list may have been read long ago, or while it changed."""
-        client: Client | None = change.before
+        client: fields.Client | None = change.before
         if self.reread:
             try:
                 client = self.api.get_client(change.before["id"], labelled=change.before["label"] is not None)
@@ -227,9 +223,9 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
 
 def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
     """The results with the keys of the list, if the response to a create masks them."""
-    ids = masked_ids([entry.client for entry in results if entry.error is None])
+    ids = fields.masked_ids([entry.client for entry in results if entry.error is None])
     masked = {entry.change.label for entry in results if entry.client.get("id") in ids}
-    listed: dict[str, Client] = {}
+    listed: dict[str, fields.Client] = {}
     if masked:
         # The clients exist: without the list they have masked keys.
         with contextlib.suppress(ApiError):
@@ -242,11 +238,11 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
     ]
 
 
-def _with_keys(client: Client, other: Client) -> Client:
+def _with_keys(client: fields.Client, other: fields.Client) -> fields.Client:
     """The client, with the keys of the other response about it if those are not masked."""
-    if client["id"] != other.get("id") or is_masked(other):
+    if client["id"] != other.get("id") or fields.is_masked(other):
         return client
-    return {**client, **{field: other[field] for field in SECRET_FIELDS}}
+    return {**client, **{field: other[field] for field in fields.SECRET_FIELDS}}
 
 
 def _error(entry: ChangeResult) -> ApiError:
@@ -294,7 +290,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
     return resolved
 
 
-def _not_listed(entry: ChangeResult, error: ApiError, existing: t.Mapping[str, Client]) -> ChangeResult:
+def _not_listed(entry: ChangeResult, error: ApiError, existing: t.Mapping[str, fields.Client]) -> ChangeResult:
     """A label that is taken but not in the list; final if the list has one that the service may treat as equal."""
     requested = _normalized(entry.change.label)
     same = next((client for label, client in existing.items() if _normalized(label) == requested), None)

@@ -17,16 +17,8 @@ from collections.abc import Mapping, Sequence
 from stat import S_IFREG, filemode
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers, shell
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import (
-    BEGUN,
-    Completed,
-    echo,
-    one_line,
-    start,
-    variable,
-)
 
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
@@ -155,8 +147,8 @@ fi
 def facts_command(path: str, service: str = "") -> str:
     """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
     inspect = '[ -d /run/systemd/system ] && echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)"'
-    state = f"{variable('v', service)}; {inspect}" if service else ":"
-    return f"{one_line(start(path))}; {_FACTS_COMMAND.replace('{service}', state)}"
+    state = f"{shell.variable('v', service)}; {inspect}" if service else ":"
+    return f"{shell.one_line(shell.start(path))}; {_FACTS_COMMAND.replace('{service}', state)}"
 
 
 def parse_facts(output: str) -> HostFile | None:
@@ -183,9 +175,9 @@ def parse_facts(output: str) -> HostFile | None:
 
 def read_command(path: str) -> str:
     """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file."""
-    return one_line(f"""{start(path)}
+    return shell.one_line(f"""{shell.start(path)}
         cd -P "$a/" && [ -f "./$n" ] || exit 1
-        {echo(BEGUN)}
+        {shell.echo(shell.BEGUN)}
         {{ {_READ}; }} 2>/dev/null
         exit $r""")
 
@@ -193,7 +185,7 @@ def read_command(path: str) -> str:
 def text_in(output: str) -> str:
     """The text that :func:`read_command` printed, after messages of a login shell."""
     # A terminal, which ssh allocates for commands without input, ends lines with CR LF.
-    return output.replace("\r\n", "\n").partition(f"{BEGUN}\n")[2]
+    return output.replace("\r\n", "\n").partition(f"{shell.BEGUN}\n")[2]
 
 
 def enter_command(path: str, *, removes: bool = False, backup: bool = False) -> str:
@@ -208,9 +200,9 @@ def enter_command(path: str, *, removes: bool = False, backup: bool = False) -> 
     mount = "exit {busy}" if removes else "{ safe . || exit {mounted}; }"
     is_small = f'[ -r "./$n" ] && [ -z "$(exec find "./$n" -prune -size +{LARGEST_FILE // 512})" ]'
     kept = f'[ -f "./$n" ] && {{ [ -L "./$n" ] || {{ {is_small}; }} || exit {{no_backup}}; }}' if backup else ""
-    return one_line(f"""{start(path)}
+    return shell.one_line(f"""{shell.start(path)}
         {_filled(script, {"missing": _NO_DIRECTORY, "mount": mount, "kept": kept})}
-        {echo(_DONE)}""")
+        {shell.echo(_DONE)}""")
 
 
 # Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is
@@ -266,7 +258,7 @@ _MAKE = """{ at "${e:-/}" || exit {changed}; (umask 022; mkdir "./$c") && k=y; }
     [ -d "./$c" ] || exit 1"""
 
 # There is nothing to remove in a directory that is missing.
-_NO_DIRECTORY = f"{{ {echo(_DONE)}; exit 0; }}"
+_NO_DIRECTORY = f"{{ {shell.echo(_DONE)}; exit 0; }}"
 
 # The content goes into a private directory, after a check that others have not replaced that directory.
 _WRITE = """
@@ -374,18 +366,18 @@ def write_command(desired: Desired, *, backup: bool = False, source: str | None 
     }
     # One that the connection forces, as by `ssh -tt`, has no end of input.
     terminal = "" if source else f"[ -t 0 ] && exit {_CODES['no_input']}"
-    return one_line(f"""
-        {echo(BEGUN)}
-        {start(desired.path)}
-        {variable("o", spec)}
-        {variable("m", source or "")}
+    return shell.one_line(f"""
+        {shell.echo(shell.BEGUN)}
+        {shell.start(desired.path)}
+        {shell.variable("o", spec)}
+        {shell.variable("m", source or "")}
         {terminal}
         umask 077
         give() {{ {give}; }}
         {_filled(_WRITE, values)}
         u=""
         {leftovers.LIST_MARKERS if desired.service else ""}
-        {echo(f"{_DONE}$u")}""")
+        {shell.echo(f"{_DONE}$u")}""")
 
 
 def create_command(desired: Desired) -> str:
@@ -420,9 +412,9 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
         rm -f {names} || { {kept} exit 1; }
         {clean}
         {markers}"""
-    return one_line(f"""{start(path)}
+    return shell.one_line(f"""{shell.start(path)}
         {_filled(script, values)}
-        {echo(_DONE)}""")
+        {shell.echo(_DONE)}""")
 
 
 def markers_in(output: str) -> tuple[str, ...]:
@@ -431,12 +423,12 @@ def markers_in(output: str) -> tuple[str, ...]:
     return tuple(line["markers"].split("|")[1:]) if line else ()
 
 
-def got_no_input(done: Completed) -> bool:
+def got_no_input(done: shell.Completed) -> bool:
     """Whether the writer did nothing because it was not run at all, or did not get the input."""
-    return BEGUN not in done.stdout or done.returncode == _CODES["no_input"]
+    return shell.BEGUN not in done.stdout or done.returncode == _CODES["no_input"]
 
 
-def failure(done: Completed) -> str:
+def failure(done: shell.Completed) -> str:
     """Why a command that writes or removes failed, and what to do, as a sentence; empty if it did its work."""
     if done.returncode == 0 and _DONE in done.stdout:
         return ""
@@ -444,7 +436,7 @@ def failure(done: Completed) -> str:
     return f"{problem}." if problem else done.message
 
 
-def check_done(done: Completed, what: str) -> None:
+def check_done(done: shell.Completed, what: str) -> None:
     """InputError that begins with ``what`` if a command that writes or removes failed."""
     if reason := failure(done):
         raise InputError(f"{what}: {reason}")
@@ -474,4 +466,4 @@ _FACTS_PARTS = {
     "limit": LARGEST_FILE,
     "read": _READ,
 }
-_FACTS_COMMAND = one_line(_filled(_FACTS_SCRIPT, _FACTS_PARTS))
+_FACTS_COMMAND = shell.one_line(_filled(_FACTS_SCRIPT, _FACTS_PARTS))

@@ -24,17 +24,12 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact, redact_all
+from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import (
-    check_facts,
-    given_label,
-    known_hosts,
-    rendered,
-)
 
 # Options that name variables.
 _NAMES = ("account", "config", "plan", "subscriptions")
@@ -92,15 +87,15 @@ class FleetAction(tasks.PrivateAction):
         """
         hostvars, active = self.variables["hostvars"], set(self.variables["ansible_play_hosts"])
         found = {}
-        for host in known_hosts(self.variables):
+        for host in _role_variables.known_hosts(self.variables):
             # Core takes 0.3 ms to join them, so they are read once.
             raw = plays.raw_variables(self.variables, host)
-            check_facts(host, raw)
+            _role_variables.check_facts(host, raw)
             result, use = raw.get(str(self.options["config"])), (raw.get(self.options["account"]) or {}).get("use")
             if not isinstance(result, Mapping) or host not in active or result.get("use") not in (None, use):
                 result = {}
-            label, state = client_label(host, given_label(hostvars, host, raw)), raw.get("monitor_agent_state")
-            found[host] = Known(label, _is_absent(hostvars, host, state), result)
+            label = client_label(host, _role_variables.given_label(hostvars, host, raw))
+            found[host] = Known(label, _is_absent(hostvars, host, raw.get("monitor_agent_state")), result)
         return found
 
     @property
@@ -148,7 +143,7 @@ def _is_absent(hostvars: Mapping[str, t.Any], host: str, state: t.Any) -> bool:
     """Whether the state that the inventory, or an extra variable, sets for a host is ``absent``."""
     # A rollout reports one that fails.
     with contextlib.suppress(AnsibleError):
-        return bool(rendered(hostvars, host, "monitor_agent_state", state) == "absent")
+        return bool(_role_variables.rendered(hostvars, host, "monitor_agent_state", state) == "absent")
     return False
 
 

@@ -13,18 +13,11 @@ import shlex
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
-    TITLES,
-    Host,
-    Report,
-    State,
-    named,
-    titled,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
 # whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored.
-Kind = State | t.Literal["not_audited", "renamed", "clones", "absent", "orphans", "plan"]
+Kind = findings.State | t.Literal["not_audited", "renamed", "clones", "absent", "orphans", "plan"]
 
 _NEW_AUDIT = "not_audited.json"
 _LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
@@ -34,7 +27,7 @@ _MOVED = (
 )
 _SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
 _TITLES = {
-    **TITLES,
+    **findings.TITLES,
     "not_audited": "Not in any of the audits",
     "renamed": "Renamed hosts",
     "clones": "Same key on several hosts",
@@ -130,23 +123,23 @@ class Step:
     @property
     def heading(self) -> str:
         """The title, with the id of the state that the step is about."""
-        return titled(self.kind) if self.kind in TITLES else self.title
+        return findings.titled(self.kind) if self.kind in findings.TITLES else self.title
 
     @property
     def shell(self) -> str:
         return shlex.join(self.command)
 
 
-def steps(report: Report, run: Invocation) -> list[Step]:
+def steps(report: findings.Report, run: Invocation) -> list[Step]:
     """What to do, the worst first, with the options of the run that found it. Some steps fail with too small a plan."""
-    groups: dict[Kind, list[Host]] = {}
+    groups: dict[Kind, list[findings.Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding), []).append(finding)
     found = [_host_step(kind, groups[kind], run, report.orphans) for kind in _TEXTS if kind in groups]
     return [*_plan_step(report, run), *found, *_orphan_step(report, run)]
 
 
-def _kind_of(finding: Host) -> Kind:
+def _kind_of(finding: findings.Host) -> Kind:
     if not finding.audited:
         return "not_audited"
     if finding.state == "shared_key" and "unverifiable" in finding.states:
@@ -162,15 +155,15 @@ def _kind_of(finding: Host) -> Kind:
     return "renamed" if finding.renamed else state
 
 
-def _host_step(kind: Kind, findings: Sequence[Host], run: Invocation, orphans: Sequence[str]) -> Step:
+def _host_step(kind: Kind, found: Sequence[findings.Host], run: Invocation, orphans: Sequence[str]) -> Step:
     text = _TEXTS[kind]
-    hosts = tuple(one.host for one in findings)
+    hosts = tuple(one.host for one in found)
     if kind == "renamed" and run.partial:
         return Step(kind, run.partial, hosts)
-    moved = [one.host for one in findings if not one.shared_with and one.owner_label in orphans]
+    moved = [one.host for one in found if not one.shared_with and one.owner_label in orphans]
     if kind == "foreign_key" and moved:
-        text += _MOVED.format(named(moved))
-    if any(one.adoption == "later" for one in findings):
+        text += _MOVED.format(findings.named(moved))
+    if any(one.adoption == "later" for one in found):
         text += _LATER
     patterns = [_pattern(host) for host in hosts]
     target, hosts_file = ",".join(patterns), None
@@ -237,7 +230,7 @@ def _escaped(text: str) -> str:
     )
 
 
-def _orphan_step(report: Report, run: Invocation) -> list[Step]:
+def _orphan_step(report: findings.Report, run: Invocation) -> list[Step]:
     # The client whose key a host carries is left to adopt, or to rollout first.
     carried = {finding.owner_label for finding in report.hosts}
     labels = tuple(label for label in report.orphans if label not in carried)
@@ -257,13 +250,13 @@ def _orphan_step(report: Report, run: Invocation) -> list[Step]:
         "deleted, with all data of these clients. Run it without --check to delete them."
     )
     if report.unidentified:
-        hosts = named(report.unidentified)
+        hosts = findings.named(report.unidentified)
         text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
     command = (*_playbook("prune", run), "--check", "-e", given)
     return [Step("orphans", text + run.lacks, labels, command)]
 
 
-def _plan_step(report: Report, run: Invocation) -> list[Step]:
+def _plan_step(report: findings.Report, run: Invocation) -> list[Step]:
     account = report.account
     included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
     if included is None or needed <= included:

@@ -22,15 +22,7 @@ from xml.etree import ElementTree
 
 import jinja2
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import table
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
-    SCHEMA_VERSION,
-    STATES,
-    TITLES,
-    Report,
-    instant,
-    titled,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings, table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
 # XML 1.0, section 2.2: other characters cannot be written, not even escaped.
@@ -43,11 +35,11 @@ _PREFIX = "monitor_cloud_"
 _INCLUDED = "Clients that the plan includes; no sample on the free plan, or if it cannot be read."
 
 
-def document(report: Report) -> dict[str, t.Any]:
+def document(report: findings.Report) -> dict[str, t.Any]:
     """The report as plain data."""
     joined = {"audits": report.sources, "notes": report.notes} if report.sources else {}
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": findings.SCHEMA_VERSION,
         "generated_at": report.generated_at,
         "hosts": [
             {
@@ -67,12 +59,12 @@ def document(report: Report) -> dict[str, t.Any]:
     }
 
 
-def as_json(report: Report) -> str:
+def as_json(report: findings.Report) -> str:
     """The report as a JSON document."""
     return json.dumps(document(report), indent=2) + "\n"
 
 
-def as_junit(report: Report) -> str:
+def as_junit(report: findings.Report) -> str:
     """A test case per host: an error if it could not be reached, a failure in any other state than ok."""
     errors = report.counts.get("unreachable", 0)
     failures = len(report.hosts) - report.counts.get("ok", 0) - errors
@@ -92,7 +84,7 @@ def as_junit(report: Report) -> str:
         if one.state != "ok":
             kind = "error" if one.state == "unreachable" else "failure"
             problem = ElementTree.SubElement(case, kind, type=one.state, message=_xml(table.sentence(one)))
-            problem.text = f"States: {', '.join(map(titled, one.states))}. Label: {_xml(one.label)}."
+            problem.text = f"States: {', '.join(map(findings.titled, one.states))}. Label: {_xml(one.label)}."
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -101,7 +93,7 @@ def _xml(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", text)
 
 
-def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
+def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
     """The metrics of an audit; with ``hosts`` also a series for each host, with its name.
 
     A value of the account that is not known, or has no limit, has no sample.
@@ -109,11 +101,11 @@ def as_openmetrics(report: Report, *, hosts: bool = False) -> str:
     account, price = report.account, report.account["price"] or {}
     # A joined report is as old as the oldest audit that it uses.
     times = [one["generated_at"] for one in report.sources if one["hosts"]] or [report.generated_at]
-    made = int(min(map(instant, times)).timestamp())
-    states = [({"state": state}, report.counts.get(state, 0)) for state in STATES]
+    made = int(min(map(findings.instant, times)).timestamp())
+    states = [({"state": state}, report.counts.get(state, 0)) for state in findings.STATES]
     prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
     families: list[tuple[str, str, t.Any]] = [
-        ("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(SCHEMA_VERSION)}, 1)]),
+        ("audit_info", "The schema of the audit; always 1.", [({"schema_version": str(findings.SCHEMA_VERSION)}, 1)]),
         ("audit_timestamp_seconds", "When the hosts were inspected, in seconds since 1970.", made),
         ("audit_hosts", "Hosts of the audit by state, each counted once, in its worst state.", states),
         ("audit_orphans", "Clients without a host in the whole inventory.", len(report.orphans)),
@@ -148,7 +140,7 @@ def _value(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
+def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -> str:
     """The page. The template escapes all values that come from hosts and from the service.
 
     ``address`` is that of the account: the base URL of the service, without credentials.
@@ -163,19 +155,19 @@ def as_html(report: Report, steps: Sequence[Step], address: str = "") -> str:
     environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
     # A row for each finding; hosts without drift are data, of which the script makes rows.
-    findings, ok = ([one for one in report.hosts if (one.state == "ok") is is_ok] for is_ok in (False, True))
+    drift, ok = ([one for one in report.hosts if (one.state == "ok") is is_ok] for is_ok in (False, True))
     return environment.get_template("page.html.j2").render(
         report=report,
         address=address,
         steps=steps,
-        findings=findings,
+        findings=drift,
         ok=[[table.shown(one.host), table.shown(one.label)] for one in ok],
-        positions={one.host: position for position, one in enumerate(findings)},
+        positions={one.host: position for position, one in enumerate(drift)},
         kinds={host: step.kind for step in steps if step.kind != "orphans" for host in step.names},
-        titles=TITLES,
+        titles=findings.TITLES,
         table=table,
         bar=_bar,
-        coverage=[(state, titled(state), count) for state, count in report.counts.items()],
+        coverage=[(state, findings.titled(state), count) for state, count in report.counts.items()],
         style=style,
         script=script,
         hashes={"style": _hash(style), "script": _hash(script)},

@@ -18,15 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyState
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
-    SCHEMA_VERSION,
-    Account,
-    Host,
-    facts_of,
-    instant,
-    named,
-    natural,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
 # The states of a file that holds a key, so that its owner can be determined again.
 _WITH_KEY = ("own", "other", "unknown")
@@ -35,7 +27,7 @@ _LARGEST_SKEW = 600
 # The members of a host's entry that are read: its name and the facts from which findings are made, if they are valid.
 _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
     "host": lambda value: isinstance(value, str),
-    **dict.fromkeys(facts_of({}), lambda value: value is None or isinstance(value, str)),
+    **dict.fromkeys(findings.facts_of({}), lambda value: value is None or isinstance(value, str)),
     "reached": lambda value: isinstance(value, bool),
     "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
     "differs": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
@@ -59,16 +51,16 @@ class Slice:
 def parse(name: str, document: t.Any) -> Slice:
     """A document of schema :data:`.findings.SCHEMA_VERSION`; InputError for anything else."""
     version = document.get("schema_version") if isinstance(document, dict) else None
-    if version != SCHEMA_VERSION:
+    if version != findings.SCHEMA_VERSION:
         raise InputError(
-            f"{name} is not an audit with the schema version {SCHEMA_VERSION}: it has {version!r}. Choose what "
-            "monitor_agent_audit_json of this version of monitor.cloud wrote, or audit its hosts again."
+            f"{name} is not an audit with the schema version {findings.SCHEMA_VERSION}: it has {version!r}. Choose "
+            "what monitor_agent_audit_json of this version of monitor.cloud wrote, or audit its hosts again."
         )
     if "audits" in document:
         raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
     try:
         hosts, generated_at = _facts(document.get("hosts")), document.get("generated_at")
-        return Slice(name, generated_at, instant(generated_at), hosts)
+        return Slice(name, generated_at, findings.instant(generated_at), hosts)
     except ValueError as error:
         raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 
@@ -82,7 +74,7 @@ def _facts(entries: t.Any) -> dict[str, dict[str, t.Any]]:
         for member, is_valid in _MEMBERS.items():
             if not isinstance(entry, dict) or not is_valid(entry.get(member, ...)):
                 raise ValueError(f"hosts[{number}].{member} is missing or invalid")
-        found[entry["host"]] = {member: entry[member] for member in facts_of({})}
+        found[entry["host"]] = {member: entry[member] for member in findings.facts_of({})}
     if len(found) < len(entries):
         raise ValueError("it has a host twice")
     return found
@@ -91,12 +83,12 @@ def _facts(entries: t.Any) -> dict[str, dict[str, t.Any]]:
 def join(
     slices: Sequence[Slice],
     hosts: Sequence[str],
-    account: Account,
+    account: findings.Account,
     labels: Mapping[str, str],
     *,
     now: datetime.datetime,
     max_age: float,
-) -> tuple[list[Host], dict[str, t.Any]]:
+) -> tuple[list[findings.Host], dict[str, t.Any]]:
     """The inspected hosts of all slices, and the members of a joined report; see :class:`.findings.Report`.
 
     ``labels`` gives the label of each host of the whole inventory. Of a host that several slices have, the latest
@@ -137,21 +129,21 @@ def join(
     return inspected, {"sources": sources, "notes": notes}
 
 
-def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: Account) -> Host:
+def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: findings.Account) -> findings.Host:
     """A host with its facts, if a slice has it; whose key it carries is decided by the clients that there are now."""
     if facts is None:
-        return Host(host, label, facts_of({}), audited=False)
+        return findings.Host(host, label, findings.facts_of({}), audited=False)
     if facts["key_owner"] not in _WITH_KEY:
-        return Host(host, label, facts)
+        return findings.Host(host, label, facts)
     owner = account.key_owners.get(facts["key_fingerprint"])
     if owner is None and facts["owner_label"] in account.masked_labels:
         # Its key cannot be read now; it could when the host was audited.
         owner = facts["owner_label"]
     state = "unknown" if owner is None else "own" if owner == label else "other"
-    return Host(host, label, {**facts, "key_owner": state, "owner_label": owner})
+    return findings.Host(host, label, {**facts, "key_owner": state, "owner_label": owner})
 
 
 def _hosts(names: Iterable[str]) -> str:
-    ordered = sorted(names, key=natural)
+    ordered = sorted(names, key=findings.natural)
     number = "1 host" if len(ordered) == 1 else f"{len(ordered)} hosts"
-    return f"{number} ({named(ordered)})"
+    return f"{number} ({findings.named(ordered)})"

@@ -22,13 +22,8 @@ from ansible.plugins.connection import ConnectionBase
 from ansible.plugins.loader import action_loader
 from ansible.template import Templar
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import templates
 from ansible_collections.monitor.cloud.plugins.plugin_utils._core.plays import around, play_of
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core.templates import (
-    TRUSTS_ALL,
-    has_template,
-    plain,
-    unrendered,
-)
 
 
 def documented(*documents: str, **rules: t.Any) -> ArgumentSpecValidator:
@@ -65,7 +60,7 @@ def _finalize_args(task: Task, attribute: t.Any, value: dict[str, t.Any], templa
     # The value of the keyword ``args``, if that is a template.
     whole = {name: item for name, item in value.items() if name == "_variable_params"}
     each = {name: item for name, item in value.items() if name not in whole}
-    params = unrendered(whole.get("_variable_params"), templar)
+    params = templates.unrendered(whole.get("_variable_params"), templar)
     if isinstance(params, dict):
         # Core still warns of it.
         whole, each = {"_variable_params": {}}, {**params, **each}
@@ -83,7 +78,7 @@ def _private_action(task: Task) -> type[PrivateAction] | None:
     return action if isinstance(action, type) and issubclass(action, PrivateAction) else None
 
 
-if TRUSTS_ALL:
+if templates.TRUSTS_ALL:
     # Core has these methods since 2.19. Set before the first fork: the strategy loads the action of a task before it
     # starts a worker.
     _methods = {"_post_validate_args": _finalize_args, "_post_validate_module_defaults": _keep_module_defaults}
@@ -117,7 +112,7 @@ class PrivateAction(ActionBase):
         return PLACEHOLDER
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        if TRUSTS_ALL:
+        if templates.TRUSTS_ALL:
             # Those of module_defaults, which core adds after it has rendered the others.
             self._task.args = {
                 name: value if value == PLACEHOLDER else self._keep_back(name, value)
@@ -220,7 +215,7 @@ def injects_invocation(variables: Mapping[str, t.Any]) -> bool:
 
 def hide_loop(task: Task) -> None:
     """Keep the result of the loop from callbacks: before 2.19, items that are not to be shown are in it whole."""
-    if TRUSTS_ALL and task.loop:
+    if templates.TRUSTS_ALL and task.loop:
         task.no_log = True
 
 
@@ -262,16 +257,16 @@ def forget_origins(task: Task) -> None:
     for name in _READ_LATER:
         value = getattr(task, name, None)
         if isinstance(value, (int, list, str)):
-            setattr(task, name, plain(value))
+            setattr(task, name, templates.plain(value))
         elif isinstance(value, dict):
             # Since 2.21 register names expressions, which core renders after this.
-            setattr(task, name, {plain(key): expression for key, expression in value.items()})
+            setattr(task, name, {templates.plain(key): expression for key, expression in value.items()})
     # The next attempt needs them as they are: plain strings are not trusted as templates.
     if not (task.until or task.retries):
-        task.args = plain(task.args, decrypt=False)
+        task.args = templates.plain(task.args, decrypt=False)
         # Core renders them once more, for the names of handlers. Vaulted ones, which may not be used, are no str.
-        if all(isinstance(value, (int, str)) and not has_template(value) for value in task.vars.values()):
-            task.vars = plain(task.vars)
+        if all(isinstance(value, (int, str)) and not templates.has_template(value) for value in task.vars.values()):
+            task.vars = templates.plain(task.vars)
 
 
 def takes_input(connection: ConnectionBase) -> bool:
@@ -292,7 +287,7 @@ def notify_no_handler(action: ActionBase) -> None:
 
 
 def _with_defaults(name: str, task: Task, arguments: dict[str, t.Any], templar: Templar) -> t.Any:
-    if not TRUSTS_ALL:
+    if not templates.TRUSTS_ALL:
         return module_common._apply_action_arg_defaults(name, task, arguments, templar)
     old: t.Any = module_common
     groups = play_of(task)._action_groups
