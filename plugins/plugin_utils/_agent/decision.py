@@ -67,7 +67,7 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
     else:
         key = _key_owner(found, text, pattern, client)
     if client.state == "masked":
-        if key.state in ("unknown", "own") or (key.state == "no_key" and key_detection.may_hold_key(text or "")):
+        if key.state in ("unknown", "own") or (key.state == "no_key" and key_detection.possible_keys(text or "")):
             key = key._replace(state="unverifiable")
         return Decision(key, False, {}, {}, _differences(found, desired, same=True))
     before = after = _facts(found, key)

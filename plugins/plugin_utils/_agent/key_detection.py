@@ -41,11 +41,10 @@ def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str
     the key, a key is found in the file that no client of the account has.
     """
     in_position = _key_in_position(text, pattern_text)
-    candidates = [in_position] if in_position else []
     if in_position:
         # A former key that was commented out is not in use.
         text = _COMMENT.sub("", text)
-    for candidate in dict.fromkeys([*candidates, *_tokens(text)]):
+    for candidate in dict.fromkeys(filter(None, [in_position, *possible_keys(text)])):
         found = fingerprint(candidate)
         if found == own:
             return KeyOwner("own", label, found)
@@ -54,17 +53,12 @@ def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str
     return KeyOwner("unknown", None, fingerprint(in_position)) if in_position else KeyOwner("no_key")
 
 
-def may_hold_key(text: str) -> bool:
-    """Whether something in a text could be a key, of whatever client."""
-    return bool(_tokens(text))
-
-
-def _tokens(text: str) -> list[str]:
+def possible_keys(text: str) -> list[str]:
     """All that could be a key in a text: long words, whole and without quotes and separators."""
-    tokens = []
+    found = []
     for word in text.split():
-        tokens += [word, word.strip("\"'`,;"), *_TOKEN_ENDS.split(word), word.partition("=")[2], word.partition(":")[2]]
-    return [token for token in tokens if not looks_masked(token)]
+        found += [word, word.strip("\"'`,;"), *_TOKEN_ENDS.split(word), word.partition("=")[2], word.partition(":")[2]]
+    return [each for each in found if not looks_masked(each)]
 
 
 def _key_in_position(text: str, pattern_text: str) -> str | None:

@@ -12,7 +12,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import (
     SENTINELS,
     KeyOwner,
-    may_hold_key,
+    possible_keys,
     whose_key,
 )
 
@@ -99,14 +99,14 @@ _ASSIGNED = "api_key = {key}\n"
 )
 def test_where_a_key_is_found(template: str, text: str, key: str | None) -> None:
     assert _found(template, text) == _OWNERS[key]
-    assert may_hold_key(text)
+    assert possible_keys(text)
 
 
 @given(st.text(), st.text())
 def test_any_text_can_be_examined(text: str, pattern: str) -> None:
     found = whose_key(text, pattern, None, {}, "web1")
     assert found.state in ("no_key", "unknown")
-    assert may_hold_key(text) or found.state == "no_key"
+    assert possible_keys(text) or found.state == "no_key"
 
 
 def test_sentinels_stand_for_keys() -> None:
