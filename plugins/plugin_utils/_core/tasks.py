@@ -81,9 +81,8 @@ def _private_action(task: Task) -> type[PrivateAction] | None:
 if templates.TRUSTS_ALL:
     # Core has these methods since 2.19. Set before the first fork: the strategy loads the action of a task before it
     # starts a worker.
-    _methods = {"_post_validate_args": _finalize_args, "_post_validate_module_defaults": _keep_module_defaults}
-    for _name, _method in _methods.items():
-        setattr(Task, _name, _method)
+    Task._post_validate_args = _finalize_args  # type: ignore[assignment, method-assign]
+    Task._post_validate_module_defaults = _keep_module_defaults  # type: ignore[assignment, method-assign]
 
 
 class PrivateAction(ActionBase):
