@@ -165,7 +165,8 @@ def _host_step(kind: Kind, found: Sequence[findings.Host], run: Invocation, orph
         text += _MOVED.format(findings.named(moved))
     if any(one.adoption == "later" for one in found):
         text += _LATER
-    patterns = [_pattern(host) for host in hosts]
+    # A plain name means the host even if a group has the same.
+    patterns = [host if _PLAIN_NAME.fullmatch(host) else f"~{_escaped(host)}\\Z" for host in hosts]
     target, hosts_file = ",".join(patterns), None
     choice, pattern = _as_options({"target": target}), [target]
     if len(target) > _LONGEST_LIST and run.report_stem and _PLAIN_PATH.fullmatch(run.report_stem):
@@ -216,11 +217,6 @@ def _as_options(variables: Mapping[str, t.Any]) -> list[str]:
         else:
             others[name] = value
     return [*plain, "-e", json.dumps(others)] if others else plain
-
-
-def _pattern(host: str) -> str:
-    """A pattern for one host. A plain name means the host even if a group has the same."""
-    return host if _PLAIN_NAME.fullmatch(host) else f"~{_escaped(host)}\\Z"
 
 
 def _escaped(text: str) -> str:
