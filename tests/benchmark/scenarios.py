@@ -191,11 +191,11 @@ def _after(prepare: Callable[[], object], contender: Contender) -> Contender:
     return run
 
 
-def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bool) -> Outcome:
-    """With connections that are open already, as ssh keeps them for a minute by default; and with none."""
+def ssh(bench: Bench, name: str = "ssh", limits: tuple[float, float] = (0.20, 0.45)) -> Outcome:
+    """Hosts over SSH, with connections that are open, as ssh keeps them for a minute by default; and with none."""
     if problem := ssh_hosts.missing():
         return Outcome(skipped=problem)
-    with ssh_fleet(bench.room(name), bench.size(50), pipelining=pipelining) as fleet:
+    with ssh_fleet(bench.room(name), bench.size(50), pipelining=name == "pipelining") as fleet:
         runs = {
             "ping": bench.bare(fleet, "ping"),
             "first rollout": bench.first_rollout(fleet),
@@ -213,13 +213,8 @@ def _ssh(bench: Bench, name: str, limits: tuple[float, float], *, pipelining: bo
     return _compared(name, fleet.size, costs, *rows)
 
 
-def ssh(bench: Bench) -> Outcome:
-    """Hosts over SSH with Ansible's default settings."""
-    return _ssh(bench, "ssh", (0.20, 0.45), pipelining=False)
-
-
 def pipelining(bench: Bench) -> Outcome:
-    return _ssh(bench, "pipelining", (0.35, 1.0), pipelining=True)
+    return ssh(bench, "pipelining", (0.35, 1.0))
 
 
 def growth(bench: Bench) -> Outcome:
