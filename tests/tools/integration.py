@@ -3,28 +3,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the integration targets with ansible-test against an emulator that lives as long as they do."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-
-import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.tools.tree import PATH, copied_tree
-
-
-def configure(root: Path, service: Emulator) -> None:
-    address = service.base_url.rpartition("/")[0]
-    values = {
-        "monitor_base_url": service.base_url,
-        "monitor_control_url": f"{address}/_emulator",
-        "monitor_api_token": service.tokens["read_write"],
-        "monitor_read_only_token": service.tokens["read_only"],
-    }
-    target = root / "tests" / "integration" / "integration_config.yml"
-    target.write_text(yaml.safe_dump(values), encoding="utf-8")
 
 
 def main(targets: Sequence[str]) -> int:
@@ -37,7 +23,13 @@ def main(targets: Sequence[str]) -> int:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MONITOR_", "ANSIBLE_"))}
     environment["PATH"] = PATH
     with copied_tree() as root, Emulator() as service:
-        configure(root, service)
+        values = {
+            "monitor_base_url": service.base_url,
+            "monitor_control_url": f"{service.base_url.rpartition('/')[0]}/_emulator",
+            "monitor_api_token": service.tokens["read_write"],
+        }
+        config = root / "tests" / "integration" / "integration_config.yml"
+        config.write_text(json.dumps(values), encoding="utf-8")
         done = subprocess.run([*command, *targets], cwd=root, env=environment, stdin=subprocess.DEVNULL, check=False)
     return done.returncode
 
