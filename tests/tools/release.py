@@ -21,9 +21,6 @@ from packaging.version import Version
 from ansible_collections.monitor.cloud.tests.tools.package import build
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, tracked_files
 
-OUTPUT = CHECKOUT / "build"
-GALAXY = CHECKOUT / "galaxy.yml"
-
 
 def stop(reason: str) -> NoReturn:
     """End, because there is no release; the reason states what to do."""
@@ -79,15 +76,8 @@ def replace_version(old: str, new: str) -> None:
         (CHECKOUT / path).write_text(text.replace(form.format(old), form.format(new)), encoding="utf-8")
 
 
-def sign(archive: Path, key: str) -> Path:
-    sums = archive.with_name("SHA256SUMS")
-    sums.write_text(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n", encoding="utf-8")
-    run("gpg", "--yes", "--armor", "--local-user", key, "--detach-sign", str(sums))
-    return sums
-
-
 def release(version: str, repository: str, key: str, owners: str | None) -> Path:
-    present = yaml.safe_load(GALAXY.read_text(encoding="utf-8"))
+    present = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text(encoding="utf-8"))
     check(version, repository, key, present["version"])
     replace_address(present["repository"], repository)
     replace_version(present["version"], version)
@@ -95,8 +85,10 @@ def release(version: str, repository: str, key: str, owners: str | None) -> Path
         (CHECKOUT / ".github" / "CODEOWNERS").write_text(f"* {owners}\n", encoding="utf-8")
     # The entry of a version that is not released yet gets the new fragments, and today's date.
     run("antsibull-changelog", "release", "--reload-plugins", "--update-existing")
-    archive = build(OUTPUT)
-    sign(archive, key)
+    archive = build(CHECKOUT / "build")
+    sums = archive.with_name("SHA256SUMS")
+    sums.write_text(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n", encoding="utf-8")
+    run("gpg", "--yes", "--armor", "--local-user", key, "--detach-sign", str(sums))
     run("git", "add", "--all")
     run("git", "commit", "--quiet", f"--message=Release {version}")
     run("git", "tag", f"--local-user={key}", f"--message=Release {version}", f"v{version}")

@@ -4,7 +4,7 @@
 
 """The modules, option by option: check mode, run, run again, undo."""
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import pytest
@@ -152,8 +152,6 @@ def test_plan_info(emulator: Emulator) -> None:
 
 # The info modules, which change nothing, in check mode or without
 
-Regions = Callable[..., list[str]]
-
 
 def test_clients_are_found_by_each_option(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2", "db1"])
@@ -180,15 +178,12 @@ def test_subscriptions(emulator: Emulator) -> None:
     assert writes(emulator) == []
 
 
-@pytest.fixture
-def regions(emulator: Emulator) -> Regions:
-    def find(**options: Any) -> list[str]:
-        return [region["id"] for region in go(emulator, region_info, token=None, **options)["regions"]]
-
-    return find
+def _regions(emulator: Emulator, **options: Any) -> list[str]:
+    return [region["id"] for region in go(emulator, region_info, token=None, **options)["regions"]]
 
 
-def test_regions_are_found_by_each_option(regions: Regions) -> None:
+def test_regions_are_found_by_each_option(emulator: Emulator) -> None:
+    regions = functools.partial(_regions, emulator)
     everywhere = regions()
     assert len(everywhere) == 12
     assert regions(id="us-west") == ["us-west"]
@@ -205,7 +200,8 @@ def test_regions_are_found_by_each_option(regions: Regions) -> None:
     assert regions(capabilities=["Block Storage", " GPU Instances"]) == both
 
 
-def test_regions_by_what_is_available_there(regions: Regions) -> None:
+def test_regions_by_what_is_available_there(emulator: Emulator) -> None:
+    regions = functools.partial(_regions, emulator)
     has = regions(compute_type="g1-premium-amd-1")
     assert 0 < len(has) < 12
     for compute_type in ("g1-premium-amd-1", "g1-gpu-large-1"):
