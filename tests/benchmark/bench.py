@@ -247,6 +247,14 @@ class Bench:
         """Roll out to hosts of which neither the service nor they themselves know anything."""
         return self.registering(self.bare(fleet, playbook), fleet.size, fleet, first=True)
 
+    def rollouts(self, fleet: Fleet, bare: str) -> dict[str, Contender]:
+        """A bare play, a first rollout, and one without drift."""
+        return {
+            bare: self.bare(fleet, bare),
+            "first rollout": self.first_rollout(fleet),
+            "steady run": self.steady_run(fleet),
+        }
+
     def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
         """Roll out to hosts without drift."""
         return self.registering(self.bare(fleet, playbook), fleet.size, first=False)

@@ -117,13 +117,8 @@ def local(bench: Bench) -> Outcome:
     def today() -> Cost:
         return bench.play("today", fleet, {**service, "dir": str(fleet.inventory.with_name("files"))})
 
-    contenders = {
-        "ping": bench.bare(fleet, "ping"),
-        "first rollout": bench.first_rollout(fleet),
-        "steady run": bench.steady_run(fleet),
-        "today's first": _after(lambda: bench.forget(fleet), today),
-        "today's steady": today,
-    }
+    contenders = bench.rollouts(fleet, "ping")
+    contenders |= {"today's first": _after(lambda: bench.forget(fleet), today), "today's steady": today}
     return _compared(
         "local",
         fleet.size,
@@ -196,11 +191,7 @@ def ssh(bench: Bench, name: str = "ssh", limits: tuple[float, float] = (0.20, 0.
     if problem := ssh_hosts.missing():
         return Outcome(skipped=problem)
     with ssh_fleet(bench.room(name), bench.size(50), pipelining=name == "pipelining") as fleet:
-        runs = {
-            "ping": bench.bare(fleet, "ping"),
-            "first rollout": bench.first_rollout(fleet),
-            "steady run": bench.steady_run(fleet),
-        }
+        runs = bench.rollouts(fleet, "ping")
         connect = bench.bare(fleet, "raw")
         contenders = {run: _after(connect, contender) for run, contender in runs.items()}
         contenders |= {f"{run}, connecting": _after(fleet.disconnect, runs[run]) for run in runs}
@@ -223,11 +214,7 @@ def growth(bench: Bench) -> Outcome:
     all_costs: dict[str, list[Cost]] = {}
     for size in sizes:
         fleet = local_fleet(bench.room(f"growth-{size}"), size)
-        contenders = {
-            f"raw {size}": bench.bare(fleet, "raw"),
-            f"first rollout {size}": bench.first_rollout(fleet),
-            f"steady run {size}": bench.steady_run(fleet),
-        }
+        contenders = {f"{name} {size}": run for name, run in bench.rollouts(fleet, "raw").items()}
         all_costs.update(side_by_side(contenders, bench.rounds))
     for name, size in itertools.product(("raw", "steady run", "first rollout"), sizes[1:]):
         # How much the time for each host grows from the smallest fleet to this one.
