@@ -148,21 +148,6 @@ for word; do case "${{0##*/}} $word" in
 esac; done
 POSIXLY_CORRECT=1 exec {_REAL}/"${{0##*/}}" "$@"
 """
-# find(1) of FreeBSD 13.2, -mtime: an age in days is rounded up.
-_FIND = f"""#!{_REAL}/python3 -IS
-import os, subprocess, sys, time
-given, days = sys.argv[1:], None
-if "-mtime" in given:
-    at = given.index("-mtime")
-    days = given[at + 1]
-    del given[at:at + 2]
-done = subprocess.run(["{_REAL}/find", *given], stdout=subprocess.PIPE, text=True)
-for name in done.stdout.splitlines():
-    age = -(-(time.time() - os.lstat(name).st_mtime) // 86400)
-    if days is None or (age > int(days[1:]) if days[0] == "+" else age == int(days)):
-        print(name)
-sys.exit(done.returncode)
-"""
 # stat(1) of FreeBSD 13.2 and of macOS 14, -f: digits of modes are not padded.
 _STAT = f"""#!{_REAL}/python3 -IS
 import grp, os, pwd, re, sys
@@ -183,12 +168,6 @@ for path in given[2:]:
     print(re.sub(r"%(0?)(\\d*)([A-Z]*[a-zN])",
                  lambda m: values[m[3]].rjust(int(m[2] or 0), "0" if m[1] else " "), given[1]))
 """
-# mktemp(1) of FreeBSD 13.2: a template or -t is required, and -t takes a prefix without X.
-_MKTEMP = f"""#!/bin/sh
-[ "$1" = -d ] && d=-d && shift
-case $1 in -t) exec {_REAL}/mktemp $d "${{TMPDIR:-/tmp}}/$2.XXXXXXXX";; ""|-*) echo "usage: mktemp" >&2; exit 1;; esac
-exec {_REAL}/mktemp $d "$@"
-"""
 # wc(1) of FreeBSD 13.2 and of macOS 14: numbers are preceded by spaces.
 _WC = f"""#!/bin/sh
 {_REAL}/wc "$@" | {_REAL}/sed 's/^/       /'
@@ -198,7 +177,7 @@ _SHA256 = f"""#!/bin/sh
 [ "$*" = -q ] || {{ echo "usage: sha256 -q" >&2; exit 1; }}
 {_REAL}/sha256sum | {_REAL}/cut -c1-64
 """
-_STUBS = {"find": _FIND, "stat": _STAT, "mktemp": _MKTEMP, "wc": _WC}
+_STUBS = {"stat": _STAT, "wc": _WC}
 
 
 def _bsd(digests: str, more: dict[str, str] | None = None) -> str:
