@@ -9,7 +9,6 @@ be in the command's output. Each page starts with an inventory, the variables of
 clients.
 """
 
-import io
 import json
 import os
 import re
@@ -127,22 +126,19 @@ class Reader:
 
     def _type(self, command: str) -> tuple[int, str]:
         """Type a command at a terminal, and the vault's password at its prompts; its exit code and the screen."""
-        screen = io.StringIO()
-        terminal = pexpect.spawn(
+        screen, code = pexpect.run(
             "bash",
-            ["-c", command],
+            args=["-c", command],
+            events={r"(?i)vault password[^\n]*: $": f"{PASSWORD}\n"},
+            withexitstatus=True,
             cwd=str(self.directory),
             env={**self.environment, **self._terminal},
             encoding="utf-8",
             timeout=SECONDS,
             dimensions=(50, 200),
         )
-        terminal.logfile_read = screen
-        while terminal.expect([r"(?i)vault password[^\n]*: $", pexpect.EOF]) == 0:
-            terminal.sendline(PASSWORD)
-        terminal.close()
         # None after a signal.
-        return -1 if terminal.exitstatus is None else terminal.exitstatus, screen.getvalue()
+        return -1 if code is None else code, screen
 
     def follow(self, block: Block) -> None:
         """Write the block's file, or run its commands and compare what they print."""
