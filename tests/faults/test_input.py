@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -286,8 +285,7 @@ def test_invalid_tasks_through_ansible(emulator: Emulator, tmp_path: Path) -> No
         for name in ("client_label", f"client_labels({value})"):
             text = f"{{{{ {value} | monitor.cloud.{name} }}}}"
             tasks.append({"name": "filter", "ansible.builtin.debug": {"msg": text}, "ignore_errors": True})
-    play = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
-    run = controller.run(controller.play(yaml.safe_dump(play)), "-v")
+    run = controller.run(controller.tasks(json.dumps(tasks)), "-v")
     assert_sound(emulator, run.output, faults=len(tasks))
     assert run.code == 0, run.output[-3000:]
     ended = [event for event in run.events if event.task.startswith("invalid")]

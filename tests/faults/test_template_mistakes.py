@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long
@@ -81,24 +80,21 @@ SOURCES: dict[str, dict[str, dict[str, str]]] = {
     "template": {name: {"template": f"{name}.j2"} for name in MISTAKES},
     "options": {name: {"content": "{{ client.api_key }}", **options} for name, options in OPTIONS.items()},
 }
-REGISTER = """
-- hosts: web-1
-  gather_facts: false
-  tasks:
-    - monitor.cloud.monitor_clients: {labels: [web-1, web-2], include_keys: true}
-      register: registered
-"""
+REGISTER: dict[str, object] = {
+    "monitor.cloud.monitor_clients": {"labels": ["web-1", "web-2"], "include_keys": True},
+    "register": "registered",
+}
 FORMS = ([], ["--check", "--diff"], ["--diff"], ["--check"])[: short_or_long(2, 4)]
 
 
 def _play(controller: Controller, tasks: dict[str, dict[str, str]]) -> str:
-    play = yaml.safe_load(REGISTER)
+    play: list[dict[str, object]] = [REGISTER]
     for name, options in tasks.items():
         given = {"path": str(controller.directory / "agent.conf"), "registration": "registered", **options}
         own = {} if "client" in given else {"label": "web-1"}
         task = {"name": name, "monitor.cloud.agent_config": {**own, **given}, "ignore_errors": True}
-        play[0]["tasks"].append({**task, "vars": {"secret": "{{ registered.clients['web-1'].api_key }}"}})
-    return controller.play(yaml.safe_dump(play, sort_keys=False))
+        play.append({**task, "vars": {"secret": "{{ registered.clients['web-1'].api_key }}"}})
+    return controller.tasks(json.dumps(play))
 
 
 def _parts(service: Emulator) -> set[str]:
