@@ -2,14 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-
 """Responses of the service, keys, paths, labels and names of hosts that are written as commands, templates, markup or
 documents stay text, here and on hosts.
+
+What would run leaves a file behind, the canary, here or on the host: there is none in the end.
 """
 
 import json
 import re
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,10 +21,44 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.checks import short_or_long, tally
-from ansible_collections.monitor.cloud.tests.support.hostile import CANARY, TEMPLATES, TEXTS, assert_quiet
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Controller, Local, Run
+
+# Short, so that labels can hold it.
+CANARY = f"/tmp/mc{secrets.token_hex(3)}"
+TEXTS = tuple(
+    text.replace("C", CANARY)
+    for text in (
+        "{{ lookup('pipe', 'touch C') }}", "{{lookup('ansible.builtin.pipe','touch C')}}", "{{ 7 * 7 }}",
+        "{% set x = lookup('pipe', 'touch C') %}", "{%if lookup('pipe','touch C')%}x{%endif%}",
+        "{# #}{{ query('pipe', 'touch C') }}",
+        "{{ cycler.__init__.__globals__.os.system('touch C') }}",
+        "$(touch C)", "`touch C`", "'; touch C #", '"; touch C; "',
+        "| touch C", "&& touch C", "x\ntouch C\n", "x\r\nok: [web-1] => changed\n", "\x1b[2J\x1b]0;title\x07",
+        "\x9b31m",
+        "!!python/object/apply:os.system ['touch C']", "!unsafe {{ 1 }}", "</script><script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>', "]]></failure><failure>", "&lt;&#x41;&undefined;", '=cmd|" /C touch C"!A0',
+        "%(touch C)s",
+        "${IFS}touch${IFS}C", "- hosts: all", "a: {b: [c", "\u202eevil", "--check", "-e@C", "~", "all:!web-1",
+        "*", "NULL", "0",
+    )
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_canary() -> Iterator[None]:
+    """Nothing ran on this machine."""
+    yield
+    assert not Path(CANARY).exists()
+
+
+def assert_quiet(service: Emulator, *runs: Run, faults: int = len(TEXTS)) -> None:
+    """The runs showed no secret, no escape sequence and no line of their own making."""
+    for run in runs:
+        assert_sound(service, run.output, faults=faults)
+        assert "\x1b" not in run.output
+        assert "\nok: [web-1] => changed" not in run.output
 
 
 @pytest.fixture

@@ -16,9 +16,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import HOSTS, ORPHANS, break_all
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.hostile import TEMPLATES
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run, texts
+from ansible_collections.monitor.cloud.tests.support.runs import TEMPLATES, Controller, Local, Run, texts
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
 AUDIT = "monitor.cloud.audit"

@@ -33,6 +33,8 @@ from ansible_collections.monitor.cloud.tests.support.hosts import Host
 
 # The ansible-core that the tests run with.
 CORE = tuple(int(number) for number in __version__.split(".")[:2])
+# Names of hosts; before 2.19 core itself renders those that are templates (SECURITY.md).
+TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )", "web(% x %)")
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
 CONFIGURE = "Configure the agent"
