@@ -148,25 +148,11 @@ for word; do case "${{0##*/}} $word" in
 esac; done
 POSIXLY_CORRECT=1 exec {_REAL}/"${{0##*/}}" "$@"
 """
-# stat(1) of FreeBSD 13.2 and of macOS 14, -f: digits of modes are not padded.
-_STAT = f"""#!{_REAL}/python3 -IS
-import grp, os, pwd, re, sys
-given = sys.argv[1:]
-if not given or given[0] not in ("-f", "-Lf"):
-    sys.exit("stat: illegal option\\nusage: stat [-FLnq] [-f format | -l | -r | -s | -x] [-t timefmt] [file ...]")
-for path in given[2:]:
-    try:
-        facts = os.stat(path) if given[0] == "-Lf" else os.lstat(path)
-    except OSError as error:
-        sys.exit(f"stat: {{path}}: stat: {{error.strerror}}")
-    values = {{
-        "u": str(facts.st_uid), "g": str(facts.st_gid), "z": str(facts.st_size), "N": path, "i": str(facts.st_ino),
-        "Su": pwd.getpwuid(facts.st_uid).pw_name, "Sg": grp.getgrgid(facts.st_gid).gr_name,
-        "Mp": f"{{facts.st_mode >> 9 & 7:o}}", "Lp": f"{{facts.st_mode & 0o777:o}}", "p": f"{{facts.st_mode:o}}",
-        "OLp": f"{{facts.st_mode & 0o777:o}}", "OMp": f"{{facts.st_mode >> 9 & 7:o}}", "Op": f"{{facts.st_mode:o}}",
-    }}
-    print(re.sub(r"%(0?)(\\d*)([A-Z]*[a-zN])",
-                 lambda m: values[m[3]].rjust(int(m[2] or 0), "0" if m[1] else " "), given[1]))
+# stat(1) of FreeBSD 13.2 and of macOS 14, -f: of its formats those that are used, of which one pads the mode.
+_STAT = f"""#!/bin/sh
+[ "$1" = -f ] || {{ echo "stat: illegal option" >&2; exit 1; }}
+format=$(printf %s "$2" | {_REAL}/sed 's/%Mp%03Lp/%04a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/'); shift 2
+exec {_REAL}/stat -c "$format" "$@"
 """
 # wc(1) of FreeBSD 13.2 and of macOS 14: numbers are preceded by spaces.
 _WC = f"""#!/bin/sh
@@ -185,7 +171,7 @@ def _bsd(digests: str, more: dict[str, str] | None = None) -> str:
     stubs = {**dict.fromkeys(_POSIX_TOOLS.split(), _POSIX), **_STUBS, **(more or {})}
     return "\n".join(
         [
-            f"umount proc; mkdir .{_REAL}; cp usr/bin/python3 .{_REAL}",
+            f"umount proc; mkdir .{_REAL}",
             f"for tool in {_POSIX_TOOLS} sha256sum cut sed; do cp usr/bin/$tool .{_REAL}; done",
             f"rm -f usr/bin/lsattr usr/bin/chcon {digests}; {WITHOUT_PYTHON}",
             *(f"cat > usr/bin/{name} <<'END'\n{text}END\nchmod 755 usr/bin/{name}" for name, text in stubs.items()),
