@@ -55,7 +55,6 @@ PLAYBOOKS = ("rollout", "retire", "audit", "adopt")
 
 
 def of_all(playbook: str) -> tuple[str, str, str]:
-    """The command of a playbook, for all hosts."""
     return f"monitor.cloud.{playbook}", "-e", "target=all"
 
 
@@ -476,37 +475,30 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     assert configured(controller) == {"db-1", "db-2"}
 
 
-def test_a_misspelled_variable_is_named_once_with_the_nearest_name(pair: Local) -> None:
-    pair.group_vars["monitor_agent_config_pth"] = "/etc/agent.conf"
+def test_only_a_misspelled_variable_is_named_once_with_the_nearest_name(pair: Local) -> None:
+    """Not variables of other playbooks, nor the user's own, which are for a template."""
+    pair.group_vars |= {"monitor_agent_config_pth": "/etc/agent.conf", "monitor_agent_audit_orphan_pattern": "x"}
+    pair.group_vars |= {"monitor_agent_timeout": 20, "monitor_agent_region": "eu", "targets": "x"}
     pair.host_vars["web-2"]["monitor_agent_lable"] = "database"
-    for playbook in ("rollout", "audit", "adopt", "retire -e target=all", "prune -e prune_pattern=x"):
-        given = ("-e", "monitor_agent_token=x", "-e", "monitor_agent_html=audit.html")
-        run = pair.succeed(*f"monitor.cloud.{playbook}".split(), *given)
-        output = " ".join(run.output.split())
-        for name, nearest in (
-            ("monitor_agent_config_pth", "monitor_agent_config_path"),
-            ("monitor_agent_lable", "monitor_agent_label"),
-            ("monitor_agent_token", "monitor_agent_api_token"),
-            ("monitor_agent_html", "monitor_agent_audit_html"),
-        ):
-            if playbook.startswith("prune") and name == "monitor_agent_lable":
-                # It concerns no host.
-                continue
+    misspelled = ("-e", "monitor_agent_token=x", "-e", "monitor_agent_html=audit.html")
+    of_others = ("-e", "retire_limit=50 labels=gone-1 audits=x stage=eu", "-e", "prune_pattern=gone-1 prune_limit=20")
+    for playbook, *given in (
+        ("monitor.cloud.rollout",),
+        ("monitor.cloud.audit", *of_others),
+        ("monitor.cloud.adopt",),
+        ("monitor.cloud.retire", "-e", "target=all"),
+        ("monitor.cloud.prune", *of_others),
+        (role_play(pair), "-e", "targets=x", "--check"),
+    ):
+        output = " ".join(pair.succeed(playbook, *misspelled, *given).output.split())
+        expected = {
+            "monitor_agent_config_pth": "monitor_agent_config_path",
+            "monitor_agent_token": "monitor_agent_api_token",
+            "monitor_agent_html": "monitor_agent_audit_html",
+            # prune concerns no host.
+            **({"monitor_agent_lable": "monitor_agent_label"} if "prune" not in playbook else {}),
+        }
+        for name, nearest in expected.items():
             text = f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; did you mean {nearest!r}?"
-            assert text in output
-            assert output.count(repr(name)) == 1, (playbook, name)
-
-
-def test_variables_of_other_playbooks_and_ones_own_are_not_misspelled(pair: Local) -> None:
-    given = ("-e", "retire_limit=50 labels=gone-1 audits=x stage=eu", "-e", "prune_pattern=gone-1 prune_limit=20")
-    # The last ones are the user's own, for a template.
-    pair.group_vars |= {
-        "monitor_agent_audit_orphan_pattern": "x",
-        "monitor_agent_timeout": 20,
-        "monitor_agent_region": "eu",
-        "targets": "x",
-    }
-    for playbook in ("rollout", "audit", "adopt", "prune"):
-        run = pair.run(f"monitor.cloud.{playbook}", *(given if playbook in ("audit", "prune") else ()))
-        assert run.code == 0 and "is not a variable" not in " ".join(run.output.split()), run.output
-    pair.succeed(role_play(pair), "-e", "targets=x", "--check")
+            assert (output.count(text), output.count(repr(name))) == (1, 1), (playbook, name)
+        assert output.count("is not a variable") == len(expected), output
