@@ -92,7 +92,6 @@ def kill(host: Host, victim: str) -> None:
 
 
 def kill_run(process: subprocess.Popen[str], record: Path) -> str:
-    """Kill a run; returns what it had printed."""
     kill_all(record)
     return process.communicate(timeout=PATIENCE)[0]
 
@@ -132,16 +131,11 @@ def assert_nothing_readable(hosts: Collection[Host]) -> None:
         assert host.run(_READABLE, check=False) == "", host.name
 
 
-def text(host: Host) -> str | None:
-    """The content of the file at the path, None if it is not a file."""
-    return host.run(f"[ ! -f {CONFIG} ] || cat {CONFIG}") or None
-
-
 def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
     """No file is half-written: it is what it was before, or what it has to be."""
     after = texts(controller.service.clients())
     for name, host in controller.hosts.items():
-        found = text(host)
+        found = host.read()
         assert found in (before[name], after.get(name)), (name, found)
     assert_nothing_readable(controller.hosts.values())
 

@@ -49,8 +49,7 @@ def only(controller: Controller, count: int) -> Controller:
 
 
 def texts_of(controller: Controller) -> dict[str, str | None]:
-    """What is on the hosts."""
-    return {name: interruption.text(host) for name, host in controller.hosts.items()}
+    return {name: host.read() for name, host in controller.hosts.items()}
 
 
 @pytest.mark.parametrize("number", range(3))
