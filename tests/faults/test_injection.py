@@ -88,12 +88,9 @@ keyed_groups:
   - {key: monitor_label, prefix: label}
   - {key: monitor_apps.keys() | list, prefix: app}
 """
+_LOCAL = """connection: local
+  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}"""
 _USES = """
-- hosts: all
-  gather_facts: false
-  connection: local
-  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
-  tasks:
     - name: Show
       debug: {msg: "{{ monitor_label }}|{{ monitor_apps.keys() | list | first }}|{{ monitor_created }}|{{ again }}"}
     - name: Keep
@@ -128,7 +125,7 @@ def test_the_inventory_and_registered_variables(hostile: Emulator, tmp_path: Pat
     controller = Local(tmp_path, hostile, "unused")
     source = controller.directory / "account.monitor_clients.yml"
     source.write_text(_INVENTORY, encoding="utf-8")
-    run = controller.run(controller.play(_USES), "-i", str(source), "--limit", "all:!unused")
+    run = controller.run(controller.tasks(_USES, play=_LOCAL), "-i", str(source), "--limit", "all:!unused")
     assert_quiet(hostile, run)
     names = {text if text.isprintable() else client_label(text): text for text in TEXTS}
     shown = {event.host: event.result["msg"] for event in run.events if event.task == "Show"}
