@@ -87,17 +87,13 @@ class Reader:
         editor.chmod(0o755)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._terminal = {"PATH": path, "EDITOR": str(editor), "HOME": str(self.directory)}
-        groups: dict[str, list[str]] = {}
         for name, host in self.hosts.items():
-            groups.setdefault(name.partition("-")[0], []).append(name)
             reached = {"ansible_host": host.address, "ansible_port": host.port, "ansible_user": USER}
             # Which the controller, on which some tasks run, does not have.
             reached["ansible_python_interpreter"] = "/usr/bin/python3"
             self.write(f"host_vars/{name}/here.yml", yaml.safe_dump(reached))
             host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
-        self.write(
-            "inventory", "\n".join(line for group, names in groups.items() for line in (f"[{group}]", *names, ""))
-        )
+        self.write("inventory", "[web]\nweb-1\nweb-2\n[db]\ndb-1\ndb-2\n")
 
     def write(self, name: str, text: str) -> None:
         path = self.directory / name
