@@ -22,6 +22,7 @@ description:
     and counts the host as changed. The directory of a writer that still runs is not touched.
   - If another user owns the directory of the file and changes it, the task fails, and does not write or remove a file
     elsewhere. A symbolic link among the parents is followed only if no other user can change it.
+  - On a file system that ignores permissions, such as CIFS, the task fails if other users could read the file.
   - A file that is a mount is written in place, if no other user can change its directory, and can't be removed.
   - At most 64 KiB are read or written.
   - Returns whose key the host carried before, so that clones are found. Warns of the first 20 hosts of a run that
