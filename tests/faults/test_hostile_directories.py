@@ -4,114 +4,470 @@
 
 """An unprivileged user who owns the directory of the file, or the one above it, gains nothing while root writes.
 
-The attacker swaps names at each step of each way of writing. That a writer which trusts names loses to it is tested
-too: without that, no success would mean nothing.
+The writer is stopped before each command of its shell, and at one of these stops the user replaces a name. That a
+writer which trusts names loses to it is tested too: without that, no success would mean nothing.
 """
 
 import contextlib
+import dataclasses
+import itertools
 import json
+import os
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults import attacker, trials
-from ansible_collections.monitor.cloud.tests.support import hosts as fleet
-from ansible_collections.monitor.cloud.tests.support.checks import short_or_long, tally
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, tally
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("dash"), reason="needs dash, and root, to be attacked by another user"
+)
+
+USER = 4242
+NAME = "agent.conf"
+KEY = "api_key=THE-KEY-OF-THIS-HOST\n"
+OLD = "api_key=THE-OLD-KEY\n"
+# Of the key's length, for writers count what they wrote.
+SECRET = "what only root may ever read\n"
+# No process has the number.
+LEFTOVER = f".{NAME}.writing-99999999-aB3dE6gH"
+ENDLESS = "the command did not end"
+# The stops at which the writer enters the directory.
+ENTERING = range(1, 12)
+
+Cases = tuple[tuple[str, str], ...]
 
 
-@pytest.fixture(autouse=True)
-def as_root() -> None:
-    """Namespaces and other users' files need root."""
-    if reason := fleet.missing():
-        pytest.skip(reason)
+def _each(target: str, *decoys: str) -> Cases:
+    return tuple((target, decoy) for decoy in decoys)
 
 
-@pytest.mark.parametrize("step", trials.STEPS)
-def test_a_naive_writer_is_not_safe_in_hostile_directories(step: str) -> None:
-    result = trials.in_namespaces("input", "naive", step, count=400, enough=2)
-    assert result.successes == 2, result
-
-
-@pytest.mark.parametrize(("way", "step"), trials.CASES)
-def test_the_writer_is_safe_in_hostile_directories(way: str, step: str) -> None:
-    # A writer without one of its checks lost 2 of 100 trials of a creation or a removal, or 7 of 100 of other steps.
-    count = 200 if step in ("creation", "removal") else 100
-    # The other ways differ from standard input in how the content gets to its path.
-    count = short_or_long(count if way == "input" or step == "content" else 60, 2000)
-    result = trials.in_namespaces(way, "collection", step, count=count, enough=count)
-    tally(faults=result.trials, runs=result.trials)
-    assert result.lost == {}
-    assert result.trials >= count
-    assert result.begun > count // 10, "attacks that come too late prove nothing"
-    # In a directory of others, a mounted file is never written; nothing is when the content does not arrive.
-    assert result.written > 0 or step == "clean-up" or way == "mounted", "a writer that always refuses proves nothing"
-
-
-PLAY = f"""
-- hosts: all
-  gather_facts: false
-  tasks:
-    - name: {CONFIGURE}
-      monitor.cloud.agent_config:
-        path: "{{{{ item }}}}"
-        content: "api_key={{{{ client.api_key }}}}\\n"
-        client: {{id: 1, label: web-1, install_code: {"C" * 36}, api_key: {trials.KEY.strip().partition("=")[2]}}}
-        owner: root
-        group: daemon
-        mode: "0640"
-        backup: "{{{{ kept }}}}"
-      loop: "{{{{ attacked }}}}"
-      ignore_errors: true
-"""
+# Which name is replaced (the temporary entry, the file, both, what a killed writer has left, the directory) and by
+# what: links to a victim, files and directories of the user, or a trap: an empty directory, in which what is made
+# there is replaced too.
+_ABOVE = _each("directory", "victims", "own directory", "links")
+_NAMED = _each("name", "own directory", "victims", "fifo", "link")
+_ENTRY = _each("entry", "link", "own", "fifo", "victims", "own directory", "links", "empty victims", "trap")
+_LEFT = _each("leftover", "victims", "links")
+_MADE = _each("directory", "victims", "own directory", "empty victims", "trap")
+_LINKS = {"link": "secret", "victims": "", "empty victims": "empty"}
+# By how the content gets to its path, and by what the command finds and does.
+KEPT, ABSENT = "a file is replaced and kept", "a file does not arrive"
+CASES: dict[tuple[str, str], Cases] = {
+    ("input", KEPT): (*_ENTRY, *_NAMED, ("both", "own"), *_ABOVE),
+    ("input", ABSENT): (*_LEFT, *_each("entry", "link", "victims", "own directory"), *_ABOVE),
+    ("input", "a file is removed"): (*_LEFT, *_ABOVE),
+    ("input", "a file is new"): _NAMED,
+    ("input", "a file is new beside others"): _NAMED,
+    ("input", "a directory is new"): _MADE,
+    ("input", "two directories are new"): _MADE,
+    ("file", "a file is replaced"): _ENTRY,
+    ("mounted", "a file is replaced"): (*_NAMED, *_ABOVE),
+}
 
 
 @contextlib.contextmanager
-def attacked(host: fleet.Host, plans: list[attacker.Plan], roots: list[Path]) -> Iterator[list[str]]:
-    """Attackers at work on the host, one for each plan; what they could read, in the end."""
-    opponents = [trials.Opponent(*host.enter) for _plan in plans]
-    loot: list[str] = []
+def _as_user() -> Iterator[None]:
+    """Decoys have the modes 0777 and 0666."""
+    groups, mask = os.getgroups(), os.umask(0)
+    os.setgroups([])
+    os.setegid(USER)
+    os.seteuid(USER)
     try:
-        for opponent, plan, root in zip(opponents, plans, roots, strict=True):
-            opponent.begin(plan, root)
-        yield loot
-        loot += [opponent.end()[1] for opponent in opponents]
+        yield
     finally:
-        for opponent in opponents:
-            opponent.process.kill()
-            opponent.process.wait()
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
+        os.umask(mask)
 
 
-@pytest.mark.parametrize("way", trials.WAYS)
-def test_plays_are_safe_in_hostile_directories(
-    machines: Callable[..., list[fleet.Host]], controllers: Callable[..., Controller], way: str
-) -> None:
-    # A host of its own: mounts stay on it.
-    (host,) = machines("attacked")
-    controller = controllers(host)
-    # The command that becomes another user there takes no input.
-    controller.group_vars.update({"ansible_become": True, "ansible_become_method": "su"} if way == "file" else {})
-    cases = [(step, *trials.STEPS[step][number % len(trials.STEPS[step])]) for number, step in enumerate(_steps(way))]
-    roots = [Path(f"/tmp/trial-{way}-{number}") for number in range(len(cases))]
-    above = f"/proc/{host.first_process}/root"
-    grounds = [trials.Ground(root, *case[:2], above) for root, case in zip(roots, cases, strict=True)]
-    plans = [ground.plan(*case, turns=True) for ground, case in zip(grounds, cases, strict=True)]
-    paths = [ground.inside(ground.path) for ground in grounds]
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+
+
+class Ground:
+    """A directory that the user owns, or the one above it, and victims that root alone may read and change."""
+
+    def __init__(self, root: Path, situation: str, target: str) -> None:
+        self.root, self.situation = root, situation
+        self.base, self.safe, self.victim = root / "base", root / "safe", root / "safe" / "victim"
+        self.directory = self.base / "directory"
+        self.path = self.directory / ("sub" if situation.startswith("two") else "") / NAME
+        for directory in (self.base, self.safe, self.victim, self.victim / "empty", self.directory):
+            directory.mkdir(mode=0o700 if directory == self.victim else 0o755)
+        # Not the owner, group and mode that the writer sets: a change shows.
+        for file in (self.safe / "secret", *(self.victim / name for name in ("secret", NAME, "old", "copy"))):
+            _write(file, SECRET)
+            os.chown(file, 0, 4)
+        _write(self.safe / "source", KEY)
+        _write(root / "mounted", OLD)
+        if target == "leftover":
+            (self.directory / LEFTOVER).mkdir()
+            (self.directory / LEFTOVER).chmod(0o1700)
+            _write(self.directory / LEFTOVER / NAME, OLD)
+        os.chown(self.base if target == "directory" else self.directory, USER, USER)
+        if situation.endswith("beside others"):
+            # As /tmp is: any user may add names, and remove his own.
+            os.chown(self.directory, 0, 0)
+            self.directory.chmod(0o1777)
+        elif "director" in situation:
+            self.directory.rmdir()
+        elif "new" not in situation:
+            # As a user could if fs.protected_hardlinks is 0: another name of the file must not change.
+            _write(self.safe / "linked", OLD)
+            os.link(self.safe / "linked", self.path)
+        self._before = self._state()
+
+    def _state(self) -> dict[str, tuple[object, ...]]:
+        found: dict[str, tuple[object, ...]] = {}
+        for path in (self.safe, *self.safe.rglob("*")):
+            facts, content = path.lstat(), path.read_bytes() if path.is_file() else b""
+            found[str(path.relative_to(self.root))] = content, facts.st_mode, facts.st_uid, facts.st_gid
+        return found
+
+    def losses(self, loot: str, *, written: bool) -> set[str]:
+        """What the user got."""
+        after, before = self._state(), self._before
+        lost = {f"{path} was removed" for path in before.keys() - after.keys()}
+        lost |= {f"{path} was changed" for path in before.keys() & after.keys() if before[path] != after[path]}
+        lost |= {f"{path} was left" for path in after.keys() - before.keys()}
+        lost |= {f"the user read {text}" for text in (SECRET, KEY, OLD) if text in loot}
+        if written and self.path.is_dir() and not self.path.is_symlink():
+            inside = [file for file in self.path.rglob("*") if file.is_file() and not file.is_symlink()]
+            if any(file.read_text(errors="replace") == KEY for file in inside):
+                lost.add("a directory swallowed the file")
+        return lost
+
+
+class Attacker:
+    """The user, who replaces a name at one stop, and takes that back ``turns`` stops later; never if that is 0."""
+
+    def __init__(self, ground: Ground, target: str, decoy: str, moment: int, turns: int) -> None:
+        self.stops = 0
+        # The stops after a change of a name, an owner, a mode or a size.
+        self.changes = set[int]()
+        self._ground, self._target, self._decoy = ground, target, decoy
+        self._first, self._last = moment, moment + turns
+        self._entry: Path | None = None
+        self._seen: list[object] = []
+        # By device and inode: open files.
+        self._opened: dict[tuple[int, int], int] = {}
+        self._decoys = [(ground.base if target == "directory" else ground.directory) / f"decoy-{n}" for n in (1, 2)]
+        with _as_user():
+            self._make(self._decoys[0], decoy)
+            if target == "both":
+                self._make(self._decoys[1], "link")
+
+    def _make(self, path: Path, kind: str) -> None:
+        if kind in _LINKS:
+            path.symlink_to(self._ground.victim / _LINKS[kind])
+        elif kind == "own":
+            path.touch()
+        elif kind == "fifo":
+            os.mkfifo(path)
+            # A writer that opens it does not wait for a reader.
+            self._open(path, os.O_RDWR)
+        else:
+            path.mkdir()
+            for name in (NAME, "old", "copy") if kind != "trap" else ():
+                self._make(path / name, "link" if kind == "links" else "own")
+
+    def _open(self, path: Path, mode: int = os.O_RDONLY) -> None:
+        with contextlib.suppress(OSError):
+            facts = path.lstat()
+            if (facts.st_dev, facts.st_ino) not in self._opened:
+                opened = os.open(path, mode | os.O_NONBLOCK | os.O_NOFOLLOW)
+                self._opened[facts.st_dev, facts.st_ino] = opened
+
+    def _open_all(self, root: Path) -> None:
+        for directory, _inner, names in os.walk(root):
+            for name in names:
+                self._open(Path(directory, name))
+
+    def act(self) -> bool:
+        """Open all that can be opened, for what is written there later; and replace a name if it is the moment.
+
+        Returns whether it matters what the writer does next.
+        """
+        self.stops += 1
+        if not self._first:
+            seen: list[object] = [(path, path.lstat()[:7]) for path in sorted(self._ground.base.rglob("*"))]
+            self.changes |= {self.stops} if seen != self._seen else set()
+            self._seen = seen
+        with _as_user():
+            self._open_all(self._ground.base)
+            hidden = [path for path in _inside(self._ground.directory) if path.name[0] == "." and path.name != LEFTOVER]
+            self._entry = self._entry or next(iter(hidden), None)
+            if self.stops in (self._first, self._last):
+                self._replace()
+            if self._decoy == "trap" and self.stops >= self._first > 0:
+                self._spring()
+        return self._decoy == "trap" or self.stops < self._last + 12 or not self._first
+
+    def _replace(self) -> None:
+        ground, entry = self._ground, self._entry
+        targets: dict[str, list[Path | None]] = {
+            "entry": [entry],
+            "name": [ground.path],
+            "both": [entry, ground.path],
+            "directory": [ground.directory],
+            "leftover": [ground.directory / LEFTOVER],
+        }
+        for decoy, target in zip(self._decoys, targets[self._target], strict=False):
+            if target:
+                _exchange(decoy, target)
+
+    def _spring(self) -> None:
+        trap = self._entry if self._target == "entry" else self._ground.directory
+        for path in _inside(trap) if trap else ():
+            if not path.is_symlink():
+                with contextlib.suppress(OSError):
+                    path.rename(self._decoys[0].with_name(f"taken-{time.monotonic_ns()}"))
+                    path.symlink_to(self._ground.victim / "secret")
+
+    def loot(self) -> str:
+        """All that the user can read by now."""
+        with _as_user():
+            self._open_all(self._ground.root)
+        found = []
+        for opened in self._opened.values():
+            # A FIFO has no position.
+            with contextlib.suppress(OSError):
+                os.lseek(opened, 0, os.SEEK_SET)
+            with contextlib.suppress(OSError):
+                found.append(os.read(opened, 65536))
+            os.close(opened)
+        return b"\n".join(found).decode(errors="replace")
+
+
+def _inside(directory: Path) -> list[Path]:
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _exchange(decoy: Path, target: Path) -> None:
+    """Swap two names, of which the second may be missing, as far as it is allowed."""
+    aside = decoy.with_name(f"{decoy.name}-aside")
+    with contextlib.suppress(PermissionError):
+        for old, new in ((target, aside), (decoy, target), (aside, decoy)):
+            with contextlib.suppress(FileNotFoundError):
+                old.rename(new)
+
+
+class Stops:
+    """Stops commands of dash, before each of which dash expands PS4; once ``$e``, the directory of the path, is set."""
+
+    def __init__(self, directory: Path) -> None:
+        self._paths = [directory / name for name in ("stop", "go")]
+        for path in self._paths:
+            os.mkfifo(path, 0o600)
+
+    @property
+    def prefix(self) -> str:
+        """What to put before a command."""
+        ask = 'echo "$e" > {}; read -r v < {}; echo "$v"'.format(*self._paths)
+        return f"PS4='${{e:+${{answer:=$({ask})}}}}'; set -x\n"
+
+    def serve(self, has_ended: Callable[[], bool], act: Callable[[str], bool], patience: float = 300) -> bool:
+        """At each stop act, with the directory, which returns whether to stop again. False if it takes too long."""
+        stop, go = (os.open(path, os.O_RDWR) for path in self._paths)
+        last = time.monotonic()
+        while not (ended := has_ended()) and time.monotonic() < last + patience:
+            if select.select([stop], [], [], 0.002)[0]:
+                os.write(go, b"\n" if act(os.read(stop, 4096).decode().strip()) else b"no\n")
+                last = time.monotonic()
+        os.close(stop)
+        os.close(go)
+        return ended
+
+
+def naive_command(desired: Desired, *, backup: bool, source: str | None) -> str:
+    """A writer that resolves every name again in the directory of the file, for a proof that the attacks work."""
+    path, size = desired.path, len(desired.data or b"")
+    directory, quoted = shlex.quote(os.path.dirname(path)), shlex.quote(path)
+    keep = f'u=$(mktemp {directory}/.XXXXXXXX); cp {quoted} "$u"; mv -f "$u" {quoted}~'
+    return f"""e={directory}; umask 077; [ -d {directory} ] || (umask 022; mkdir -p {directory})
+for d in {directory}/.{NAME}.writing-*; do [ -d "$d" ] || continue; rm -f "$d/{NAME}"; rmdir "$d"; done
+t=$(mktemp {directory}/.XXXXXXXX); trap 'rm -f "$t"' EXIT
+cat {source or ""} > "$t"; [ $(wc -c < "$t") -eq {size} ] || exit 1
+chown {desired.owner}:{desired.group} "$t"; chmod {desired.mode:04o} "$t"
+{keep if backup else ":"}
+mv -f "$t" {quoted} && echo "monitor.cloud done" """
+
+
+def _command(ground: Ground, way: str, naive: bool) -> str:
+    """The command that is attacked."""
+    path = str(ground.path)
+    if ground.situation == "a file is removed":
+        remove = f"e={path}; rm -f {path} && echo 'monitor.cloud done'"
+        return remove if naive else remote_file.remove_command(path)
+    # With an announced size that is never reached, the writer has to clean up.
+    data = KEY.encode() + b"x" * (ground.situation == ABSENT)
+    desired = Desired(path, data, owner="root", group="daemon", mode=0o640)
+    source = str(ground.safe / "source") if way == "file" else None
+    return (naive_command if naive else remote_file.write_command)(
+        desired, backup=ground.situation == KEPT, source=source
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """One attack on one command; ``moment`` and ``turns`` are those of the attacker, who does nothing at moment 0."""
+
+    way: str
+    situation: str
+    target: str
+    decoy: str
+    moment: int = 0
+    turns: int = 0
+
+    @contextlib.contextmanager
+    def opponents(self) -> Iterator[tuple[Ground, Attacker]]:
+        with tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root:
+            os.chmod(root, 0o755)
+            ground = Ground(Path(root), self.situation, self.target)
+            yield ground, Attacker(ground, self.target, self.decoy, self.moment, self.turns)
+
+    def run(self, *, naive: bool = False) -> tuple[set[str], bool, Attacker]:
+        """What the user got, whether the file was written nevertheless, and the attacker."""
+        with self.opponents() as (ground, attacker):
+            done = self._stopped(ground, attacker, naive)
+            written = done is not None and not remote_file.failure(done)
+            lost = ground.losses(attacker.loot(), written=written)
+            return lost if done else {*lost, ENDLESS}, written, attacker
+
+    def _stopped(self, ground: Ground, attacker: Attacker, naive: bool) -> Completed | None:
+        """Run the command as root, with stops; None if it did not end."""
+        stops = Stops(ground.root)
+        command = ["dash", "-c", stops.prefix + _command(ground, self.way, naive)]
+        if self.way == "mounted":
+            # The user does not see the mount, which so does not keep him from moving the name.
+            script = f'mount --bind {ground.root}/mounted {ground.path}; exec "$@"'
+            command = ["unshare", "--mount", "sh", "-c", script, "sh", *command]
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
+            given.write(KEY.encode())
+            given.seek(0)
+            process = subprocess.Popen(
+                command, stdin=given, stdout=output, stderr=subprocess.DEVNULL, start_new_session=True
+            )
+            # A naive writer hangs at a FIFO: the trial does not wait for it.
+            ended = stops.serve(lambda: process.poll() is not None, lambda _e: attacker.act(), 0.5 if naive else 30.0)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            code = process.wait()
+            output.seek(0)
+            return Completed(code, output.read().decode(), "") if ended else None
+
+
+def trials(way: str, situation: str) -> list[Trial]:
+    """Each case at each stop, for good and for one command only.
+
+    In the short form, at each stop beside a command that changed something; for one command only, half of the cases.
+    """
+    cases = [Trial(way, situation, *case) for case in CASES[way, situation]]
+    usual = cases[0].run()[2]
+    changes = sorted(usual.changes)
+    # The first change is that everything is new, the second makes the temporary entry, which there is until the last.
+    entry = range(changes[1], changes[-1])
+    beside = {*ENTERING, *changes, *(stop - 1 for stop in changes)}
     if way == "mounted":
-        host.run("\n".join(f"mount --bind {root}/mounted {path}" for root, path in zip(roots, paths, strict=True)))
-    with attacked(host, plans, roots) as loot:
-        run = controller.run(controller.play(PLAY), "-e", json.dumps({"attacked": paths, "kept": way != "mounted"}))
-    results = run.events[-1].result["results"]
-    assert len(results) == len(paths), run.output
-    assert trials.KEY.strip() not in run.output
-    written = [not result.get("failed") for result in results]
-    lost = [ground.losses(got, written=done) for ground, got, done in zip(grounds, loot, written, strict=True)]
-    assert dict(zip(cases, lost, strict=True)) == {case: set() for case in cases}
-    assert any(written), run.output
+        # What changes in a mount is not seen.
+        beside = {*entry[::2]}
+
+    def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
+        if target in ("entry", "both") and moment not in entry or target != "directory" and moment in ENTERING[1:]:
+            return False
+        return SOAK or (moment in changes and (number + moment) % 2 == 0 if turns else moment in beside)
+
+    return [
+        dataclasses.replace(case, moment=moment, turns=turns)
+        for number, case in enumerate(cases)
+        for moment, turns in itertools.product(range(1, usual.stops + 1), (0, 1))
+        if is_tried(number, case.target, moment, turns)
+    ]
+
+
+@pytest.mark.parametrize("situation", [situation for way, situation in CASES if way == "input"])
+def test_a_naive_writer_is_not_safe_in_hostile_directories(situation: str) -> None:
+    assert any(trial.run(naive=True)[0] - {ENDLESS} for trial in trials("input", situation))
+
+
+@pytest.mark.parametrize(("way", "situation"), CASES)
+def test_the_writer_is_safe_in_hostile_directories(way: str, situation: str) -> None:
+    results = {trial: trial.run() for trial in trials(way, situation)}
+    tally(faults=len(results), runs=len(results))
+    assert {trial: lost for trial, (lost, *_more) in results.items() if lost} == {}
+    attacked = [attacker.stops >= trial.moment for trial, (*_more, attacker) in results.items()]
+    assert sum(attacked) > len(attacked) // 2, "attacks that come too late prove nothing"
+    written = any(written for _lost, written, _attacker in results.values())
+    assert written or situation == ABSENT, "a writer that always refuses proves nothing"
+
+
+TASK = {
+    "name": CONFIGURE,
+    "monitor.cloud.agent_config": {
+        "path": "{{ item.path }}",
+        "content": "api_key={{ client.api_key }}\n",
+        "client": {"id": 1, "label": "web-1", "install_code": "C" * 36, "api_key": KEY.strip().partition("=")[2]},
+        "owner": "root",
+        "group": "daemon",
+        "mode": "0640",
+        "backup": "{{ item.kept }}",
+    },
+    "loop": "{{ attacked }}",
+    "ignore_errors": True,
+}
+
+
+@pytest.mark.parametrize("way", ["input", "file"])
+def test_plays_are_safe_in_hostile_directories(emulator: Emulator, tmp_path: Path, way: str) -> None:
+    controller, stops, shell = Local(tmp_path, emulator, "web-1"), Stops(tmp_path), tmp_path / "shell"
+    shell.write_text(f'#!/usr/bin/env dash\n{stops.prefix}eval "$2"\n', encoding="utf-8")
+    shell.chmod(0o755)
+    # The command that becomes another user there takes no input.
+    become = {"ansible_become": True, "ansible_become_method": "su"} if way == "file" else {}
+    controller.group_vars.update(ansible_shell_executable=str(shell), **become)
+    writing = [name for given, name in CASES if given == "input" and name not in (ABSENT, "a file is removed")]
+    chosen = [trial for situation in writing for trial in trials("input", situation)][:: 10 if SOAK else 40]
+    with contextlib.ExitStack() as stack:
+        opponents = [stack.enter_context(trial.opponents()) for trial in chosen]
+
+        def act(directory: str) -> bool:
+            return any(attacker.act() for ground, attacker in opponents if directory.startswith(f"{ground.root}/"))
+
+        attacked = [
+            {"path": str(ground.path), "kept": trial.situation == KEPT}
+            for trial, (ground, _attacker) in zip(chosen, opponents, strict=True)
+        ]
+        process, record = controller.start(
+            controller.tasks(json.dumps([TASK])), "-e", json.dumps({"attacked": attacked})
+        )
+        stops.serve(lambda: process.poll() is not None, act)
+        run = controller.finish(process, record)
+        results = run.events[-1].result["results"]
+        assert len(results) == len(chosen) and KEY.strip() not in run.output, run.output
+        done = [not result.get("failed") for result in results]
+        lost = {
+            trial: ground.losses(attacker.loot(), written=written)
+            for trial, (ground, attacker), written in zip(chosen, opponents, done, strict=True)
+        }
+        assert lost == {trial: set() for trial in chosen}
+        assert any(done) and all(attacker.stops for _ground, attacker in opponents), run.output
     tally(faults=len(lost), runs=len(lost))
-
-
-def _steps(way: str) -> list[str]:
-    """Each step, twice: with different names and decoys."""
-    return [step for case, step in trials.CASES if case == way and step != "removal"] * 2
