@@ -93,6 +93,8 @@ class HostAction(tasks.PrivateAction):
                 f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
                 f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
+        if isinstance(self.arguments.get("registration"), dict):
+            raise InputError("registration must be the name of a variable, not its value: registration: registered.")
         if self._problem:
             raise InputError(self._problem)
         if self.on_windows:
