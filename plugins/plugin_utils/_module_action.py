@@ -94,7 +94,7 @@ class ModuleAction(tasks.PrivateAction):
         if sealed:
             arguments["include_keys"] = True
         result = self._execute(arguments, variables, with_keys)
-        if step in ("remove", "inspect"):
+        if step in ("remove", "inspect") and not result.get("failed"):
             # The hosts put it into their results of this use of the role.
             # Too short to be taken for a part of a key: in the whole, zeros were.
             result["use"] = fields.fingerprint(str(self._task._uuid))[:7]
