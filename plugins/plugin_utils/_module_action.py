@@ -162,8 +162,8 @@ class ModuleAction(tasks.PrivateAction):
             plays.check_whole_inventory()
             _role_variables.check_label_facts(variables)
             _check_prune(arguments)
-        plays.check_not_delegated(self, variables)
         batch = plays.hosts_of_use(self, variables)
+        plays.check_not_delegated(self, variables, batch)
         account = _accounts.names(self, variables)
         own = _role_variables.inventory(variables, account)
         of_batch = {host: own[host] for host in batch}

@@ -214,10 +214,11 @@ _ROLE_DELEGATED = {
 
 @pytest.mark.parametrize("form", _ROLE_DELEGATED)
 def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local, form: str) -> None:
-    assert refuse(pair, pair.tasks(_ROLE_DELEGATED[form], hosts="web-2")) == (
-        "The role can't be delegated: web-1 would get the client of web-2. Nothing was done. Use the role in a play "
-        "that has web-1 among its hosts."
-    )
+    for hosts in ("web-2", "all"):
+        assert refuse(pair, pair.tasks(_ROLE_DELEGATED[form], hosts=hosts)) == (
+            "The role can't be delegated: web-1 would get the client of web-2. Nothing was done. Use the role in a "
+            "play that has web-1 among its hosts."
+        )
     assert pair.run(pair.tasks(_ROLE_DELEGATED[form], hosts="web-1")).changed_hosts() == {"web-1"}
 
 

@@ -39,15 +39,16 @@ def around(task: Task, keyword: str) -> t.Any:
     return task._get_parent_attribute(keyword, omit=True)
 
 
-def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
+def check_not_delegated(action: ActionBase, variables: Mapping[str, t.Any], hosts: list[str]) -> None:
     """Raise InputError if what uses the role of the task delegates it: other tasks of the role would have that host."""
-    host, given = variables["inventory_hostname"], around(action._task, "delegate_to")
-    delegate = action._templar.template(given) if isinstance(given, str) else host
-    if delegate != host:
-        raise InputError(
-            f"The role can't be delegated: {delegate} would get the client of {host}. Nothing was done. Use the role "
-            f"in a play that has {delegate} among its hosts."
-        )
+    given = around(action._task, "delegate_to")
+    for host in hosts if isinstance(given, str) else ():
+        delegate = templar_for(action, variables, host).template(given)
+        if delegate != host:
+            raise InputError(
+                f"The role can't be delegated: {delegate} would get the client of {host}. Nothing was done. Use the "
+                f"role in a play that has {delegate} among its hosts."
+            )
 
 
 def check_not_once(action: ActionBase, variables: Mapping[str, t.Any]) -> None:
