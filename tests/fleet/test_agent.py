@@ -275,6 +275,7 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
 
 
 SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
+CHOSEN = "  when: chosen == inventory_hostname\n  vars: {{chosen: {}}}\n"
 LOOP = """
 - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
   vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
@@ -288,6 +289,7 @@ USES: dict[str, tuple[dict[str, str], str, list[str]]] = {
     "handlers between them": ({}, ROLE + FLUSH + SECOND, BOTH),
     "none between them": ({}, ROLE + LEFT_OUT + SECOND, BOTH),
     "none after them": ({"section": "roles"}, ROLE + SECOND + LEFT_OUT, BOTH),
+    "none after them, by a value": ({}, SECOND + ROLE + CHOSEN.format("web-1") + ROLE + CHOSEN.format("web-2"), BOTH),
     "one service": ({}, LOOP, ["monitor-agent"]),
     "a handler of the play": ({"play": f"handlers: [{{name: {HANDLER}, {START}}}]"}, LOOP, ["monitor-agent"]),
 }

@@ -90,15 +90,15 @@ def _takes_part(action: ActionBase, variables: Mapping[str, t.Any], host: str) -
         return True
     # What fails is reported by the host's own task.
     with contextlib.suppress(Exception):
-        return _hold([action._task], templar_for(action, variables, host))
+        return _hold(action._task, templar_for(action, variables, host))
     return False
 
 
-def _hold(conditional: list[t.Any], templar: Templar) -> bool:
-    """Whether the conditions of all these tasks hold."""
+def _hold(task: t.Any, templar: Templar) -> bool:
+    """Whether the conditions of a task hold."""
     if TRUSTS_ALL:
-        return all(each.evaluate_conditional(templar, templar.available_variables) for each in conditional)
-    return all(templar.evaluate_conditional(condition) for each in conditional for condition in each.when)
+        return bool(task.evaluate_conditional(templar, templar.available_variables))
+    return all(templar.evaluate_conditional(condition) for condition in task.when)
 
 
 def check_linear(task: Task) -> None:
@@ -127,8 +127,12 @@ def handler_left_out(action: ActionBase, variables: Mapping[str, t.Any]) -> bool
         return False
     # A condition may fail until a later task has registered its variable.
     with contextlib.suppress(Exception):
-        modes = {boolean(action._templar.template(each.check_mode)) for each in handlers}
-        return modes != {variables["ansible_check_mode"]} or not _hold(handlers, action._templar)
+        # The uses can give a variable different values.
+        own = [(each, templar_for(action, variables, variables["inventory_hostname"], each)) for each in handlers]
+        return not all(
+            boolean(templar.template(each.check_mode)) == variables["ansible_check_mode"] and _hold(each, templar)
+            for each, templar in own
+        )
     return True
 
 
@@ -156,9 +160,9 @@ def rendered_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str,
     return t.cast("Mapping[str, t.Any]", of_host)
 
 
-def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str) -> t.Any:
-    """A templar with the variables that the task would have for another host of its batch."""
-    hostvars, task = variables["hostvars"], action._task
+def templar_for(action: ActionBase, variables: Mapping[str, t.Any], host: str, other: Task | None = None) -> t.Any:
+    """A templar with the variables that the task, or the other one, would have for a host of its batch."""
+    hostvars, task = variables["hostvars"], other or action._task
     of_host = hostvars._variable_manager.get_vars(
         play=play_of(task),
         host=hostvars._inventory.get_host(host),
