@@ -283,7 +283,7 @@ class Stops:
     def prefix(self) -> str:
         """What to put before a command."""
         ask = 'echo "$e" > {}; read -r v < {}; echo "$v"'.format(*self._paths)
-        return f"PS4='${{e:+${{answer:=$({ask})}}}}'; set -x\n"
+        return f"PS4='${{e:+${{response:=$({ask})}}}}'; set -x\n"
 
     def serve(self, has_ended: Callable[[], bool], act: Callable[[str], bool], patience: float = 300) -> bool:
         """At each stop act, with the directory, which returns whether to stop again. False if it takes too long."""
