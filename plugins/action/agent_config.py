@@ -215,7 +215,7 @@ class ActionModule(HostAction):
                 return text
         predicted, error, shown = self._attempt(**SENTINELS)
         # Without secrets of this client and of others in the variables.
-        held = "\n".join(str(text) for _name, texts, options in shown for text in (*texts, *options.values()))
+        held = [text for _name, texts, options in shown for text in (*texts, *options.values())]
         secrets = {**client.secrets, **secrets_in(held, self.variables)}
         for name, texts, options in shown:
             getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))

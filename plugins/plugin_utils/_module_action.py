@@ -66,7 +66,7 @@ class ModuleAction(tasks.PrivateAction):
         result = self._result(variables)
         if result.get("failed"):
             # Options may hold keys that a task registered, such as a client in place of its label.
-            secrets = secrets_in("\n".join(map(str, [result, *self._task.args.values()])), variables)
+            secrets = secrets_in([result, *self._task.args.values()], variables)
             if secrets:
                 # Since 2.19 it has the message of an executed module too.
                 result.pop("exception", None)

@@ -70,7 +70,7 @@ class HostAction(tasks.PrivateAction):
             # Core shows the chain of an error's causes too.
             chain = "".join(traceback.format_exception(error))
             # Those of other clients that the message or the arguments hold.
-            self._secrets |= secrets_in("\n".join(map(str, [chain, *self._task.args.values()])), self.variables)
+            self._secrets |= secrets_in([chain, *self._task.args.values()], self.variables)
             if isinstance(error, (AnsibleActionFail, AnsibleFileNotFound, MonitorError)):
                 # Returned, not raised: the task's failed_when and until read results only.
                 result = {**getattr(error, "details", {}), "failed": True, "msg": str(error)}

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -105,8 +105,11 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
     return Registered(label, unseal(client), result.get("key_owners") or {}, label in (result.get("created") or ()))
 
 
-def secrets_in(text: str, variables: Mapping[str, t.Any]) -> dict[str, str]:
-    """The secrets that a text holds in part, of all clients that tasks have registered, by field and label."""
+def secrets_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> dict[str, str]:
+    """The secrets that a message, arguments and the like hold in part, by field and label.
+
+    Those of all clients that tasks have registered.
+    """
     found = {}
     for result in variables.values():
         if not isinstance(result, dict):
@@ -120,4 +123,4 @@ def secrets_in(text: str, variables: Mapping[str, t.Any]) -> dict[str, str]:
             with contextlib.suppress(InputError):
                 secrets = Registered(label, unseal(client), {}).secrets
                 found.update({f"{field} of {label}": secret for field, secret in secrets.items()})
-    return held_in_part(text, found)
+    return held_in_part("\n".join(map(str, values)), found)

@@ -71,7 +71,7 @@ class FleetAction(tasks.PrivateAction):
             return self.act()
         except MonitorError as error:
             # Options may hold keys that a task registered.
-            secrets = secrets_in("\n".join(map(str, [error, *self._task.args.values()])), self.variables)
+            secrets = secrets_in([error, *self._task.args.values()], self.variables)
             self._task.args = redact_all(self._task.args, secrets)
             return {"failed": True, "msg": redact(str(error), secrets)}
 
