@@ -10,19 +10,16 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.modules import adoptions
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import FleetAction
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import audit, natural
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_label_facts
 
 
 class ActionModule(FleetAction):
-    VALIDATOR = tasks.documented(adoptions.DOCUMENTATION, ModuleDocFragment.ACCOUNT)
+    VALIDATOR = documented(adoptions.DOCUMENTATION, ModuleDocFragment.ACCOUNT)
 
     def act(self) -> dict[str, t.Any]:
-        plays.check_whole_inventory()
-        check_label_facts(self.variables)
         report = audit(
             self.inspected(self.variables["ansible_play_batch"]),
             self.account,
@@ -37,7 +34,7 @@ class ActionModule(FleetAction):
         lines.append(f"Hosts to adopt: {len(report.renames)} of {len(findings)}.")
         if later := sum(one.adoption == "later" for one in findings):
             lines.append(f"In a later run: {later}. Run it again.")
-        tasks.show(self, "\n".join(lines))
+        self.show("\n".join(lines))
         return {
             "changed": False,
             "renames": report.renames,

@@ -10,28 +10,33 @@ import os
 import typing as t
 
 from ansible import constants
-from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.errors import AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import check_label, client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._module import ACCOUNT_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file, role
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, secrets_in
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
+    HostAction,
+    Result,
+    documented,
+    takes_input,
+)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, desired_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
+from ansible_collections.monitor.cloud.plugins.plugin_utils._core import templates
 
 _MOST_WARNINGS = 20
-# A variable of the role's task that only inspects, and what the task before it registers.
-_INSPECTS, _ACCOUNT = "monitor_agent_inspects", "monitor_agent_audit_account"
 
 
 class ActionModule(HostAction):
     # Made once, before the forks for the hosts.
-    VALIDATOR = tasks.documented(
+    VALIDATOR = documented(
         agent_config.DOCUMENTATION,
         ModuleDocFragment.CLIENT,
         mutually_exclusive=[*ONE_CLIENT, ("registration", "restarted"), ("client", "restarted")],
@@ -39,42 +44,58 @@ class ActionModule(HostAction):
     )
     _supports_async = False
 
-    @classmethod
-    def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
-        """Leave ``content`` as it is: it is rendered later, when ``client`` and ``label`` are known."""
-        return value if name == "content" else super().finalize_task_arg(name, value, templar, context)
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
-        if not self._task.vars.get(_INSPECTS):
-            return super().run(tmp, task_vars)
-        try:
-            result = super().run(tmp, task_vars)
-        except AnsibleConnectionFailure as error:
-            # As core makes it.
-            result = {"unreachable": True, "msg": str(error)}
-        except AnsibleError as error:
-            # sudo refuses the user. The task's failed_when does not keep a host in the play if an exception is raised.
-            result = {"failed": True, "msg": str(error)}
-        # A later audit of the same run may leave the host out, and this result stays.
-        return {**result, "use": (task_vars or {}).get(_ACCOUNT, {}).get("use")}
-
-    def _checked_act(self) -> Result:
-        return role.configure(self, super()._checked_act)
-
     def act(self) -> Result:
         options = self.options
         if options["restarted"] is not None:
-            return role.remove_markers(self, options["path"], options["restarted"])
+            return self._remove_markers(options["restarted"])
         given = [name for name in ("template", "content") if options[name] is not None]
         if len(given) > 1 or (not given and options["state"] == "present"):
             raise InputError("Give either template or content: it defines the text of the file.")
+        absolute(options["path"])
+        self._check_use()
         if options["state"] == "absent":
             return self._remove(options["path"])
-        if not self._task.check_mode:
+        if not (self._task.check_mode or self.client.missing):
             self.client.check_readable()
-        # Rendered in any case: check mode has to find a template that fails.
+        # Rendered in any case: a template that fails has to be found before a client is created.
         text = self._render()
-        return self._converge(desired_file(options, text if self.client.state == "readable" else None))
+        result = self._converge(desired_file(options, text if self.client.state == "readable" else None))
+        result["registered"] = not self.client.missing
+        if self.client.missing:
+            # Nothing was written.
+            result.update(changed=False)
+            result.pop("diff", None)
+        return result
+
+    def _check_use(self) -> None:
+        """InputError if the host would get the client of another one: by its label, by its account, or by neither."""
+        options, host = self.options, self.variables["inventory_hostname"]
+        own = options["inventory_label"]
+        if own is not None and client_label(host, own) != self.host_label:
+            raise InputError(
+                f"The play, or a task, gives {host} the label {self.host_label!r}, and the inventory {own or 'none'!r}. "
+                "So several hosts could get one client. Set monitor_agent_label in the inventory."
+            )
+        read = self.variables.get(options["registration"] or "")
+        known = read.get("account_fingerprint") if isinstance(read, dict) else None
+        if known and options["base_url"] is not None:
+            environment = {**os.environ, **given_environment(self)}
+            chosen = {name: options[name] or environment.get(f"MONITOR_{name.upper()}") for name in ACCOUNT_OPTIONS}
+            if account_fingerprint({**chosen, "brand": chosen["brand"] or "monitor"}) != known:
+                raise InputError(
+                    f"{host} uses another account than the first host of its batch: base_url, api_token or brand "
+                    "differ. Use a play, or a run with --limit, for each account."
+                )
+        if known and host not in self.variables["ansible_play_batch"]:
+            # A task of the account failed before, in rescue or always: core leaves out all hosts but the first.
+            raise InputError(f"{host} is not in the batch any more, because an earlier task failed. Run again.")
+
+    def _remove_markers(self, markers: t.Sequence[str]) -> Result:
+        """Remove the markers of restarts that were made."""
+        command = remote_file.remove_command(self.options["path"], markers)
+        if markers and not self._task.check_mode:
+            remote_file.check_done(self.shell(command), f"The restart markers of {self.options['path']} could not be removed")
+        return {"changed": False, "path": self.options["path"]}
 
     def act_on_windows(self) -> Result:
         """Report ``absent`` for a Windows host: it has no configuration, but it may have a client."""
@@ -84,9 +105,10 @@ class ActionModule(HostAction):
 
     def _converge(self, desired: Desired) -> Result:
         client, path, inspects = self.client, desired.path, self.options["inspect_service"]
+        checks = self._task.check_mode or client.missing
         # The host of a client that this run created has no file yet, most likely.
         created = None
-        if client.new and not (inspects or self._task.check_mode) and tasks.takes_input(self._connection):
+        if client.new and not (inspects or checks) and takes_input(self._connection):
             created = self.shell(remote_file.create_command(desired), data=desired.data)
         # A host that runs no command with standard input gives no facts then.
         found = remote_file.parse_facts(created.stdout) if created else None
@@ -108,36 +130,45 @@ class ActionModule(HostAction):
         if decided.problem:
             raise TaskFailure(decided.problem, {**result, "changed": False})
         markers, backup = found.markers, self.options["backup"] and "content" in decided.differences
-        if decided.writes and not self._task.check_mode:
+        if decided.writes and not checks:
             markers = self._put(desired, created, backup=backup)
-        elif decided.writes and not self._task.vars.get(_INSPECTS):
+        elif decided.writes and not self._audits:
             done = self.shell(remote_file.enter_command(path, backup=backup))
             remote_file.check_done(done, f"{path} could not be written")
-            self._warn_of_owner(desired)
+            self._check_owner(desired)
         if desired.service:
             result["restart_markers"] = list(markers)
         self._warn_of_clone(decided.key)
         return result
 
-    def _warn_of_owner(self, desired: Desired) -> None:
-        """Warn in check mode if the host does not have the owner or group, or if this user can't give them files."""
+    @property
+    def _audits(self) -> bool:
+        """Whether the task alone is in check mode: then it reports what is there, and predicts nothing."""
+        return self._task.check_mode and not self.variables.get("ansible_check_mode")
+
+    def _check_owner(self, desired: Desired) -> None:
+        """InputError if the host does not have the owner or group, or if this user can't give them files.
+
+        In check mode a warning, because an earlier task of the run may add them.
+        """
         if not (desired.owner or desired.group):
             return
         done = self.shell(owners.owner_command(desired.owner, desired.group))
         if done.returncode == 1:
             host = self.variables["inventory_hostname"]
+            problem = f"{desired.path} on {host} can't get its owner and group: {done.message}"
+            if not self._task.check_mode:
+                raise InputError(problem)
             self._warn(
                 "owners",
-                f"{desired.path} on {host} can't get its owner and group: {done.message} The run would fail, unless an "
-                "earlier task of it adds them.",
+                f"{problem} The run would fail, unless an earlier task of it adds them.",
                 "More hosts do not have the owner or group, or can't give files to them.",
             )
 
     def _warn_of_clone(self, key: KeyOwner) -> None:
         """Warn if the host carried another client's key. An audit reports it itself."""
         host, label = self.variables["inventory_hostname"], self.client.label
-        audits = self._task.check_mode and not self.variables.get("ansible_check_mode")
-        if key.state != "other" or self.client.state == "masked" or audits or self._task.vars.get(_INSPECTS):
+        if key.state != "other" or self.client.state == "masked" or self.client.missing or self._audits:
             return
         text = f"It now has the key of {label!r}."
         if self._task.check_mode:
@@ -160,11 +191,9 @@ class ActionModule(HostAction):
             self._display.warning(text if number <= _MOST_WARNINGS else more)
 
     def _remove(self, path: str) -> Result:
-        if self.options["registration"]:
-            # The role's task that removes the clients runs once for all hosts, as the one that registers them.
-            plays.check_linear(self._task)
-        # It may be refused, which has to be before the removal.
+        # An invalid label has to fail before the file is removed.
         label = self.host_label
+        check_label(label)
         found = self._inspect(path)
         try:
             client = self.client
@@ -198,7 +227,7 @@ class ActionModule(HostAction):
         """
         if found.kind not in ("file", "link"):
             return None, ""
-        with tasks.unlogged(self._connection):
+        with unlogged(self._connection):
             done = self.shell(remote_file.read_command(self.options["path"]))
         if done.returncode != 0:
             return None, ""
@@ -207,41 +236,19 @@ class ActionModule(HostAction):
         return remote_file.text_in(done.stdout), pattern or ""
 
     def _render(self) -> str:
-        """The file for a client. Messages of core can hold its secrets, so those for placeholders are shown instead."""
-        client, text = self.client, None
-        if client.state == "readable":
-            text, _error, shown = self._attempt()
-            if text is not None and not shown:
-                return text
-        predicted, error, shown = self._attempt(**SENTINELS)
-        # Without secrets of this client and of others in the variables.
-        held = [text for _name, texts, options in shown for text in (*texts, *options.values())]
-        secrets = {**client.secrets, **secrets_in(held, self.variables)}
-        for name, texts, options in shown:
-            getattr(self._display, name)(*redact_all(texts, secrets), **redact_all(options, secrets))
-        if client.state != "readable":
-            text = predicted
-        if text is None and error is not None:
-            template = self.options["template"]
-            what = "content" if template is None else f"the template {template}"
-            raise InputError(f"Could not render {what}: {error}") from None
+        text, error, _ = self._attempt(**({} if self.client.state == "readable" else SENTINELS))
         if text is None:
-            raise InputError(
-                "The template fails with the client's own api_key and install_code only. The reason is not shown, "
-                "because it can hold them. Use a template that does nothing with them but write them."
-            )
+            raise InputError(f"Could not render: {error}") from None
         return text
 
     def _attempt(self, **placeholders: str) -> templates.Rendered:
         own = {"client": {**self.client.client, **placeholders}, "label": self.client.label}
-        # Core's own string as content, because only that is trusted as a template.
-        content = self.arguments.get("content")
-        return templates.render_file(self, self.options["template"], content, self.variables, own)
+        return templates.render_file(self, self.options["template"], self.options["content"], self.variables, own)
 
     def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
         done = created if created and BEGUN in created.stdout else None
-        if done is None and tasks.takes_input(self._connection):
+        if done is None and takes_input(self._connection):
             done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
         if done is None or remote_file.got_no_input(done):
             done = self._put_through_a_file(desired, backup=backup)
@@ -252,7 +259,7 @@ class ActionModule(HostAction):
         """Write by a private temporary file, as core transfers modules: for connections without standard input."""
         directory = self._make_tmp_path()
         try:
-            with tasks.unlogged(self._connection):
+            with unlogged(self._connection):
                 path = self._connection._shell.join_path(directory, "content")
                 source = str(self._transfer_data(path, desired.data or b""))
             # With this setting of core, all users of the host could read the file.
@@ -275,6 +282,7 @@ class ActionModule(HostAction):
             "changed": decided.changed,
             "path": path,
             "label": label,
+            "state": self.options["state"],
             "key_owner": key.state,
             "owner_label": key.label,
             "key_fingerprint": key.fingerprint,

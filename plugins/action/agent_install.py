@@ -11,16 +11,21 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact
 from ansible_collections.monitor.cloud.plugins.modules import agent_install
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import shell
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
+    HostAction,
+    Result,
+    documented,
+    takes_input,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import tasks
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
 
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
 
 
 class ActionModule(HostAction):
-    VALIDATOR = tasks.documented(
+    VALIDATOR = documented(
         agent_install.DOCUMENTATION,
         ModuleDocFragment.CLIENT,
         mutually_exclusive=ONE_CLIENT,
@@ -35,7 +40,7 @@ class ActionModule(HostAction):
                 raise InputError(f"Could not inspect {creates}: {done.message}")
             if _EXISTS in done.stdout:
                 return {"changed": False, "label": client.label}
-        if not tasks.takes_input(self._connection):
+        if not takes_input(self._connection):
             become = self._connection.has_pipelining and self._connection.become
             kind, example = ("become method", "sudo") if become else ("connection", "ssh")
             name = become.name if become else self._connection.transport
@@ -50,7 +55,7 @@ class ActionModule(HostAction):
 
     def _install(self, command: str, client: Registered) -> None:
         # Other users can read command lines, and the token is not for the installer.
-        given = {name: value for name, value in tasks.given_environment(self).items() if name != "MONITOR_API_TOKEN"}
+        given = {name: value for name, value in given_environment(self).items() if name != "MONITOR_API_TOKEN"}
         environment = "".join(f"{shell.variable(name, value)}; export {name}; " for name, value in given.items())
         script = (
             # On a local connection the environment is the controller's, with the token.
@@ -64,7 +69,7 @@ class ActionModule(HostAction):
             f'{{ /bin/sh -c "$c" 2>&1; printf "\\n%s\\n" "{_ENDED} $?"; }} | {{ r=1; while IFS= read -r l; do '
             f'case $l in "{_ENDED} "*) r=${{l##* }}; break;; esac; printf "%s\\n" "$l"; done; exit "$r"; }}'
         )
-        with tasks.unlogged(self._connection):
+        with unlogged(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())
         if done.returncode != 0 or shell.BEGUN not in done.stdout:
             # Redacted before the message cuts it, of the end only, because that takes its time.

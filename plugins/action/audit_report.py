@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import audit_report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
     base,
     findings,
@@ -26,21 +27,15 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
     slices,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 
 
 class ActionModule(base.FleetAction):
-    VALIDATOR = tasks.documented(
+    VALIDATOR = documented(
         audit_report.DOCUMENTATION,
         ModuleDocFragment.ACCOUNT,
         required_one_of=[("config", "audits", "audits_variables")],
         mutually_exclusive=[("config", "audits"), ("config", "audits_variables")],
     )
-
-    @classmethod
-    def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
-        """Leave ``audits`` as it is: text in reports is not a template."""
-        return value if name == "audits" else super().finalize_task_arg(name, value, templar, context)
 
     def act(self) -> dict[str, t.Any]:
         options = self.options
@@ -68,11 +63,11 @@ class ActionModule(base.FleetAction):
             files = _write_all(report, todo, options, account.url)
         except InputError:
             # All hosts were inspected for it.
-            tasks.show(self, table(report, todo))
+            self.show(table(report, todo))
             raise
         if not complete:
             return {"changed": False, "files": files}
-        tasks.show(self, "\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
+        self.show("\n".join([table(report, todo), *(f"Written: {path}" for path in files.values())]))
         if report.drift and options["fail_on_drift"]:
             return {"changed": False, "failed": True, "drift": True, "msg": _drift(report), "files": files}
         document = reports.document(report)
@@ -82,13 +77,9 @@ class ActionModule(base.FleetAction):
         return result
 
     def _slices(self) -> list[slices.Slice]:
-        given = templates.unrendered(self.options["audits"], self._templar)
-        if isinstance(given, str):
-            given = self._templar.template(given)
+        given = self.options["audits"]
         # As core reads lists from the command line.
-        given = given.split(",") if given and isinstance(given, str) else given
-        audits = given if isinstance(given, (list, tuple)) else [given] if given else []
-        audits = [self._templar.template(one) if isinstance(one, str) else one for one in audits]
+        audits = given.split(",") if isinstance(given, str) and given else given or []
         return base.slices_of(audits, self.variables, self.options["audits_variables"] or "")
 
     def _audited(self) -> tuple[list[str], bool]:
@@ -96,7 +87,7 @@ class ActionModule(base.FleetAction):
         variables = self.variables
         hosts = list(variables["ansible_play_hosts_all"])
         alive, batch = variables["ansible_play_hosts"], set(variables["ansible_play_batch"])
-        if not plays.play_of(self._task).serial or not alive or alive[-1] in batch:
+        if not alive or alive[-1] in batch:
             return hosts, True
         last = max(number for number, host in enumerate(hosts) if host in batch)
         return hosts[: last + 1], False

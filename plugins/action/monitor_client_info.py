@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+"""A file of its own, because core loads it before it starts the workers, and its results can have sealed keys."""
+
 from __future__ import annotations
 
-from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
-from ansible_collections.monitor.cloud.plugins.plugin_utils._module_action import ModuleAction
+from ansible_collections.monitor.cloud.plugins.action import monitor_clients
 
 
-class ActionModule(ModuleAction):
-    MODULE = monitor_client_info.MODULE
+class ActionModule(monitor_clients.ActionModule):
+    """The action of all modules that call the service."""

@@ -2,11 +2,219 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+"""The action of all modules that call the service: meta/runtime.yml names it for those without a file of their own.
+
+It runs the module in this process if the task's host is the controller, and as any module elsewhere. Callbacks see
+neither the token nor keys, and failures never carry keys.
+"""
+
 from __future__ import annotations
 
-from ansible_collections.monitor.cloud.plugins.modules import monitor_clients
-from ansible_collections.monitor.cloud.plugins.plugin_utils._module_action import ModuleAction
+import contextlib
+import importlib
+import json
+import os
+import select
+import signal
+import threading
+import traceback
+import typing as t
+from collections.abc import Iterator
+
+from ansible import template
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.errors import UnsupportedError
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.utils.display import Display
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import sealed_keys
+
+try:
+    from ansible.module_utils.secrets import register_secrets  # type: ignore[import-not-found, unused-ignore]
+except ImportError:
+    # New in 2.22.
+    register_secrets = None
+
+# Core shows the joined result of a loop, although its items are not to be logged.
+_SHOWS_LOOPS = not hasattr(template, "trust_as_template")  # before 2.19
+_MODULES = "ansible_collections.monitor.cloud.plugins.modules"
+_CONTROLLER = ("localhost", "127.0.0.1", "::1")
+_PROGRESS_EVERY = 5.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# No signal has this number.
+_END = b"\0"
+_RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stderr", "stderr_lines", "exception")
+# A worker redirects its standard error to /dev/null, and what it displays after Ctrl-C is not read any more. So the
+# strategy's process duplicates its own when it loads the plugin, which is before the fork; it may have none.
+_STDERR = -1
+with contextlib.suppress(OSError):
+    _STDERR = os.dup(2)
+# Imported before the workers start: else each worker would take 0.1 s for it.
+load_requests()
 
 
-class ActionModule(ModuleAction):
-    MODULE = monitor_clients.MODULE
+class ActionModule(sealed_keys.PrivateAction):
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
+        super().run(tmp, task_vars)
+        variables = task_vars or {}
+        arguments = self.arguments
+        sealed = boolean(arguments.get("seal_keys", False), strict=False)
+        with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
+        problem = self._problem_with_keys() if with_keys else ""
+        if problem:
+            return {"failed": True, "msg": problem}
+        if self._task.check_mode and arguments.get("id") == "":
+            # Before 2.19 a template makes this of None, the id of a client that check mode predicts.
+            arguments["id"] = None
+        if sealed:
+            arguments.update(include_keys=True, seal_keys=False)
+        if self._runs_here():
+            with sealed_keys.task_environment(self):
+                result = self._run_here(arguments)
+        else:
+            with sealed_keys.unlogged(self._connection) if with_keys else contextlib.nullcontext():
+                wrap = bool(self._task.async_val)
+                result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
+        if with_keys:
+            result = self._without_keys(result, sealed)
+        if result.get("failed"):
+            # Options may hold keys that a task registered, such as a client in place of its label.
+            secrets = sealed_keys.secrets_in([result, *self._task.args.values()], variables)
+            result, self._task.args = redact_all(result, secrets), redact_all(self._task.args, secrets)
+        return _without_token(result, arguments.get("api_token"))
+
+    def _problem_with_keys(self) -> str:
+        """Why the task cannot return keys; else empty."""
+        if self._task.async_val:
+            return (
+                "include_keys and seal_keys cannot be used with async, because the job's file and status would show "
+                "the keys. Remove async from the task."
+            )
+        if _SHOWS_LOOPS and self._task.loop and not self._task.no_log:
+            return (
+                "include_keys cannot be used in a loop before ansible-core 2.19, which gives the keys to callbacks. "
+                "Use monitor_clients with all labels instead of the loop, or set no_log: true."
+            )
+        return ""
+
+    def _runs_here(self) -> bool:
+        """Whether the task's host is the controller, whatever connection variables say; not without requests here."""
+        if self._task.async_val or load_requests() is not None:
+            return False
+        is_local = self._connection.transport == "local" and not self._connection.become
+        return is_local or self._task.delegate_to in _CONTROLLER
+
+    def _run_here(self, arguments: dict[str, t.Any]) -> Result:
+        """Return the result that AnsibleModule would return for the arguments."""
+        name = str(self._task.action)
+        module: Module = importlib.import_module(f"{_MODULES}.{name.rpartition('.')[2]}").MODULE
+        checked = ArgumentSpecValidator(**module.spec).validate(arguments)
+        if checked.error_messages:
+            unsupported = isinstance(checked.errors[0], UnsupportedError)
+            prefix = f"Unsupported parameters for ({name}) module: " if unsupported else ""
+            return {"failed": True, "msg": f"{prefix}{checked.errors.msg}"}
+        params = checked.validated_parameters
+        arguments["api_token"] = params.get("api_token")
+        try:
+            return module.execute(params, check_mode=self._task.check_mode, diff=self._task.diff, watch=self._watched)
+        except AnsibleError:
+            # The task took longer than its keyword timeout allows.
+            raise
+        except Exception as error:
+            # Without its message, which may hold a secret.
+            kind, frames = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
+            message = (
+                f"{name} failed: {kind}. This is a defect of the collection: report it with the traceback, which holds "
+                "no values (-vvv; since 2.19 ANSIBLE_DISPLAY_TRACEBACK=always)."
+            )
+            return {"failed": True, "msg": message, "exception": frames + kind}
+
+    def _without_keys(self, result: Result, sealed: bool) -> Result:
+        """A result with keys as it may leave the task: a failure never carries them, others are sealed or not shown."""
+        clients = sealed_keys.clients_in(result)
+        if register_secrets is not None:
+            # Core masks them in all that it displays from now on, such as a configuration that another task prints.
+            values = [client.get(field) for client in clients for field in fields.SECRET_FIELDS]
+            register_secrets(value for value in values if not fields.looks_masked(value))
+        if result.get("failed"):
+            # If core could not read a module's output, it returns that unchanged, and its message points there.
+            if result.get("module_stdout") or result.get("module_stderr"):
+                hint = "it is not shown, because it may hold keys: run the task without include_keys to see it"
+                result["msg"] = f"{result.get('msg')} ({hint})."
+            return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
+        if sealed:
+            found = result["clients"]
+            if isinstance(found, dict):
+                return {**result, "clients": {label: sealed_keys.seal(client) for label, client in found.items()}}
+            return {**result, "clients": [sealed_keys.seal(client) for client in found]}
+        # Core removes this from a module's own result.
+        return {**result, "_ansible_no_log": True}
+
+    @contextlib.contextmanager
+    def _watched(self, api: Api) -> Iterator[None]:
+        """Show the progress of the work. At a signal requests in flight finish, no other starts, and the process ends.
+
+        Core sends SIGINT at Ctrl-C and SIGTERM after 5 s; its handler of SIGALRM raises at the end of a task's timeout.
+        """
+        name = str(self._task.action).rpartition(".")[2]
+        caught: list[int] = []
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        watcher = threading.Thread(target=_watch, args=(reader, name, api, caught), daemon=True)
+        handlers = {each: signal.signal(each, lambda number, _: caught.append(number)) for each in _SIGNALS}
+        # Each signal writes its number at once. Python runs handlers in the main thread only, which may be waiting.
+        before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        watcher.start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            os.write(writer, _END)
+            watcher.join()
+            for each, handler in handlers.items():
+                signal.signal(each, handler)
+            os.close(reader)
+            os.close(writer)
+            if caught:
+                text = f"{name}: interrupted, {_progress(api)}. Run again to do the rest.\n"
+                with contextlib.suppress(OSError):
+                    os.write(_STDERR, text.encode())
+                os.kill(os.getpid(), caught[0])
+
+
+def _without_token(result: Result, token: t.Any) -> Result:
+    """The result as plain data, without the token, which an option or a text of the service may hold."""
+    text = json.dumps(result)
+    if token and json.dumps(token)[1:-1] in text:
+        text = json.dumps({name: redact_all(value, {"api_token": token}) for name, value in result.items()})
+    return t.cast("Result", json.loads(text))
+
+
+def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:
+    """Show the progress every few seconds until the end. After a signal, or without the parent, no request starts."""
+    received, parent = b"", os.getppid()
+    while _END not in received:
+        if select.select([reader], [], [], _PROGRESS_EVERY)[0]:
+            received = os.read(reader, 64)
+            if received != _END:
+                api.http.interrupt()
+        elif os.getppid() != parent:
+            # The parent process was killed.
+            caught.append(signal.SIGTERM)
+            api.http.interrupt()
+        else:
+            # Not on standard output, where other programs may expect JSON and nothing else.
+            pause = f", waiting {api.http.pause_left:.0f} s for the rate limit" if api.http.pause_left >= 1 else ""
+            Display().display(f"{name}: {_progress(api)}{pause}", stderr=True)
+
+
+def _progress(api: Api) -> str:
+    return f"{api.done} of {api.total} clients done" if api.total else "reading the account"

@@ -120,6 +120,17 @@ options:
     default: false
 """
 
+    SEALED = r"""
+options:
+  seal_keys:
+    description:
+      - Whether clients in the result carry their keys encrypted, as C(sealed_keys). Only M(monitor.cloud.agent_config)
+        and M(monitor.cloud.agent_install) of the same run of Ansible can open them, each for its own client.
+      - So the registered variable shows no key, in output, fact caches and callbacks. Cannot be used with C(async).
+    type: bool
+    default: false
+"""
+
     CLIENT = r"""
 options:
   client:
@@ -137,20 +148,19 @@ options:
     type: raw
   registration:
     description:
-      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task with
-        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered
-        again for each host, and be shown among the arguments of the task.
-      - If there are several names, the first one that holds clients is used.
-    type: list
-    elements: str
+      - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) or
+        M(monitor.cloud.monitor_client_info) task with O(monitor.cloud.monitor_clients#module:seal_keys=true) or
+        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered again
+        for each host, and be shown among the arguments of the task.
+    type: str
 """
 
     # The variable that holds what was read of the account.
     ACCOUNT = r"""
 options:
   account:
-    description: Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) task in check mode,
-      with O(monitor.cloud.monitor_clients#module:include_keys=true).
+    description: Name of the variable that holds the result of a M(monitor.cloud.monitor_client_info) task that read all
+      clients.
     type: str
     required: true
 """

@@ -6,15 +6,13 @@
 
 from __future__ import annotations
 
-import functools
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible.errors import AnsibleFilterError
+from ansible.errors import AnsibleError, AnsibleFilterError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import own_label
 
 
 def client_label(host: str) -> str:
@@ -29,11 +27,23 @@ def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[s
     if isinstance(hosts, str):
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     try:
-        return fields.labels_of_hosts(list(hosts), hostvars, functools.partial(own_label, hostvars))
+        return fields.labels_of_hosts(hosts, hostvars, lambda host: _own_label(hostvars, host))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
 
 
+def _own_label(hostvars: Mapping[str, t.Any], host: str) -> t.Any:
+    """The label that the inventory sets for a host, None if it sets none; InputError if its template fails."""
+    try:
+        label = hostvars[host].get("monitor_agent_label")
+    except AnsibleError as error:
+        raise InputError(f"monitor_agent_label of host {host}: {error}") from None
+    # Before 2.19 hostvars return a template that fails unchanged.
+    if isinstance(label, str) and "{{" in label:
+        raise InputError(f"monitor_agent_label of host {host}: the template {label!r} fails. Check its variables.")
+    return label
+
+
 class FilterModule:
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+    def filters(self) -> dict[str, t.Any]:
         return {"client_label": client_label, "client_labels": client_labels}

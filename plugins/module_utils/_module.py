@@ -60,6 +60,8 @@ _TOKEN = re.compile(r"[!-~]+")
 _OLDEST_PYTHON = (3, 9)
 # no_log is explicitly false: the option is a switch, although its name resembles that of a secret.
 INCLUDE_KEYS: dict[str, t.Any] = {"type": "bool", "default": False, "no_log": False}
+# The options that choose the account.
+ACCOUNT_OPTIONS = ("base_url", "brand", "api_token")
 
 
 def connect(params: Params) -> Api:
@@ -86,6 +88,12 @@ def connect(params: Params) -> Api:
         **{name: params[name] for name in Settings._fields if name in params and name != "base_url"},
     )
     return Api(Http(settings), brand=params["brand"], page_size=params["page_size"])
+
+
+def account_fingerprint(params: Params) -> str:
+    """The first 12 hexadecimal digits of a SHA-256 of the options that choose the account: equal for equal ones."""
+    values = [str(params[name] or "").strip().rstrip("/") for name in ACCOUNT_OPTIONS]
+    return fields.fingerprint("\n".join(values))
 
 
 def check_base_url(base_url: str | None, *, allow_http: bool) -> str:

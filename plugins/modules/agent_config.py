@@ -50,6 +50,22 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  inventory_label:
+    description: The label that the inventory gives the host, empty for none. If O(label) is another one, which a play or
+      a task can set for all hosts at once, the task fails.
+    type: raw
+  base_url:
+    description:
+      - With O(registration) of M(monitor.cloud.monitor_client_info), the task fails if O(base_url), O(api_token) and
+        O(brand) are not the ones by which that task read the account. Nothing is sent to the service.
+      - Empty, the environment variable E(MONITOR_BASE_URL) counts. Not set, the account is not compared.
+    type: str
+  api_token:
+    description: As O(base_url), with E(MONITOR_API_TOKEN).
+    type: str
+  brand:
+    description: As O(base_url), with E(MONITOR_BRAND).
+    type: str
   owner:
     description: User that owns the file, by name or number. Empty or not set, the user who writes it.
     type: str
@@ -159,6 +175,16 @@ label:
   returned: success
   type: str
   sample: web1
+state:
+  description: The option O(state).
+  returned: success
+  type: str
+  sample: present
+registered:
+  description: Whether the host has a client. If not, and O(registration) names what M(monitor.cloud.monitor_client_info)
+    read, all else is checked and nothing is written.
+  returned: success, with O(state=present) and O(registration)
+  type: bool
 key_owner:
   description: Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of
     another client of the account, V(unknown) for a key of no client of the account, or V(unverifiable) if the keys are
@@ -199,37 +225,10 @@ restart_markers:
   type: list
   elements: str
   sample: [3f9a01bc]
-restarts:
-  description: The restarts that the handlers of the role P(monitor.cloud.monitor_agent#role) have to do for this host,
-    those of its earlier uses in the play included.
-  returned: in the role, if a restart is pending
-  type: list
-  elements: dict
-  sample: [{service: monitor-agent, path: /etc/monitor/agent.conf, markers: [3f9a01bc]}]
 service_state:
   description: State of O(service), as C(systemctl is-active) reports it before the task. V(active), V(reloading) and
     V(refreshing) mean that it runs. Null if systemd does not run on the host, or without a service.
   returned: success, with O(inspect_service=true) and O(state=present)
   type: str
   sample: active
-packages:
-  description: Whether the packages that the role P(monitor.cloud.monitor_agent#role) is given were installed.
-  returned: in the role, if it is given packages
-  type: dict
-  sample: {changed: false}
-installer:
-  description: Whether the installer that the role is given was run.
-  returned: in the role, if it is given an installer
-  type: dict
-  sample: {changed: true}
-registration:
-  description: Whether the host's client was created, if the task that registers all hosts was skipped.
-  returned: in the role, with O(state=present)
-  type: dict
-  sample: {changed: true}
-removal:
-  description: Whether the host's client was deleted, if no task removes the clients of all hosts.
-  returned: in the role, with O(state=absent)
-  type: dict
-  sample: {changed: true}
 """

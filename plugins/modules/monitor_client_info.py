@@ -14,7 +14,11 @@ version_added: 1.0.0
 description:
   - Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
   - At most one of O(id), O(label) and O(label_pattern) can be given.
-extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys]
+extends_documentation_fragment:
+  - monitor.cloud._shared.api
+  - monitor.cloud._shared.info
+  - monitor.cloud._shared.keys
+  - monitor.cloud._shared.sealed
 options:
   id:
     description: Id of the only client to return.
@@ -56,6 +60,17 @@ clients:
   returned: success
   type: list
   elements: dict
+account_url:
+  description: Base URL of the service that the task used.
+  returned: success
+  type: str
+  sample: https://api.example.com/v4
+account_fingerprint:
+  description: First 12 hexadecimal digits of a SHA-256 of base URL, brand and token, by which
+    M(monitor.cloud.agent_config) recognises a host that uses another account.
+  returned: success
+  type: str
+  sample: 8c1f5a90be32
 api_usage:
   description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
@@ -63,7 +78,7 @@ api_usage:
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, as_text, compiled
-from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {
@@ -72,6 +87,7 @@ OPTIONS = {
     "label": {"type": "raw"},
     "label_pattern": {"type": "str"},
     "include_keys": INCLUDE_KEYS,
+    "seal_keys": INCLUDE_KEYS,
 }
 
 
@@ -93,7 +109,12 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     elif expression is not None:
         found = [client for client in account if client["label"] is not None and expression.fullmatch(client["label"])]
     views = Views(account, include_keys=params["include_keys"])
-    return {"changed": False, "clients": [views.show(client) for client in found]}
+    return {
+        "changed": False,
+        "clients": [views.show(client) for client in found],
+        "account_url": api.http.settings.base_url,
+        "account_fingerprint": account_fingerprint(params),
+    }
 
 
 MODULE = Module(run, OPTIONS, {"mutually_exclusive": [("id", "label", "label_pattern")]})

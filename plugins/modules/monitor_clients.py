@@ -22,7 +22,11 @@ description:
     their ids, and none of them is changed.
   - A response about another client or label than the requested one ends the task.
   - Invalid input is refused before anything is written.
-extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
+extends_documentation_fragment:
+  - monitor.cloud._shared.api
+  - monitor.cloud._shared.changes
+  - monitor.cloud._shared.keys
+  - monitor.cloud._shared.sealed
 options:
   labels:
     description:
@@ -64,13 +68,6 @@ options:
       deleted make room. The plan is read only if something is to be created.
     type: bool
     default: true
-  planned_labels:
-    description:
-      - Labels that other tasks are going to register, such as those of the other batches of a play with C(serial).
-      - O(check_capacity) counts those that have no client yet. They are used for nothing else.
-    type: list
-    elements: str
-    default: []
   allow_failures:
     description: Whether the task succeeds although some labels failed, with the reasons in RV(failures).
     type: bool
@@ -128,19 +125,6 @@ key_owners:
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
-account_labels:
-  description:
-    - Labels of all clients of the account, also of those that the task does not name.
-    - In check mode those that would exist.
-  returned: success
-  type: list
-  elements: str
-  sample: [db1, web1]
-account_url:
-  description: Base URL of the service that the task used.
-  returned: success
-  type: str
-  sample: https://api.example.com/v4
 created:
   description: Labels of the clients that were created.
   returned: always, once the account was read
@@ -179,8 +163,8 @@ api_usage:
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Fleet, by_label, reconcile_fleet
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, as_text, listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Fleet, reconcile_fleet
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, as_text, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
@@ -190,12 +174,12 @@ OPTIONS = {
     "labels": {"type": "list", "elements": "raw", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
+    "seal_keys": INCLUDE_KEYS,
     "renames": {"type": "dict", "default": {}},
     "prune": {"type": "bool", "default": False},
     "prune_pattern": {"type": "str"},
     "prune_limit": {"type": "int", "default": 10},
     "check_capacity": {"type": "bool", "default": True},
-    "planned_labels": {"type": "list", "elements": "str", "default": []},
     "allow_failures": {"type": "bool", "default": False},
     "concurrency": {"type": "int", "default": 8},
 }
@@ -213,8 +197,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     )
     current = api.list_clients()
     changes = reconcile_fleet(current, fleet)
-    planned = set(params["planned_labels"]) - {*by_label(current), *fleet.labels}
-    warnings = apply.ensure_capacity(api, changes, len(current) + len(planned)) if params["check_capacity"] else []
+    warnings = apply.ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
     done = apply.carry_out(api, changes, check_mode=check_mode)
     result = {**_summary(done), "warnings": [*warnings, *apply.not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
@@ -231,8 +214,6 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
             entry.client["label"]: views.show(entry.client) for entry in done if entry.client and not entry.was_kept
         },
         "key_owners": views.key_owners(),
-        "account_labels": _labels(remaining, done),
-        "account_url": api.http.settings.base_url,
         "diff": {
             "before": before.fingerprints(change.before for change in made),
             "after": before.fingerprints(change.after for change in made),
@@ -250,13 +231,6 @@ def _summary(done: Sequence[apply.ChangeResult]) -> Result:
         **lists,
         "failures": {entry.change.label: str(entry.error) for entry in done if entry.error is not None},
     }
-
-
-def _labels(before: Sequence[Client], done: Sequence[apply.ChangeResult]) -> list[str]:
-    """The account's labels after the task: of a client that was renamed, only the new one."""
-    clients = [*before, *(entry.client for entry in done if entry.client)]
-    labels = {client["id"] or client["label"]: client["label"] for client in clients}
-    return sorted({label for label in labels.values() if label is not None})
 
 
 def _failure_message(result: Result, *, again: bool) -> str:

@@ -13,21 +13,18 @@ import shlex
 import traceback
 import typing as t
 
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleFileNotFound
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
+from ansible.module_utils.common.yaml import yaml_load
 from ansible.module_utils.errors import UnsupportedError
+from ansible.plugins.connection import ConnectionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
-    Registered,
-    registered_client,
-    secrets_in,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered, registered_client
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import PrivateAction, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed, without_dollars
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import tasks, templates
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import check_facts, warn_of_unknown
 
 Result = dict[str, t.Any]
 
@@ -37,13 +34,26 @@ _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
 
+def documented(*documents: str, **rules: t.Any) -> ArgumentSpecValidator:
+    """A validator of the options that DOCUMENTATION and doc fragments describe, and of rules about several of them."""
+    options = {name: option for text in documents for name, option in yaml_load(text)["options"].items()}
+    return ArgumentSpecValidator(options, **rules)
+
+
 def problem_of(action: t.Any, checked: ValidationResult) -> str:
     """Why the options of a task are refused, as a module reports it; else empty."""
     unknown = f"Unsupported parameters for ({action}) module: "
     return ". ".join(unknown * isinstance(error, UnsupportedError) + error.msg for error in checked.errors.errors)
 
 
-class HostAction(tasks.PrivateAction):
+def takes_input(connection: ConnectionBase) -> bool:
+    """Whether a command gets standard input, with ``become`` or without: ``exec_command`` does not report it."""
+    become = connection.become
+    # 2.18 has no property for it.
+    return bool(connection.has_pipelining and (not become or getattr(become, "pipelining", become.name != "su")))
+
+
+class HostAction(PrivateAction):
     """An action on a host. Subclasses have a ``VALIDATOR`` of options, and implement :meth:`act`."""
 
     VALIDATOR: t.ClassVar[ArgumentSpecValidator]
@@ -53,17 +63,11 @@ class HostAction(tasks.PrivateAction):
     _problem: str
     variables: dict[str, t.Any]
 
-    @classmethod
-    def finalize_task_arg(cls, name: str, value: t.Any, templar: t.Any, context: t.Any) -> t.Any:
-        return super().finalize_task_arg(name, templates.looked_up(value, templar), templar, context)
-
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> Result:
         super().run(tmp, task_vars)
         self.variables = task_vars or {}
-        warn_of_unknown(self.variables)
         try:
-            # The validator copies arguments: milliseconds for strings of core's own types, microseconds for plain ones.
-            checked = self.VALIDATOR.validate(templates.plain(self.arguments))
+            checked = self.VALIDATOR.validate(self.arguments)
             self.options, self._problem = checked.validated_parameters, problem_of(self._task.action, checked)
             result = self._checked_act()
         except Exception as error:
@@ -71,18 +75,12 @@ class HostAction(tasks.PrivateAction):
             chain = "".join(traceback.format_exception(error))
             # Those of other clients that the message or the arguments hold.
             self._secrets |= secrets_in([chain, *self._task.args.values()], self.variables)
-            if isinstance(error, (AnsibleActionFail, AnsibleFileNotFound, MonitorError)):
-                # Returned, not raised: the task's failed_when and until read results only.
-                result = {**getattr(error, "details", {}), "failed": True, "msg": str(error)}
-            elif redact(chain, self._secrets) == chain:
+            if not isinstance(error, (AnsibleError, MonitorError)) and redact(chain, self._secrets) == chain:
                 raise
-            else:
-                outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
-                result = {outcome: True, "msg": str(error)}
-        finally:
-            tasks.forget_origins(self._task)
-            tasks.forget_token(self._task)
-            self._task.args = redact_all(self._task.args, self._secrets)
+            # Returned, not raised: the task's failed_when, ignore_unreachable and until read results only.
+            outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
+            result = {**getattr(error, "details", {}), outcome: True, "msg": str(error)}
+        self._task.args = redact_all(self._task.args, self._secrets)
         return t.cast("Result", redact_all(result, self._secrets))
 
     def _checked_act(self) -> Result:
@@ -93,11 +91,16 @@ class HostAction(tasks.PrivateAction):
                 f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
                 f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
+        if self._task.run_once and len(self.variables["ansible_play_batch"]) > 1:
+            raise InputError(
+                f"{self._task.action} can't have run_once, which would leave out all hosts but {host}. Leave run_once "
+                "out, also of what includes the task: tasks of the account run once in any case."
+            )
         if isinstance(self.arguments.get("registration"), dict):
             raise InputError("registration must be the name of a variable, not its value: registration: registered.")
         if self._problem:
             raise InputError(self._problem)
-        if self.on_windows:
+        if getattr(self._connection._shell, "_IS_WINDOWS", False):
             return self.act_on_windows()
         for name in _VISIBLE:
             field = holds(str(self.options.get(name) or ""), self._secrets)
@@ -105,11 +108,6 @@ class HostAction(tasks.PrivateAction):
                 choice = "Use the environment variable MONITOR_INSTALL_CODE" if name == "command" else "Choose another"
                 raise InputError(f"{name} holds the {field} of the client, where other users can read it. {choice}.")
         return self.act()
-
-    @property
-    def on_windows(self) -> bool:
-        """Whether the host has no POSIX shell."""
-        return bool(getattr(self._connection._shell, "_IS_WINDOWS", False))
 
     def act(self) -> Result:
         """Turn options and variables into a result. Raises MonitorError."""
@@ -125,12 +123,10 @@ class HostAction(tasks.PrivateAction):
     @functools.cached_property
     def host_label(self) -> str:
         """The label of the host's client: the option, the host's monitor_agent_label, or the one of its host name."""
-        host = str(self.variables["inventory_hostname"])
-        check_facts(host, self.variables)
         own = self.options["label"]
         if own in (None, ""):
             own = self._templar.template(self.variables.get("monitor_agent_label"))
-        return client_label(host, own)
+        return client_label(str(self.variables["inventory_hostname"]), own)
 
     @functools.cached_property
     def client(self) -> Registered:

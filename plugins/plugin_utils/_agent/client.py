@@ -6,16 +6,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import unseal
 
 _MASKED = (
     "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
@@ -27,12 +25,20 @@ ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 @dataclasses.dataclass(frozen=True)
 class Registered:
-    """A client, and the owners of the account's keys: label by key fingerprint. ``new``: the task created it."""
+    """A client, and what returns the owners of the account's keys: label by key fingerprint.
+
+    ``new``: the task created it. ``missing``: the account was read, and has no client of the label.
+    """
 
     label: str
     client: Mapping[str, t.Any]
-    key_owners: Mapping[str, str]
+    owners: t.Callable[[], Mapping[str, str]] = dict
     new: bool = False
+    missing: bool = False
+
+    @functools.cached_property
+    def key_owners(self) -> Mapping[str, str]:
+        return self.owners()
 
     @functools.cached_property
     def state(self) -> t.Literal["readable", "masked", "pending"]:
@@ -81,18 +87,45 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
             raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
         client = unseal(client)
         key, label = client.get("api_key"), client["label"]
-        return Registered(label, client, {} if fields.looks_masked(key) else {fields.fingerprint(str(key)): label})
-    # A list that is written as text may have a space after each comma.
-    names = [name.strip() for name in options["registration"] or [""]]
-    results = [variables[name] for name in names if hasattr(variables.get(name), "get")]
-    if not results:
+        return Registered(label, client, lambda: {} if fields.looks_masked(key) else {fields.fingerprint(key): label})
+    name = options["registration"] or ""
+    result = variables.get(name)
+    if not isinstance(result, Mapping):
         raise InputError(
-            f"There is no variable {names[0]!r}. Run monitor.cloud.monitor_clients with register: first, in the "
-            "same run and without --start-at-task."
+            f"There is no variable {name!r}. Run the task that registers it first, in the same run and without "
+            "--start-at-task."
         )
-    result = next((result for result in results if result.get("clients") is not None), None)
-    if result is None:
-        raise InputError(f"{names[0]!r} holds no clients: the task that registers it failed or was skipped. Run it.")
+    if result.get("skipped"):
+        raise InputError(
+            f"{name!r} was not registered for any host: the task runs once for all hosts, and a condition left out the "
+            "first one. Use the condition on ansible.builtin.include_role instead of import_role or roles."
+        )
+    if result.get("clients") is None:
+        raise InputError(f"{name!r} holds no clients: {result.get('msg') or 'the task that registers it failed'}.")
+    return (_of_account if isinstance(result["clients"], list) else _of_labels)(result, label)
+
+
+def _of_account(result: Mapping[str, t.Any], label: str) -> Registered:
+    """The client of a label in the result of monitor_client_info, or that there is none."""
+    clients: list[Mapping[str, t.Any]] = result["clients"]
+    found = [client for client in clients if client["label"] == label]
+    if len(found) > 1:
+        raise InputError(
+            f"The account has {len(found)} clients with the label {label!r}, so it is unknown which is meant. Delete or "
+            "rename all but one by id (monitor_client)."
+        )
+
+
+    def owners() -> dict[str, str]:
+        return {client["key_fingerprint"]: client["label"] for client in clients if client["key_fingerprint"]}
+
+    if found:
+        return Registered(label, unseal(found[0]), owners)
+    return Registered(label, {"id": None, "label": label}, owners, missing=True)
+
+
+def _of_labels(result: Mapping[str, t.Any], label: str) -> Registered:
+    """The client of a label in the result of monitor_clients; InputError if that did not register it."""
     reason = (result.get("failures") or {}).get(label)
     if reason is not None:
         raise InputError(str(reason))
@@ -102,25 +135,5 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
             f"The label {label!r} was not registered. A label that play or role variables set is unknown when all "
             "hosts are registered at once: set monitor_agent_label in the inventory."
         )
-    return Registered(label, unseal(client), result.get("key_owners") or {}, label in (result.get("created") or ()))
-
-
-def secrets_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> dict[str, str]:
-    """The secrets that a message, arguments and the like hold in part, by field and label.
-
-    Those of all clients that tasks have registered.
-    """
-    found = {}
-    for result in variables.values():
-        if not isinstance(result, dict):
-            continue
-        # A loop registers a list of results.
-        of_loop = result.get("results")
-        each = [result, *(of_loop if isinstance(of_loop, list) else ())]
-        for client in [client for one in each if isinstance(one, dict) for client in clients_in(one)]:
-            label = str(client.get("label"))
-            # Those that another run sealed are in no text of this one.
-            with contextlib.suppress(InputError):
-                secrets = Registered(label, unseal(client), {}).secrets
-                found.update({f"{field} of {label}": secret for field, secret in secrets.items()})
-    return held_in_part("\n".join(map(str, values)), found)
+    new = label in (result.get("created") or ())
+    return Registered(label, unseal(client), lambda: result.get("key_owners") or {}, new=new)

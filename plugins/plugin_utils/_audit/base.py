@@ -10,7 +10,6 @@ Audits of other runs are read from files and variables, and none of their text i
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import glob
 import json
@@ -18,18 +17,16 @@ import os
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible.errors import AnsibleError
+from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact, redact_all
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import secrets_in
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import PrivateAction, plain, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, tasks, templates
 
 # Options that name variables.
 _NAMES = ("account", "config", "plan", "subscriptions")
@@ -43,7 +40,7 @@ class Known(t.NamedTuple):
     result: Mapping[str, t.Any]
 
 
-class FleetAction(tasks.PrivateAction):
+class FleetAction(PrivateAction):
     """An action that runs once for all hosts and connects to none."""
 
     _requires_connection = False
@@ -56,8 +53,7 @@ class FleetAction(tasks.PrivateAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
-        tasks.forget_token(self._task)
-        checked = self.VALIDATOR.validate(self._task.args)
+        checked = self.VALIDATOR.validate(self.arguments)
         self.options, self.variables = checked.validated_parameters, task_vars or {}
         try:
             if problem := problem_of(self._task.action, checked):
@@ -65,9 +61,6 @@ class FleetAction(tasks.PrivateAction):
             for option in _NAMES:
                 if not str(self.options.get(option) or "none").isidentifier():
                     raise InputError(f"{option} must be the name of a variable, not its value: {option}: registered.")
-            plays.check_linear(self._task)
-            if self.options.get("config"):
-                plays.check_not_once(self, self.variables)
             return self.act()
         except MonitorError as error:
             # Options may hold keys that a task registered.
@@ -87,15 +80,14 @@ class FleetAction(tasks.PrivateAction):
         """
         hostvars, active = self.variables["hostvars"], set(self.variables["ansible_play_hosts"])
         found = {}
-        for host in _role_variables.known_hosts(self.variables):
+        for host in dict.fromkeys([*self.variables["groups"]["all"], *self.variables["ansible_play_hosts_all"]]):
             # Core takes 0.3 ms to join them, so they are read once.
-            raw = plays.raw_variables(self.variables, host)
-            _role_variables.check_facts(host, raw)
-            result, use = raw.get(str(self.options["config"])), (raw.get(self.options["account"]) or {}).get("use")
-            if not isinstance(result, Mapping) or host not in active or result.get("use") not in (None, use):
+            own = hostvars[host]
+            result = own.get(str(self.options["config"]))
+            if not isinstance(result, Mapping) or host not in active:
                 result = {}
-            label = client_label(host, _role_variables.given_label(hostvars, host, raw))
-            found[host] = Known(label, _is_absent(hostvars, host, raw.get("monitor_agent_state")), result)
+            label = client_label(host, own.get("monitor_agent_label"))
+            found[host] = Known(label, own.get("monitor_agent_state") == "absent", result)
         return found
 
     @property
@@ -115,20 +107,26 @@ class FleetAction(tasks.PrivateAction):
         if missing := [name for name in names if name and not hasattr(self.variables.get(name), "get")]:
             raise InputError(f"There is no variable {missing[0]!r}. Run the task that registers it first.")
         result, plan, tiers = (self.variables[name] if name else {} for name in names)
-        if "account_labels" not in result:
+        if not isinstance(result.get("clients"), list):
             raise InputError(
-                f"{names[0]!r} holds no clients: the task monitor_clients was skipped or failed. Run that task."
+                f"{names[0]!r} holds no clients: the task monitor_client_info was skipped or failed. Run that task."
             )
+        labelled = [client for client in result["clients"] if client["label"] is not None]
         return Account(
-            clients=result["clients"],
-            # Clients that check mode predicts do not exist.
-            labels=frozenset(result["account_labels"]) - set(result["created"]),
-            key_owners=result["key_owners"],
+            clients={client["label"]: client for client in labelled},
+            labels=frozenset(client["label"] for client in labelled),
+            key_owners={client["key_fingerprint"]: client["label"] for client in labelled if client["key_fingerprint"]},
             url=result.get("account_url") or "",
             plan=plan.get("plan"),
             plan_problem=str(plan["msg"]) if plan.get("msg") else None,
             tiers=tiers.get("subscriptions") or (),
         )
+
+    def show(self, text: str) -> None:
+        """Print text unchanged, unless the output is a document, which other text would break."""
+        callback = str(constants.config.get_config_value("DEFAULT_STDOUT_CALLBACK"))
+        if callback.rpartition(".")[2] not in ("json", "jsonl"):
+            self._display.display(f"\n{text}\n")
 
     def inspected(self, hosts: Sequence[str]) -> list[Host]:
         """The hosts with what the task of the option ``config`` registered for each, and the label that it used."""
@@ -139,25 +137,17 @@ class FleetAction(tasks.PrivateAction):
         ]
 
 
-def _is_absent(hostvars: Mapping[str, t.Any], host: str, state: t.Any) -> bool:
-    """Whether the state that the inventory, or an extra variable, sets for a host is ``absent``."""
-    # A rollout reports one that fails.
-    with contextlib.suppress(AnsibleError):
-        return bool(_role_variables.rendered(hostvars, host, "monitor_agent_state", state) == "absent")
-    return False
-
-
 def slices_of(audits: Sequence[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
     """The audits of a list of paths, patterns of paths and reports, and those in variables of matching names."""
     given = list(enumerate(audits))
-    slices = [parse(f"audits[{number}]", templates.plain(one)) for number, one in given if not isinstance(one, str)]
+    slices = [parse(f"audits[{number}]", plain(one)) for number, one in given if not isinstance(one, str)]
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
     if pattern and not names:
         raise InputError(
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
             "this run."
         )
-    slices += [parse(f"The variable {name}", templates.plain(variables[name])) for name in names]
+    slices += [parse(f"The variable {name}", plain(variables[name])) for name in names]
     paths = [os.path.realpath(path) for number, one in given if isinstance(one, str) for path in _paths(one)]
     slices += [parse(path, _read(path)) for path in dict.fromkeys(paths)]
     if not slices:

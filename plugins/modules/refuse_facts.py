@@ -1,0 +1,46 @@
+#!/usr/bin/python
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the action plugin refuse_facts; the code is there."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: refuse_facts
+short_description: Fail if facts of hosts are among the values of variables
+version_added: 1.0.0
+description:
+  - Facts come from the hosts, and take precedence over the inventory. A host that root of an attacker controls can report
+    a fact of the name of any variable, and so choose the address to which the token is sent, or its own label.
+  - Fails if a fact of a host of the inventory is a variable whose name begins with one of O(prefixes), or a variable
+    that a template of such a variable names, directly or through other templates. Fails too if such a template uses
+    C(ansible_facts), or if the task is delegated to a host that is not its own.
+  - Runs on the controller, once for all hosts. Connects to no host, changes nothing.
+extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
+options:
+  prefixes:
+    description: Beginnings of the names of the variables.
+    type: list
+    elements: str
+    required: true
+  free:
+    description: Variables whose templates may use facts, because they concern nothing but the host itself.
+    type: list
+    elements: str
+    default: []
+seealso:
+  - module: monitor.cloud.agent_config
+"""
+
+EXAMPLES = r"""
+- name: Refuse facts that would decide
+  monitor.cloud.refuse_facts:
+    prefixes: [monitor_agent_]
+    free: [monitor_agent_config_path]
+  run_once: true
+"""
+
+RETURN = r"""
+"""
