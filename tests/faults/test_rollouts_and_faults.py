@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
 from ansible_collections.monitor.cloud.tests.faults.matrix import MAY_BE_DONE, Account, Case, Cell, assert_only
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, UNCONFIGURE, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, CONFIGURE, Local, Run
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
 from ansible_collections.monitor.cloud.tests.support.tasks import labels
 
@@ -130,7 +130,7 @@ def assert_converges(hosts: Local, playbook: Playbook) -> None:
     assert run.code == 0, run.output
     assert run.writes() == [f"{playbook.calls[-1]} {label}" for label in sorted(rest)]
     # Each of the two runs.
-    steps = [event for event in run.events if event.task.endswith((CONFIGURE, UNCONFIGURE))]
+    steps = [event for event in run.events if event.task.endswith((CONFIGURE, CONFIGURE))]
     assert sorted(event.host for event in steps if event.status == "changed") == sorted(wrong)
     assert right(hosts, playbook) == set(playbook.hosts)
     tally(converged=1)

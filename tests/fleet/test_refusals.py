@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import UNCONFIGURE, Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play, text_of
 
 _SAME = {"web-1": {"label": "the-same"}, "web-3": {"label": "the-same"}}
@@ -45,7 +45,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
     (_BOTH, _SAME, {"options": "--limit web-1"}),
     (_TAKEN_BY, _TAKEN, {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"}),
     (_TAKEN_BY, _TAKEN, {"role": f"{_NOT_THE_FIRST}\n  {_ABSENT}", "options": "--limit web-1,web-2"}),
-    (_TAKEN_BY, _TAKEN, {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{UNCONFIGURE}'"}),
+    (_TAKEN_BY, _TAKEN, {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"}),
     (_TAKEN_BY, _TAKEN, {"playbook": "retire -e target=web-2"}),
     (_LENGTH, _SHORT, {"playbook": "rollout"}),
     (_LENGTH, _SHORT, {"playbook": "audit"}),
@@ -97,7 +97,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
             ("The label 'web-2' is that of host web-2", "retire -e 'target=web-1 labels=old-1,web-2'"),
             (r"Retire the host itself \(-e target=web-2\), or remove it from", "retire -e labels=web-2"),
             ("monitor_agent_state is not absent", "retire -e 'target=web-1 monitor_agent_state=present'"),
-            (_LATE, f"{_GONE} '{UNCONFIGURE}'"),
+            (_LATE, f"{_GONE} '{CONFIGURE}'"),
             (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
             (_MISSPELT.format("adopt", "target"), "adopt -e tagret=web-1"),
             (_MISSPELT.format("audit", "target"), "audit -e targets=web-1"),

@@ -16,7 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
 from ansible_collections.monitor.cloud.tests.support.runs import (
     CONFIGURE,
     REGISTER,
-    UNCONFIGURE,
+    CONFIGURE,
     Controller,
     Local,
     Run,
@@ -70,7 +70,7 @@ def test_a_removal_shows_the_tasks_that_it_needs(pair: Local, of: str) -> None:
     for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
         run = pair.run(play, *extra, *options)
         assert (run.code, labels(pair)) == (0, left), run.output
-        assert shown(run) == ([REGISTER, CONFIGURE] if of == "inventory" else [CHECK, UNCONFIGURE, REMOVE])
+        assert shown(run) == ([REGISTER, CONFIGURE] if of == "inventory" else [CHECK, CONFIGURE, REMOVE])
         assert ("skipping:" in run.output) == (of == "inventory")
     assert run.changed_hosts() == set()
 

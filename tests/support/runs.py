@@ -37,10 +37,11 @@ CORE = tuple(int(number) for number in __version__.split(".")[:2])
 TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )", "web(% x %)")
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
-CONFIGURE = "Configure the agent"
-# In place of it when hosts are removed.
-UNCONFIGURE = "Remove the configuration"
-REGISTER = "Register the hosts with the service"
+CONFIGURE = "Configure the agent, or remove its configuration"
+# After it, on hosts that got a client, or after packages or the installer have changed something.
+CONFIGURE_NEW = "Configure the agent with its new client"
+CONFIGURE_AGAIN = "Configure the agent again, because the installation may have replaced the file"
+REGISTER = "Create the clients of hosts that have none"
 ROLLOUT = "monitor.cloud.rollout"
 
 
@@ -80,8 +81,8 @@ class Run:
     requests: list[dict[str, t.Any]]
 
     def of(self, task: str) -> dict[str, Event]:
-        """The results of the tasks whose name ends with this text, by host. CONFIGURE stands for UNCONFIGURE too."""
-        ends = (CONFIGURE, UNCONFIGURE) if task == CONFIGURE else task
+        """The results of the tasks whose name ends with this text, by host; of CONFIGURE, the last that wrote."""
+        ends = (CONFIGURE, CONFIGURE_NEW) if task == CONFIGURE else task
         return {event.host: event for event in self.events if event.task.endswith(ends) and event.status != "skipped"}
 
     def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
