@@ -60,7 +60,6 @@ class ActionModule(HostAction):
         # Rendered in any case: a template that fails has to be found before a client is created.
         text = self._render()
         result = self._converge(desired_file(options, text if self.client.state == "readable" else None))
-        result["registered"] = not self.client.missing
         if self.client.missing:
             # Nothing was written.
             result.update(changed=False)
@@ -283,6 +282,7 @@ class ActionModule(HostAction):
             "path": path,
             "label": label,
             "state": self.options["state"],
+            "registered": self.options["state"] == "absent" or not self.client.missing,
             "key_owner": key.state,
             "owner_label": key.label,
             "key_fingerprint": key.fingerprint,

@@ -182,8 +182,8 @@ state:
   sample: present
 registered:
   description: Whether the host has a client. If not, and O(registration) names what M(monitor.cloud.monitor_client_info)
-    read, all else is checked and nothing is written.
-  returned: success, with O(state=present) and O(registration)
+    read, all else is checked and nothing is written. Always true with O(state=absent).
+  returned: success
   type: bool
 key_owner:
   description: Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of
