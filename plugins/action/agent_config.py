@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import typing as t
 
@@ -17,7 +18,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._module import ACCOUNT_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision, owners, remote_file, render
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     HostAction,
     Result,
@@ -25,11 +26,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     takes_input,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, Pattern
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import templates
 
 _MOST_WARNINGS = 20
 
@@ -58,7 +58,7 @@ class ActionModule(HostAction):
         if not (self._task.check_mode or self.client.missing):
             self.client.check_readable()
         # Rendered in any case: a template that fails has to be found before a client is created.
-        text = self._render()
+        text = self._template(self.client).text()
         result = self._converge(desired_file(options, text if self.client.state == "readable" else None))
         if self.client.missing:
             # Nothing was written.
@@ -116,7 +116,7 @@ class ActionModule(HostAction):
         if names := decision.other_owners(found, desired):
             done = self.shell(owners.same_owner_command(path, names))
             found = found._replace(**owners.same_owner(done.stdout, names))
-        text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
+        text, pattern = (None, None) if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
         differences = {"differs": decided.differences, "permissions": decision.permissions(found, desired)}
         result = {**self._result(decided, client.label), **differences}
@@ -128,6 +128,8 @@ class ActionModule(HostAction):
             result.pop("diff", None)
         if decided.problem:
             raise TaskFailure(decided.problem, {**result, "changed": False})
+        if decided.writes:
+            self._template(client).check()
         markers, backup = found.markers, self.options["backup"] and "content" in decided.differences
         if decided.writes and not checks:
             markers = self._put(desired, created, backup=backup)
@@ -219,30 +221,29 @@ class ActionModule(HostAction):
             raise InputError(f"Could not inspect {path}: {done.message} {hint}")
         return found
 
-    def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, str]:
+    def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, Pattern | None]:
         """The text of the file, or None if there is none that can be read, and the pattern of :func:`decision.decide`.
 
-        The pattern is empty if it is not needed, or if the template fails.
+        The pattern is None if it is not needed, or if the template fails.
         """
         if found.kind not in ("file", "link"):
-            return None, ""
+            return None, None
         with unlogged(self._connection):
             done = self.shell(remote_file.read_command(self.options["path"]))
         if done.returncode != 0:
-            return None, ""
-        has_template = self.options["template"] is not None or self.options["content"] is not None
-        pattern = self._attempt(**SENTINELS)[0] if client and has_template else None
-        return remote_file.text_in(done.stdout), pattern or ""
+            return None, None
+        pattern = None
+        if client and (self.options["template"] is not None or self.options["content"] is not None):
+            with contextlib.suppress(InputError):
+                pattern = self._template(client).pattern()
+        return remote_file.text_in(done.stdout), pattern
 
-    def _render(self) -> str:
-        text, error, _ = self._attempt(**({} if self.client.state == "readable" else SENTINELS))
-        if text is None:
-            raise InputError(f"Could not render: {error}") from None
-        return text
-
-    def _attempt(self, **placeholders: str) -> templates.Rendered:
-        own = {"client": {**self.client.client, **placeholders}, "label": self.client.label}
-        return templates.render_file(self, self.options["template"], self.options["content"], self.variables, own)
+    def _template(self, client: Registered) -> render.Template:
+        """The template for a client. One without secrets takes the format of those of another client."""
+        secrets = client.secrets if client.state == "readable" else client.sample() or render.UNKNOWN
+        return render.Template(
+            self, self.options["template"], self.options["content"], self.variables, client.client, secrets
+        )
 
     def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""

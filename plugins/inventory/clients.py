@@ -91,7 +91,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core import templates
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import as_data
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 # Names of core's groups, and those by which tasks reach the controller: a host of such a name would replace it.
@@ -148,11 +148,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         label = str(client["label"])
         # Core prints names of hosts as they are, control characters included.
         name = f"client-{label}" if label in _RESERVED and label not in inventory.hosts else label
-        host = inventory.add_host(templates.as_data(name if name.isprintable() else fields.client_label(name)))
-        variables = {f"monitor_{name}": templates.as_data(value) for name, value in client.items()}
+        host = inventory.add_host(as_data(name if name.isprintable() else fields.client_label(name)))
+        variables = {f"monitor_{name}": as_data(value) for name, value in client.items()}
         if fields.client_label(host) != label:
             # Role and playbooks would take it for a host without a client, and the client for one without a host.
-            variables["monitor_agent_label"] = templates.as_data(label)
+            variables["monitor_agent_label"] = as_data(label)
         for name, value in variables.items():
             inventory.set_variable(host, name, value)
         strict = self.get_option("strict")

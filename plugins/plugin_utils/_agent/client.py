@@ -12,6 +12,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import create
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import unseal
 
@@ -27,7 +28,8 @@ ONE_CLIENT = [("client", "registration"), ("client", "label")]
 class Registered:
     """A client, and what returns the owners of the account's keys: label by key fingerprint.
 
-    ``new``: the task created it. ``missing``: the account was read, and has no client of the label.
+    ``new``: the task created it. ``missing``: the account was read, and has no client of the label. ``others``: what is
+    known of the account's clients.
     """
 
     label: str
@@ -35,6 +37,7 @@ class Registered:
     owners: t.Callable[[], Mapping[str, str]] = dict
     new: bool = False
     missing: bool = False
+    others: t.Collection[Mapping[str, t.Any]] = ()
 
     @functools.cached_property
     def key_owners(self) -> Mapping[str, str]:
@@ -62,6 +65,12 @@ class Registered:
         """The client's secrets by the name of their field, as far as they are readable."""
         values = {field: self.client.get(field) for field in fields.SECRET_FIELDS}
         return {field: str(value) for field, value in values.items() if not fields.looks_masked(value)}
+
+    def sample(self) -> dict[str, str] | None:
+        """The secrets of another client of the account whose keys are readable, for their format; None without one."""
+        other = next((one for one in self.others if one.get("key_fingerprint")), None)
+        secrets = other and Registered("", unseal(other)).secrets
+        return secrets if secrets and secrets.keys() == set(fields.SECRET_FIELDS) else None
 
     def check_readable(self) -> None:
         """Raise InputError, with what is missing, if the secrets can't be read."""
@@ -120,8 +129,10 @@ def _of_account(result: Mapping[str, t.Any], label: str) -> Registered:
         return {client["key_fingerprint"]: client["label"] for client in clients if client["key_fingerprint"]}
 
     if found:
-        return Registered(label, unseal(found[0]), owners)
-    return Registered(label, {"id": None, "label": label}, owners, missing=True)
+        return Registered(label, unseal(found[0]), owners, others=clients)
+    # With the fields of the other clients, because a template may use each of them.
+    expected = {**dict.fromkeys(name for client in clients[:1] for name in client), **create(label).after}
+    return Registered(label, expected, owners, missing=True, others=clients)
 
 
 def _of_labels(result: Mapping[str, t.Any], label: str) -> Registered:
@@ -136,4 +147,5 @@ def _of_labels(result: Mapping[str, t.Any], label: str) -> Registered:
             "hosts are registered at once: set monitor_agent_label in the inventory."
         )
     new = label in (result.get("created") or ())
-    return Registered(label, unseal(client), lambda: result.get("key_owners") or {}, new=new)
+    owners = result.get("key_owners") or {}
+    return Registered(label, unseal(client), lambda: owners, new=new, others=result["clients"].values())
