@@ -10,7 +10,6 @@ import contextlib
 import os
 import typing as t
 
-from ansible import constants
 from ansible.errors import AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
@@ -30,9 +29,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
-
-_MOST_WARNINGS = 20
-
 
 class ActionModule(HostAction):
     # Made once, before the forks for the hosts.
@@ -160,11 +156,7 @@ class ActionModule(HostAction):
             problem = f"{desired.path} on {host} can't get its owner and group: {done.message}"
             if not self._task.check_mode:
                 raise InputError(problem)
-            self._warn(
-                "owners",
-                f"{problem} The run would fail, unless an earlier task of it adds them.",
-                "More hosts do not have the owner or group, or can't give files to them.",
-            )
+            self._display.warning(f"{problem} The run would fail, unless an earlier task of it adds them.")
 
     def _warn_of_clone(self, key: KeyOwner) -> None:
         """Warn if the host carried another client's key. An audit reports it itself."""
@@ -175,21 +167,7 @@ class ActionModule(HostAction):
         if self._task.check_mode:
             adopt = "If it was renamed, run monitor.cloud.adopt first: it keeps that client."
             text = f"It would get the key of {label!r}. {adopt}"
-        self._warn(
-            "clones",
-            f"{host} carried the key of client {key.label!r}, so it reported as that one. {text}",
-            "More hosts carried keys of other clients: see key_owner in the results of the task.",
-        )
-
-    def _warn(self, kind: str, text: str, more: str) -> None:
-        """Warn of the first hosts of a run; for the next one, show that there are ``more``."""
-        # Each host has a process of its own: the length of a file in the run's own directory counts them.
-        with open(os.path.join(constants.DEFAULT_LOCAL_TMP, f"monitor.cloud-{kind}"), "ab") as counter:  # type: ignore[attr-defined]
-            counter.write(b".")
-            counter.flush()
-            number = counter.tell()
-        if number <= _MOST_WARNINGS + 1:
-            self._display.warning(text if number <= _MOST_WARNINGS else more)
+        self._display.warning(f"{host} carried the key of client {key.label!r}, so it reported as that one. {text}")
 
     def _remove(self, path: str) -> Result:
         # An invalid label has to fail before the file is removed.

@@ -25,9 +25,10 @@ description:
   - On a file system that ignores permissions, such as CIFS, the task fails if other users could read the file.
   - A file that is a mount is written in place, if no other user can change its directory, and can't be removed.
   - At most 64 KiB are read or written.
-  - Returns whose key the host carried before, so that clones are found. Warns of the first 20 hosts of a run that
-    carried the key of another client.
-  - If a template fails, the message has placeholders for the client's secrets. Options that hold a secret are refused.
+  - Returns whose key the host carried before, so that clones are found, and warns of the key of another client.
+  - The template is rendered with placeholders instead of the client's secrets, which are put in afterwards. So no message
+    of a template shows one. A template that changes or encodes a secret, or makes another text each time, is refused.
+    Comparisons with a secret see the placeholder. Options that hold a secret are refused.
   - Cannot be delegated. On a Windows host O(state=present) fails, and O(state=absent) does nothing.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.changes, monitor.cloud._shared.client]
@@ -43,7 +44,9 @@ options:
       - Required with O(state=present), unless O(content) is given.
     type: str
   content:
-    description: The template itself.
+    description:
+      - The text itself. C(@api_key@) and C(@install_code@) stand for the two values; Ansible renders arguments before the
+        client is known, so it is not a template of C(client).
     type: raw
   state:
     description: Whether the file has to exist.
@@ -118,7 +121,7 @@ EXAMPLES = r"""
     base_url: "{{ monitor_base_url }}"
     api_token: "{{ monitor_api_token }}"
     labels: "{{ (ansible_play_batch | monitor.cloud.client_labels(hostvars)).values() | list }}"
-    include_keys: true
+    seal_keys: true
   register: registered
   run_once: true
   delegate_to: localhost
@@ -127,8 +130,8 @@ EXAMPLES = r"""
   monitor.cloud.agent_config:
     path: /etc/monitor/agent.conf
     content: |
-      install_code={{ client.install_code }}
-      api_key={{ client.api_key }}
+      install_code=@install_code@
+      api_key=@api_key@
     registration: registered
   become: true
 

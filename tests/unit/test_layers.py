@@ -18,7 +18,6 @@ LAYERS = (
     ("module_utils._clients.apply",),
     ("module_utils",),
     ("modules",),
-    ("plugin_utils._core",),
     ("plugin_utils",),
     ("action", "doc_fragments", "filter", "inventory"),
 )

@@ -26,7 +26,7 @@ ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 @dataclasses.dataclass(frozen=True)
 class Registered:
-    """A client, and what returns the owners of the account's keys: label by key fingerprint.
+    """A client, and the owners of the account's keys: label by key fingerprint.
 
     ``new``: the task created it. ``missing``: the account was read, and has no client of the label. ``others``: what is
     known of the account's clients.
@@ -34,14 +34,10 @@ class Registered:
 
     label: str
     client: Mapping[str, t.Any]
-    owners: t.Callable[[], Mapping[str, str]] = dict
+    key_owners: Mapping[str, str]
     new: bool = False
     missing: bool = False
     others: t.Collection[Mapping[str, t.Any]] = ()
-
-    @functools.cached_property
-    def key_owners(self) -> Mapping[str, str]:
-        return self.owners()
 
     @functools.cached_property
     def state(self) -> t.Literal["readable", "masked", "pending"]:
@@ -69,7 +65,7 @@ class Registered:
     def sample(self) -> dict[str, str] | None:
         """The secrets of another client of the account whose keys are readable, for their format; None without one."""
         other = next((one for one in self.others if one.get("key_fingerprint")), None)
-        secrets = other and Registered("", unseal(other)).secrets
+        secrets = other and Registered("", unseal(other), {}).secrets
         return secrets if secrets and secrets.keys() == set(fields.SECRET_FIELDS) else None
 
     def check_readable(self) -> None:
@@ -96,7 +92,7 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
             raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
         client = unseal(client)
         key, label = client.get("api_key"), client["label"]
-        return Registered(label, client, lambda: {} if fields.looks_masked(key) else {fields.fingerprint(key): label})
+        return Registered(label, client, {} if fields.looks_masked(key) else {fields.fingerprint(str(key)): label})
     name = options["registration"] or ""
     result = variables.get(name)
     if not isinstance(result, Mapping):
@@ -124,10 +120,7 @@ def _of_account(result: Mapping[str, t.Any], label: str) -> Registered:
             "rename all but one by id (monitor_client)."
         )
 
-
-    def owners() -> dict[str, str]:
-        return {client["key_fingerprint"]: client["label"] for client in clients if client["key_fingerprint"]}
-
+    owners = {client["key_fingerprint"]: client["label"] for client in clients if client["key_fingerprint"]}
     if found:
         return Registered(label, unseal(found[0]), owners, others=clients)
     # With the fields of the other clients, because a template may use each of them.
@@ -148,4 +141,4 @@ def _of_labels(result: Mapping[str, t.Any], label: str) -> Registered:
         )
     new = label in (result.get("created") or ())
     owners = result.get("key_owners") or {}
-    return Registered(label, unseal(client), lambda: owners, new=new, others=result["clients"].values())
+    return Registered(label, unseal(client), owners, new=new, others=result["clients"].values())

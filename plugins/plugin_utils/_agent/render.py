@@ -22,6 +22,7 @@ from collections.abc import Mapping
 
 import yaml
 from ansible import template
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import wrap_var
 
@@ -132,7 +133,11 @@ def _replaced(value: t.Any, placeholders: Mapping[str, str]) -> t.Any:
 
 def _render(action: ActionBase, file: str, variables: dict[str, t.Any]) -> str:
     """Render a template file as ansible.builtin.template does: with the same look-up and trimming."""
-    source = action._find_needle("templates", file)
+    try:
+        source = action._find_needle("templates", file)
+    except AnsibleError:
+        path = f"{{{{ inventory_dir }}}}/templates/{os.path.basename(file)}"
+        raise InputError(f"The template {file} is not found. Write its whole path, such as {path!r}.") from None
     loader = action._loader
     real = loader.get_real_file(source)
     try:

@@ -15,7 +15,6 @@ from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
-from ansible_collections.monitor.cloud.plugins.plugin_utils._core.templates import trusted
 from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
@@ -38,7 +37,7 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     task.action, task.check_mode, task.diff = "agent_config", False, False
     task.args = {
         "path": str(tmp_path / "agent.conf"),
-        "content": trusted("api_key={{ client.api_key }}\n"),
+        "content": "api_key=@api_key@\n",
         "registration": "registered",
     }
     shell = types.SimpleNamespace(tmpdir="/tmp")
@@ -48,7 +47,7 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     return ActionModule(task, connection, unset, loader, Templar(loader=loader, variables=_VARIABLES), unset)
 
 
-def test_a_retry_renders_the_content_again(action: ActionModule, tmp_path: Path) -> None:
+def test_a_retry_writes_the_keys_too(action: ActionModule, tmp_path: Path) -> None:
     path = tmp_path / "agent.conf"
     path.mkdir()
     action._task.retries = 1
@@ -77,8 +76,8 @@ def test_a_login_shell_that_runs_no_command(
     [
         ({"content": None}, "Give either template or content"),
         ({"template": "agent.conf.j2"}, "Give either template or content"),
-        ({"content": None, "template": "missing.j2"}, "Could not render the template missing.j2: "),
-        ({"content": trusted("{{ client.api_key }}{{ client.api_kay }}")}, "Could not render content: "),
+        ({"content": None, "template": "missing.j2"}, "The template missing.j2 is not found. Write its whole path"),
+        ({"registration": {"clients": {}}}, "registration must be the name of a variable, not its value"),
         ({"registration": None}, "any of the following are missing: client, registration"),
         ({"client": {}}, "mutually exclusive"),
         *(({"label": label}, f"The label {label} of host web1 is not text.") for label in (1.1, True, False)),

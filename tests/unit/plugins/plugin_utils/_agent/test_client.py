@@ -10,12 +10,8 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
-    Registered,
-    registered_client,
-    secrets_in,
-)
-from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import seal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered, registered_client
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import seal, secrets_in
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CODE = "DDDD2C3D-4E5F-6071-8293A4B5C6D7E8F9"
@@ -24,7 +20,7 @@ _CLIENT = {"id": 1, "label": "web1", **_SECRETS}
 _REGISTERED = {"clients": {"web1": seal(_CLIENT)}, "key_owners": {"0" * 12: "web2"}, "created": ["web1"]}
 
 
-def _chosen(client: Any = None, registration: list[str] | None = None, **variables: Any) -> Registered:
+def _chosen(client: Any = None, registration: str | None = None, **variables: Any) -> Registered:
     return registered_client({"client": client, "registration": registration}, variables, "web1")
 
 
@@ -66,28 +62,42 @@ def test_a_client_that_the_task_was_given() -> None:
 
 
 def test_the_client_of_the_hosts_label_among_those_registered() -> None:
-    expected = Registered("web1", _CLIENT, {"0" * 12: "web2"}, new=True)
-    assert _chosen(registration=["one"], one=_REGISTERED) == expected
-    # The task that registers a host by itself was skipped, so the result of the one for all hosts counts.
-    assert _chosen(registration=["one", "all"], one={"skipped": True}, all=_REGISTERED) == expected
-    assert _chosen(registration=["one", " all"], all=_REGISTERED) == expected
+    found = _chosen(registration="one", one=_REGISTERED)
+    assert (found.label, found.client, found.key_owners, found.new) == ("web1", _CLIENT, {"0" * 12: "web2"}, True)
     plain = {"clients": {"web1": _CLIENT}}
-    assert _chosen(registration=["one"], one=plain) == Registered("web1", _CLIENT, {}, new=False)
     others = {**plain, "created": ["web2"], "failures": {"web2": "x"}}
-    assert _chosen(registration=["one"], one=others).new is False
+    assert (_chosen(registration="one", one=plain).new, _chosen(registration="one", one=others).new) == (False, False)
+
+
+_SHOWN = {"key_fingerprint": fingerprint(_KEY), "keys_masked": False}
+_OTHER = {"id": 2, "label": "web2", "key_fingerprint": None, "keys_masked": True, "plan": "x"}
+
+
+def test_the_client_of_the_hosts_label_in_the_account() -> None:
+    account = [_OTHER, seal({**_CLIENT, **_SHOWN})]
+    found = _chosen(registration="one", one={"clients": account})
+    assert (found.client, found.key_owners, found.missing) == ({**_CLIENT, **_SHOWN}, {fingerprint(_KEY): "web1"}, False)
+    missing = registered_client({"client": None, "registration": "one"}, {"one": {"clients": account}}, "web3")
+    assert (missing.missing, missing.state, missing.client["label"]) == (True, "pending", "web3")
+    # A template may use each field; the format of keys is that of another client.
+    assert missing.client.keys() >= {"id", "created", "apps", "plan"}
+    assert missing.sample() == _SECRETS
+    with pytest.raises(InputError, match="The account has 2 clients with the label 'web1'"):
+        _chosen(registration="one", one={"clients": [*account, {**_OTHER, "label": "web1"}]})
 
 
 @pytest.mark.parametrize(
     ("registration", "variables", "message"),
     [
-        (["one", "all"], {}, "There is no variable 'one'. .* without --start-at-task"),
+        ("one", {}, "There is no variable 'one'. .* without --start-at-task"),
         (None, {}, "There is no variable ''"),
-        (["one", "all"], {"one": {"skipped": True}}, "'one' holds no clients"),
-        (["one"], {"one": {**_REGISTERED, "failures": {"web1": "The label is refused."}}}, "^The label is refused.$"),
-        (["one"], {"one": {"clients": {"web2": {}}}}, "The label 'web1' was not registered"),
+        ("one", {"one": {"skipped": True}}, "'one' was not registered for any host: .*include_role"),
+        ("one", {"one": {"failed": True, "msg": "No."}}, "'one' holds no clients: No"),
+        ("one", {"one": {**_REGISTERED, "failures": {"web1": "The label is refused."}}}, "^The label is refused.$"),
+        ("one", {"one": {"clients": {"web2": {}}}}, "The label 'web1' was not registered"),
     ],
 )
-def test_a_label_that_is_not_registered(registration: list[str] | None, variables: Any, message: str) -> None:
+def test_a_label_that_is_not_registered(registration: str | None, variables: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         _chosen(registration=registration, **variables)
 
