@@ -13,12 +13,11 @@ short_description: Report which clients renamed hosts keep
 version_added: 1.0.0
 description:
   - A host that carries the key of a client with another label was renamed, or cloned. Reports which of these clients
-    can get the label of their host, from the registered results of M(monitor.cloud.monitor_clients) and
-    M(monitor.cloud.agent_config), both in check mode.
+    can get the label of their host, from the registered results of M(monitor.cloud.monitor_client_info) and
+    M(monitor.cloud.agent_config), the latter in check mode.
   - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory whose
     monitoring is not to be removed, or another client has the label of the host.
   - If names moved on from host to host, only the last client can be renamed at once. Run the tasks again for others.
-  - Fails if a source of the inventory could not be read, or if the inventory is a list of hosts.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(adopt).
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
