@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject, Outcome
 
-_RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+# 520 to 529 are those of a CDN that cannot reach the service.
+_RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _EXCERPT = 120
 # A message has no more of a response.
 _MAX_ERRORS = 20
@@ -140,7 +141,7 @@ class Response(t.NamedTuple):
         in_maintenance = self.status == 503 and "X-Maintenance-Mode" in self.headers
         certainly_not_done = in_maintenance or (400 <= self.status < 500 and self.status != 408 and not of_gateway)
         transient = of_gateway or (self.status in _RETRIED_STATUSES and not in_maintenance)
-        retryable = transient and (self.operation.idempotent or self.status == 429)
+        retryable = transient and (self.operation.idempotent or self.status in (425, 429))
         hint = "The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, "")
         # A service that refuses the access gives a reason.
         if not (transient or errors) and (not hint or self.status == 403):

@@ -53,13 +53,13 @@ def test_an_empty_body_is_not_a_value(status: int, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("statuses", "headers", "retryable", "outcome", "hint"),
     [
-        ([408, 500, 502, 503, 504], {}, True, "unknown", ""),
-        ([429], {}, True, "not_done", ""),
+        ([408, 500, 502, 503, 504, *range(520, 530)], {}, True, "unknown", ""),
+        ([425, 429], {}, True, "not_done", ""),
         ([400, 403, 404, 405, 409, 413, 422, 499], {}, False, "not_done", "another server may have responded"),
         ([401], {"Content-Type": "text/html"}, False, "not_done", "check api_token"),
         ([407], {}, False, "not_done", "The proxy requires credentials"),
         ([400], {"Content-Type": "text/html; charset=utf-8"}, True, "unknown", ""),
-        ([511, 520], {}, False, "unknown", "another server may have responded"),
+        ([511, 519, 530], {}, False, "unknown", "another server may have responded"),
         ([400], {"Content-Type": "application/json"}, False, "not_done", "another server"),
         ([503], {"X-Maintenance-Mode": "1"}, False, "not_done", "The service is in maintenance"),
         ([502], {"X-Maintenance-Mode": "1"}, True, "unknown", ""),
@@ -70,8 +70,8 @@ def test_statuses(statuses: list[int], headers: dict[str, Any], retryable: bool,
         error = _error(status, b"<html>", **headers)
         assert (error.retryable, error.outcome, hint in error.hint) == (retryable, outcome, True)
         assert bool(error.hint) is bool(hint)
-        # What may have been done must not be sent again, but for 429: that was certainly not done.
-        assert _error(status, b"<html>", idempotent=False, **headers).retryable is (status == 429)
+        # What may have been done must not be sent again, but for 425 and 429: that was certainly not done.
+        assert _error(status, b"<html>", idempotent=False, **headers).retryable is (status in (425, 429))
 
 
 @pytest.mark.parametrize(
