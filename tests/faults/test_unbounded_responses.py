@@ -186,7 +186,7 @@ def test_many_small_values_are_not_read(opened: Open, judge: Judge) -> None:
     body = b"[" + b"[]," * 15_000_000 + b"[]]"
     listener = opened(Listener, lambda _request: (200, {"Content-Type": "application/json"}, body))
     message = judge(_fetch(f"http://127.0.0.1:{listener.port}/v4"))
-    assert "the response cannot be read as JSON: too many values" in message
+    assert "the response is not valid JSON: too many values" in message
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import datetime
 import email.utils
 import json
 import math
+import re
 import typing as t
 import urllib.parse
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,8 @@ _HINTS = {
     403: _NO_TOKEN,
     407: "The proxy requires credentials: check the proxy settings of the environment.",
 }
+# The rest of a JSON text that was cut within a word, a number or an escape, or before the next value.
+_CUT_OFF = re.compile(r"|tr?u?|fa?l?s?|nu?l?|[-.]|e[-+]?|u[\da-f]{0,4}", re.IGNORECASE)
 _LONGEST_ID = 64
 # With the smallest known page size, enough for a quarter of a million clients.
 _MAX_PAGES = 10_000
@@ -114,10 +117,17 @@ class Response(t.NamedTuple):
         return value
 
     def _invalid_json(self, failure: ValueError) -> ApiError:
-        # The end of a text that is cut within a character is invalid UTF-8.
-        if isinstance(failure, json.JSONDecodeError) or getattr(failure, "end", 0) == len(self.content):
+        """The error is at the end of a text that was cut short. Any other would come again."""
+        if isinstance(failure, json.JSONDecodeError):
+            rest = failure.doc[failure.pos :].strip()
+            is_cut = failure.msg.startswith("Unterminated string") or _CUT_OFF.fullmatch(rest)
+            problem = f"not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}"
+        else:
+            is_cut = getattr(failure, "reason", "") == "unexpected end of data"
+            problem = f"not valid JSON: {failure}"
+        if is_cut:
             return self._error("the response was cut short", ambiguous=True, retryable=self.operation.idempotent)
-        return self._error(f"the response cannot be read as JSON: {failure}", ambiguous=True)
+        return self._error(f"the response is {problem}", ambiguous=True, hint=_OTHER_SERVER)
 
     def _error(self, problem: str, *, ambiguous: bool = False, **details: t.Any) -> ApiError:
         """``ambiguous``: the response does not show whether the work was done."""
