@@ -261,8 +261,7 @@ class Api:
         elif request.access and error.lacks_access:
             has = f" It has the scopes {error.scopes}." if error.scopes else ""
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
-            other = f" {error.hint}" if error.status == 403 and not error.errors else ""
-            error.hint = f"The token needs {request.access}.{has}{accepts}{other}"
+            error.hint = f"The token needs {request.access}.{has}{accepts}"
         elif request.access and error.status == 401 and not error.rejects_token:
             error.hint += f" If it is valid, it needs {request.access}."
         elif not request.access and error.status in (401, 403):

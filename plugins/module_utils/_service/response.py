@@ -26,6 +26,8 @@ _RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 53
 _EXCERPT = 120
 # A message has no more of a response.
 _MAX_ERRORS = 20
+# Where gateways and other services have the text of an error, RFC 9457 included: the most specific first.
+_TEXTS = ("reason", "detail", "message", "msg", "error_description", "title", "error", "errors")
 # The encodings that are requested.
 _ENCODINGS = ("", "identity", "gzip", "deflate")
 # With all their fields, more than a hundred thousand clients. An empty list takes 20 times the memory of its text.
@@ -84,7 +86,7 @@ class Response(t.NamedTuple):
         if 300 <= self.status < 400:
             raise self._redirect()
         if self.status >= 400:
-            raise self._refusal()
+            raise self._refusal(self._json_of_refusal())
         # Without a length, a response that was cut within its headers seems empty.
         has_length = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         encoded = unsupported_encoding(self.headers)
@@ -104,9 +106,16 @@ class Response(t.NamedTuple):
     def _decoded(self) -> t.Any:
         value = self._json()
         # A refusal in spite of its status. A delete would take any other object for a success.
-        if isinstance(value, dict) and not value.keys() & {"id", "data"} and self._service_errors():
-            raise self._refusal()
+        if isinstance(value, dict) and value.get("errors") and not value.keys() & {"id", "data"}:
+            raise self._refusal(value)
         return value
+
+    def _json_of_refusal(self) -> t.Any:
+        """The decoded JSON, None for anything else."""
+        try:
+            return self._json()
+        except (ValueError, RecursionError):
+            return None
 
     def _json(self) -> t.Any:
         if sum(map(self.content.count, (b"[", b"{", b","))) > _MOST_VALUES:
@@ -143,8 +152,8 @@ class Response(t.NamedTuple):
         problem = f"the service returned {self.status}, a redirect to {self.redact(bare)!r}, which is not followed"
         return self._error(problem, hint="Set base_url to the right address.")
 
-    def _refusal(self) -> ApiError:
-        errors = self._service_errors()
+    def _refusal(self, body: t.Any) -> ApiError:
+        errors = self._service_errors(body)
         reasons = "; ".join(f"{e['field']}: {e['reason']}" if e["field"] else e["reason"] for e in errors)
         # A 400 with HTML is from a gateway, and transient; a service in maintenance changes nothing.
         of_gateway = self.status == 400 and self._content_type() == "text/html"
@@ -153,11 +162,11 @@ class Response(t.NamedTuple):
         transient = of_gateway or (self.status in _RETRIED_STATUSES and not in_maintenance)
         retryable = transient and (self.operation.idempotent or self.status in (425, 429))
         hint = "The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, "")
-        # A service that refuses the access gives a reason.
+        # The service gives its reason in the documented shape.
         if not (transient or errors) and (not hint or self.status == 403):
             hint = _OTHER_SERVER
         return self._error(
-            f"the service returned {self.status}: {reasons or self._describe_body()}",
+            f"the service returned {self.status}: {reasons or self._text_of(body) or self._describe_body()}",
             ambiguous=not certainly_not_done,
             errors=errors,
             hint=hint,
@@ -167,20 +176,21 @@ class Response(t.NamedTuple):
             accepted_scopes=self.redact(self.headers.get("X-Accepted-OAuth-Scopes", "")),
         )
 
-    def _service_errors(self) -> list[dict[str, t.Any]]:
-        try:
-            errors = self._json()["errors"]
-        except (ValueError, RecursionError, LookupError, TypeError):
-            return []
+    def _service_errors(self, body: t.Any) -> list[dict[str, t.Any]]:
+        """The errors of the documented shape: those of the service, not of a gateway before it."""
+        errors = body.get("errors") if isinstance(body, dict) else None
         return [
             {
                 **error,
                 "field": self.redact(str(error.get("field") or "")) or None,
-                "reason": self.redact(str(error.get("reason") or "no reason given")),
+                "reason": self.redact(str(error.get("reason") or _text(error) or "no reason given")),
             }
             for error in (errors[:_MAX_ERRORS] if isinstance(errors, list) else [])
-            if isinstance(error, dict)
+            if isinstance(error, dict) and error.keys() & {"field", "reason"}
         ]
+
+    def _text_of(self, body: t.Any) -> str:
+        return self.redact(_text(body)) if isinstance(body, dict) else ""
 
     def _content_type(self) -> str:
         return self.headers.get("Content-Type", "").split(";")[0].strip().lower()
@@ -198,6 +208,15 @@ class Response(t.NamedTuple):
         # Redacted before it is cut: half a token would not be found.
         text = self.redact(self.content.decode("utf-8", "replace"))[:_EXCERPT]
         return f"not JSON but {self.redact(content_type) or 'of no type'}, starting with {text!r}"
+
+
+def _text(error: t.Any) -> str:
+    """The text of an error in a shape that is not the documented one; empty without one."""
+    if isinstance(error, dict):
+        return next(filter(None, (_text(error.get(name)) for name in _TEXTS)), "")
+    if isinstance(error, list):
+        return "; ".join(filter(None, map(_text, error[:_MAX_ERRORS])))
+    return error if isinstance(error, str) else ""
 
 
 def _check_depth(value: t.Any, depth: int = 0) -> None:

@@ -84,12 +84,40 @@ def test_statuses(statuses: list[int], headers: dict[str, Any], retryable: bool,
         ([{"field": "label"}], "label: no reason given"),
         ([{"field": "a", "reason": "b"}, {"field": "c", "reason": "d"}], "a: b; c: d"),
         ([], "returned 400: JSON of an unknown shape"),
-        ("text", "returned 400: JSON of an unknown shape"),
         ([1, None, {"reason": "no"}], "returned 400: no"),
+        ([{"field": "label", "message": "is taken"}], "label: is taken"),
     ],
 )
 def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> None:
     assert expected in str(_error(400, {"errors": errors}))
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 520])
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"message": "no"}, "no"),
+        ({"detail": "no"}, "no"),
+        ({"detail": [{"loc": ["body"], "msg": "no"}, {"loc": ["query"], "msg": "never"}]}, "no; never"),
+        ({"type": "about:blank", "title": "Forbidden", "status": 403, "detail": "no"}, "no"),
+        ({"title": "Forbidden", "detail": None}, "Forbidden"),
+        ({"error": "invalid_request", "error_description": "no"}, "no"),
+        ({"error": {"code": 7, "message": "no"}}, "no"),
+        ({"errors": "no"}, "no"),
+        ({"success": False, "errors": [{"code": 7003, "message": "no"}, {"code": 1, "message": "never"}]}, "no; never"),
+        ({"message": 7, "api_key": "hidden"}, "JSON of an unknown shape"),
+    ],
+    ids=str,
+)
+def test_the_text_of_another_shape_is_quoted_but_is_not_of_the_service(body: Any, text: str, status: int) -> None:
+    """Field note "errors"."""
+    error = _error(status, body)
+    assert error.problem == f"the service returned {status}: {text}"
+    assert (error.errors, error.is_missing, error.lacks_access) == ([], False, False)
+
+
+def test_the_errors_of_another_shape_count_whatever_the_status() -> None:
+    assert _error(200, {"errors": [{"code": 7, "message": "no"}]}).problem == "the service returned 200: no"
 
 
 def test_of_many_errors_the_first_ones_are_quoted() -> None:
