@@ -151,7 +151,7 @@ class Api:
     def delete_client(self, client_id: int, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
         self._call_or_none(
-            DELETE_CLIENT, lambda value: value is None or response.object_of(value), id=client_id, label=label
+            DELETE_CLIENT, lambda value: response.is_empty(value) or response.object_of(value), id=client_id, label=label
         )
 
     def get_plan(self) -> Object:

@@ -274,6 +274,11 @@ def object_of(value: t.Any, needed: Sequence[str] = ()) -> Object:
     return value
 
 
+def is_empty(value: t.Any) -> bool:
+    """Whether a response is ``{}``, or one of the values that services return instead of it."""
+    return value is None or value in ({}, [])
+
+
 def _is_integer(value: t.Any) -> bool:
     # A boolean is an int too.
     return isinstance(value, int) and not isinstance(value, bool)
@@ -302,7 +307,7 @@ def tier_of(value: t.Any) -> Object:
 
 def plan_of(value: t.Any) -> Object:
     """A tier, or ``{}``: an incomplete tier must not be taken for the free plan."""
-    return tier_of(value) if value != {} else {}
+    return {} if is_empty(value) else tier_of(value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
