@@ -19,6 +19,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.tasks import (
+    Module,
     Result,
     failed,
     go,
@@ -170,6 +171,31 @@ def test_a_full_free_plan_fails_with_the_reason_of_the_service(emulator: Emulato
     (reason,) = result["failures"].values()
     assert "Your subscription does not include any more clients." in reason
     assert result["changed"] is True
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"kind": "status", "status": status} for status in (404, 410, 500, 501, 503)]
+    + [{"kind": "html", "status": 200}, {"kind": "status", "status": 200, "body": {"id": "future"}}, {"kind": "drop"}],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("module", "options"), [(monitor_clients, {"labels": ["web1"]}), (monitor_client, {"label": "web1"})]
+)
+def test_a_plan_that_cannot_be_read_blocks_no_create(
+    emulator: Emulator, module: Module, options: dict[str, Any], fault: dict[str, Any]
+) -> None:
+    """Field note "Empty values": the plan endpoint may be missing."""
+    emulator.fault(**fault, operation="get_plan", times=-1)
+    result = go(emulator, module, **options, retry_timeout=0.2)
+    assert labels(emulator) == ["web1"]
+    (warning,) = result["warnings"]
+    assert "was not checked. Could not read the plan: " in warning
+    assert "To skip this check, set check_capacity: false" in warning
+    if module is monitor_clients:
+        emulator.clear_log()
+        assert go(emulator, module, labels=["web2"], check_capacity=False)["warnings"] == []
+        assert emulator.requests("get_plan") == []
 
 
 @pytest.mark.parametrize("status", [401, 403])
