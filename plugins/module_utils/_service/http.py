@@ -34,6 +34,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
     Object,
     Operation,
     Response,
+    encoding_of,
     unsupported_encoding,
 )
 
@@ -377,6 +378,8 @@ def _content(response: t.Any) -> bytes:
     """The decoded body. One in an encoding that was not requested is not read: it may expand without limit."""
     # The default of urllib3 2; urllib3 1.26 needs it.
     response.raw.enforce_content_length = True
+    # Not all versions of urllib3 know x-gzip, and identity beside another encoding.
+    response.raw.headers["Content-Encoding"] = encoding_of(response.headers)
     content = bytearray()
     for chunk in () if unsupported_encoding(response.headers) else response.iter_content(_CHUNK):
         content += chunk

@@ -29,7 +29,7 @@ _MAX_ERRORS = 20
 # Where gateways and other services have the text of an error, RFC 9457 included: the most specific first.
 _TEXTS = ("reason", "detail", "message", "msg", "error_description", "title", "error", "errors")
 # The encodings that are requested.
-_ENCODINGS = ("", "identity", "gzip", "deflate")
+_ENCODINGS = ("", "gzip", "deflate")
 # With all their fields, more than a hundred thousand clients. An empty list takes 20 times the memory of its text.
 _MOST_VALUES = 2_000_000
 # The documented objects have five levels.
@@ -144,6 +144,9 @@ class Response(t.NamedTuple):
         return ApiError(problem, status=self.status, outcome=outcome, **details)
 
     def _redirect(self) -> ApiError:
+        if not self.headers.get("Location"):
+            problem = f"the service returned {self.status}, which is not a valid response to this request"
+            return self._error(problem, hint=_OTHER_SERVER)
         try:
             target = urllib.parse.urlsplit(self.headers.get("Location", ""))
             bare = target._replace(query="", fragment="", netloc=target.netloc.rpartition("@")[2]).geturl()
@@ -229,9 +232,15 @@ def _check_depth(value: t.Any, depth: int = 0) -> None:
             _check_depth(item, depth + 1)
 
 
+def encoding_of(headers: Mapping[str, str]) -> str:
+    """The encodings of a body, in the names of the request; empty for none."""
+    names = [name.strip() for name in headers.get("Content-Encoding", "").lower().split(",")]
+    return ", ".join("gzip" if name == "x-gzip" else name for name in names if name not in ("", "identity"))
+
+
 def unsupported_encoding(headers: Mapping[str, str]) -> str:
     """The encoding of a body if it was not requested, else an empty string."""
-    encoding = headers.get("Content-Encoding", "").strip().lower()
+    encoding = encoding_of(headers)
     return "" if encoding in _ENCODINGS else encoding
 
 

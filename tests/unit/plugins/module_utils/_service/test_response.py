@@ -187,6 +187,13 @@ def test_errors_count_whatever_the_status() -> None:
         assert _read(200, value) == value
 
 
+@pytest.mark.parametrize("status", [300, 304])
+def test_a_status_of_redirects_without_an_address_is_named(status: int) -> None:
+    error = _error(status, method="GET")
+    assert error.problem == f"the service returned {status}, which is not a valid response to this request"
+    assert "another server" in error.hint
+
+
 @given(st.integers(300, 399))
 @example(300)
 @example(399)
@@ -241,7 +248,7 @@ def test_fifty_levels_can_be_passed_on() -> None:
     assert _error(400, {"errors": [{"reason": "no", "more": deepest}]}).errors == []
 
 
-@pytest.mark.parametrize("encoding", ["", "identity", "gzip", "deflate"])
+@pytest.mark.parametrize("encoding", ["", "identity", "gzip", "deflate", "X-Gzip", "gzip, identity", "identity,"])
 def test_requested_encodings_are_read(encoding: str) -> None:
     assert _read(200, [1], Content_Encoding=encoding) == [1]
 
