@@ -306,7 +306,10 @@ class Api:
             ids = _ids(items)
             if received < least and ids == before:
                 problem = f"the service announced {least} entries and returned {received}"
-                hint = "An incomplete list is not used. Try a smaller page_size, or run again later."
+                hint = (
+                    "An incomplete list is not used. If the service counts what this token cannot see, use a token that "
+                    "sees it; else try a smaller page_size, or run again later."
+                )
                 raise self._about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
             if complete(items) or ids == before or announced in ({None}, {len(items)}):
                 return items

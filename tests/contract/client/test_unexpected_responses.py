@@ -182,6 +182,7 @@ def test_a_part_of_a_list_is_never_taken_for_the_whole(
     emulator.fault(kind="edit", operation=operation, add={"results": 250, "pages": 1}, times=-1)
     with pytest.raises(ApiError, match=r"the service announced 250 entries and returned \d+ \(GET ") as failed:
         go(emulator, module, **options)
+    assert "If the service counts what this token cannot see, use a token that sees it; else" in str(failed.value)
     assert failed.value.outcome == "not_done"
     assert len(emulator.requests(operation)) == 2
     assert writes(emulator) == []
