@@ -118,7 +118,7 @@ class Api:
             label=label,
         )
 
-    def get_client(self, client_id: int, *, labelled: bool = False) -> Object | None:
+    def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
         """The client, or None if there is none of this id. ``labelled``: it must have a label."""
         return self._call_or_none(
             GET_CLIENT,
@@ -126,7 +126,7 @@ class Api:
             id=client_id,
         )
 
-    def rename_client(self, client_id: int, label: str) -> Object:
+    def rename_client(self, client_id: int | str, label: str) -> Object:
         """Rename a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
 
         If the response is empty, the client is read.
@@ -148,7 +148,7 @@ class Api:
             self._rename = operation._replace(method="PUT")
             return self.rename_client(client_id, label)
 
-    def delete_client(self, client_id: int, label: str) -> None:
+    def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
         self._call_or_none(
             DELETE_CLIENT, lambda value: response.is_empty(value) or response.object_of(value), id=client_id, label=label
