@@ -230,8 +230,7 @@ class ModuleAction(tasks.PrivateAction):
 
     def _can_run_here(self, variables: dict[str, t.Any]) -> bool:
         """Whether the module would run on the controller, as this user, with this Python or a discovered one."""
-        # On macOS the look-up of proxies crashes in a process that was forked and not executed.
-        if self._task.async_val or not tasks.is_local(self) or sys.platform == "darwin":
+        if self._task.async_val or not tasks.is_local(self):
             return False
         if load_requests() is not None:
             # The module may run with another Python, which has it; else it reports that it is missing.

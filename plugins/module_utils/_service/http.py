@@ -26,6 +26,7 @@ import threading
 import time
 import typing as t
 import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
@@ -236,18 +237,14 @@ def _session(settings: Settings) -> requests.Session:
     _limit(adapter.poolmanager)
     session.mount("https://", adapter)
     session.mount("http://", adapter)
-    # The environment's proxies and certificates, read once: with each request it would cost nearly as much as the
-    # request. Merged with ca_path and validate_certs in the precedence of requests.
-    verify = (settings.ca_path or True) if settings.validate_certs else False
-    found = session.merge_environment_settings(settings.base_url, {}, False, verify, None)
-    session.proxies, session.verify = found["proxies"], found["verify"]
-    # The variable of OpenSSL, which requests does not read.
-    bundle = os.environ.get("SSL_CERT_FILE", "")
-    if session.verify is True and os.path.isfile(bundle):
-        session.verify = bundle
-    # With it, the password of a netrc file would replace the token.
+    # Read once: with each request it would cost nearly as much as the request, and the password of a netrc file would
+    # replace the token.
     session.trust_env = False
-    proxy = requests.utils.select_proxy(settings.base_url, found["proxies"])
+    session.verify = (settings.ca_path or _certificates() or True) if settings.validate_certs else False
+    # Without a variable, requests would ask macOS and Windows, and macOS crashes a forked process for it.
+    if urllib.request.getproxies_environment():
+        session.proxies.update(requests.utils.get_environ_proxies(settings.base_url))
+    proxy = requests.utils.select_proxy(settings.base_url, session.proxies)
     if proxy:
         _check_proxy(proxy, settings)
         # A proxy of an unsupported kind fails again with the first request.
@@ -258,6 +255,13 @@ def _session(settings: Settings) -> requests.Session:
         # urllib3 shows one warning per connection.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return session
+
+
+def _certificates() -> str | None:
+    """The environment's file of authorities; requests does not read the last one, which is of OpenSSL."""
+    openssl = os.environ.get("SSL_CERT_FILE", "")
+    requested = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+    return requested or (openssl if os.path.isfile(openssl) else None)
 
 
 def split_url(url: str) -> urllib.parse.SplitResult | None:
