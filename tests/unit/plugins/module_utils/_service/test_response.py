@@ -226,7 +226,6 @@ _NOT_JSON = "the response is not JSON but "
         (b"", {"Content-Encoding": "br", "Content-Length": "0"}, "the response is encoded as 'br', which was not"),
         (b"[" * 60 + b"]" * 60, {}, _NESTED),
         (b"[" * 100_000, {}, _NESTED),
-        (b"[" + b"[]," * 1_000_000 + b"[]]", {}, "the response is not valid JSON: too many values"),
     ],
     ids=lambda value: str(value)[:40],
 )
