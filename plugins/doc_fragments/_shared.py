@@ -64,7 +64,8 @@ options:
     description:
       - Seconds within which a whole response must arrive, in each attempt, connection included; at most a day.
         Connecting to an address takes 10 seconds at most.
-      - A response may have at most 64 MiB, as sent and as decoded, and two million values. A larger one is an error.
+      - A response may have at most 64 MiB, as sent and as decoded, and two million values, a list with all its pages.
+        A list may have 10,000 pages, and take 15 minutes beside O(retry_timeout). More is an error.
       - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
     type: float
     default: 30.0

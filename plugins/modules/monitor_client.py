@@ -28,7 +28,7 @@ options:
     description:
       - Id of the client. With O(state=present) it must exist.
       - With O(state=absent) and O(label) as well, the client is deleted only if it has that label.
-    type: int
+    type: str
   state:
     description: Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the
       agent on the host stays installed. A client that got another label since it was looked up is kept, with a warning.
@@ -68,7 +68,7 @@ client:
   returned: success
   type: dict
   contains:
-    id: {description: Unique id of the client., type: int}
+    id: {description: Unique id of the client; a number or text., type: raw}
     label: {description: Label of the client., type: str}
     apps: {description: Whether the agent monitors these applications on the host., type: dict}
     created: {description: When the client was created., type: str}
@@ -101,7 +101,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 OPTIONS = {
     # A string would make 1.1 of 1.10.
     "label": {"type": "raw"},
-    "id": {"type": "int"},
+    "id": {"type": "str"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
 }
@@ -139,7 +139,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     }
 
 
-def _change_by_id(api: Api, client_id: int, label: str | None, present: bool) -> changes.Change:
+def _change_by_id(api: Api, client_id: str, label: str | None, present: bool) -> changes.Change:
     client = api.get_client(client_id)
     if client is None:
         if present:

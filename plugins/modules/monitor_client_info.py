@@ -22,7 +22,7 @@ extends_documentation_fragment:
 options:
   id:
     description: Id of the only client to return.
-    type: int
+    type: str
   label:
     description: Label of the only client to return. A whole number counts as text; V(1.10), which YAML reads as V(1.1),
       is refused.
@@ -82,7 +82,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLU
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {
-    "id": {"type": "int"},
+    "id": {"type": "str"},
     # A string would make 1.1 of 1.10.
     "label": {"type": "raw"},
     "label_pattern": {"type": "str"},

@@ -65,7 +65,7 @@ options:
     default: 10
   check_capacity:
     description: Whether to check, before anything is changed, if the paid plan includes enough clients; those to be
-      deleted make room. The plan is read only if something is to be created.
+      deleted make room. The plan is read only if something is to be created. If it cannot be read, there is a warning.
     type: bool
     default: true
   allow_failures:

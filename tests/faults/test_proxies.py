@@ -7,6 +7,7 @@
 import base64
 import itertools
 import re
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,18 @@ def test_tunnels_through_proxies(
         assert {request.header("Authorization") for request in listener.requests} == {f"Bearer {Account.TOKEN}"}
         assert b"proxy-authorization" not in listener.received.lower()
         assert PASSWORD.encode() not in listener.received
+
+
+def test_proxies_of_the_system_are_not_used(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS, where the look-up of the system's settings crashes a process that was forked and not executed."""
+    account, listener = service(opened)
+    system = forbidden(opened, address=OTHER_HOST)
+    for name, found in (("getproxies", {"http": f"http://{OTHER_HOST}:{system.port}"}), ("proxy_bypass", False)):
+        monkeypatch.setattr(
+            f"requests.utils.{name}", lambda *_host, found=found: urllib.request.getproxies_environment() or found
+        )
+    assert try_task(account, monitor_client, label="web1", allow_http=True, faults=0)[0] is not None
+    assert (system.connections, len(listener.requests)) == (0, 1)
 
 
 @pytest.mark.parametrize("proxy_host", ["127.0.0.1", OTHER_HOST])

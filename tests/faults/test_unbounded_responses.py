@@ -8,20 +8,25 @@ The client runs in a process of its own, which reports its peak memory.
 """
 
 import concurrent.futures
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service import http
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Endless, Listener, Open, Proxy, page
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Endless, Listener, Open, Proxy, Reply, page
+from ansible_collections.monitor.cloud.tests.support.tasks import failed
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
@@ -144,7 +149,7 @@ def test_a_response_without_end_is_not_kept(opened: Open, judge: Judge, name: st
     listener = opened(Endless, *_FAST[name], pause=0)
     message = judge(_fetch(f"http://127.0.0.1:{listener.port}/v4", retry_timeout=1.0))
     # Newer versions of urllib3 have a limit of their own for one of them.
-    assert "the response is larger than 64 MiB" in message or "exceeded maximum allowed length" in message
+    assert "takes more than 64 MiB" in message or "exceeded maximum allowed length" in message
 
 
 def _bomb(layers: int, wbits: int) -> bytes:
@@ -157,8 +162,8 @@ def _bomb(layers: int, wbits: int) -> bytes:
 @pytest.mark.parametrize(
     ("encoding", "layers", "expected"),
     [
-        ("gzip", 1, "the response is larger than 64 MiB"),
-        ("deflate", 1, "the response is larger than 64 MiB"),
+        ("gzip", 1, "takes more than 64 MiB"),
+        ("deflate", 1, "takes more than 64 MiB"),
         ("gzip, gzip", 2, "the response is encoded as 'gzip, gzip', which was not requested"),
         ("br", 1, "the response is encoded as 'br', which was not requested"),
     ],
@@ -186,7 +191,40 @@ def test_many_small_values_are_not_read(opened: Open, judge: Judge) -> None:
     body = b"[" + b"[]," * 15_000_000 + b"[]]"
     listener = opened(Listener, lambda _request: (200, {"Content-Type": "application/json"}, body))
     message = judge(_fetch(f"http://127.0.0.1:{listener.port}/v4"))
-    assert "the response cannot be read as JSON: too many values" in message
+    assert "takes more than 2000000 values" in message
+
+
+def _paged(filler: str, numbers: Iterator[int], pause: float = 0) -> Callable[[Any], Reply]:
+    """Pages of a list of ten thousand, each of which has another client, with something large."""
+
+    def respond(_request: Any) -> Reply:
+        number = next(numbers)
+        time.sleep(pause)
+        client = json.dumps({**Account.CLIENT, "id": number, "label": f"web{number}"})
+        head = f'{{"data": [{client[:-1]}, "more": {filler}}}], "pages": 10000, "results": 10000}}'
+        return 200, {"Content-Type": "application/json"}, head.encode()
+
+    return respond
+
+
+@pytest.mark.parametrize(
+    ("filler", "limit"), [('"' + "x" * 2**23 + '"', "64 MiB"), ("[" + "[]," * 300_000 + "[]]", "2000000 values")]
+)
+def test_many_pages_of_legal_size_are_not_kept(opened: Open, judge: Judge, filler: str, limit: str) -> None:
+    listener = opened(Listener, _paged(filler, itertools.count(1)))
+    message = judge(_fetch(f"http://127.0.0.1:{listener.port}/v4"))
+    assert f"Could not list the clients: the response, with all its pages, takes more than {limit} (GET" in message
+    assert len(listener.requests) < 30
+
+
+def test_many_slow_pages_end(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_LONGEST_LIST", 0.5)
+    account: Any = Account()
+    listener = opened(Listener, _paged("0", itertools.count(1), pause=0.1))
+    address = f"http://127.0.0.1:{listener.port}/v4"
+    message = failed(account, monitor_client_info, base_url=address, retry_timeout=0.5)
+    assert "the response, with all its pages, takes more than 1 seconds (GET" in message
+    assert len(listener.requests) < 100
 
 
 @pytest.mark.parametrize(

@@ -61,17 +61,16 @@ class ChangeResult(t.NamedTuple):
 def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[str]:
     """Raise InputError if the paid plan has no room for what is to be created; return warnings.
 
-    ``existing``: the clients that need room beside those. The plan is read only if something is to be created. If the
-    token may not read it, only the service checks.
+    ``existing``: the clients that need room beside those. The plan is read only if something is to be created. If it
+    cannot be read, only the service checks.
     """
     if not any(change.action == "create" for change in changes):
         return []
     try:
         plan = api.get_plan()
     except ApiError as error:
-        if error.status not in (401, 403):
-            raise
-        return [f"Whether the plan has room for the new clients was not checked. {error}"]
+        option = "To skip this check, set check_capacity: false (monitor_clients; role: monitor_agent_check_capacity)."
+        return [f"Whether the plan has room for the new clients was not checked. {error} {option}"]
     check_capacity(changes, existing, plan)
     return []
 

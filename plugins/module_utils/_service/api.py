@@ -10,6 +10,7 @@ Objects stay as the service sends them, with unknown fields. Every method raises
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import itertools
 import re
 import typing as t
@@ -18,7 +19,7 @@ from collections.abc import Collection, Iterable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service import response
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Budget, Http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Object, Operation, Page
 
 T = t.TypeVar("T")
@@ -118,7 +119,7 @@ class Api:
             label=label,
         )
 
-    def get_client(self, client_id: int, *, labelled: bool = False) -> Object | None:
+    def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
         """The client, or None if there is none of this id. ``labelled``: it must have a label."""
         return self._call_or_none(
             GET_CLIENT,
@@ -126,7 +127,7 @@ class Api:
             id=client_id,
         )
 
-    def rename_client(self, client_id: int, label: str) -> Object:
+    def rename_client(self, client_id: int | str, label: str) -> Object:
         """Rename a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
 
         If the response is empty, the client is read.
@@ -148,10 +149,10 @@ class Api:
             self._rename = operation._replace(method="PUT")
             return self.rename_client(client_id, label)
 
-    def delete_client(self, client_id: int, label: str) -> None:
+    def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
         self._call_or_none(
-            DELETE_CLIENT, lambda value: value is None or response.object_of(value), id=client_id, label=label
+            DELETE_CLIENT, lambda value: response.is_empty(value) or response.object_of(value), id=client_id, label=label
         )
 
     def get_plan(self) -> Object:
@@ -231,6 +232,7 @@ class Api:
         *,
         query: dict[str, int] | None = None,
         body: Object | None = None,
+        budget: Budget | None = None,
         **names: t.Any,
     ) -> T:
         """The response to an operation, as ``check`` returns it. ``names`` fill in the texts of the operation."""
@@ -239,7 +241,7 @@ class Api:
             raise InputError.of_missing("api_token", request.purpose)
         responded = False
         try:
-            value = self.http.request(request, query=query, body=body)
+            value = self.http.request(request, query=query, body=body, budget=budget)
             responded = True
             return check(value)
         except ApiError as error:
@@ -261,8 +263,7 @@ class Api:
         elif request.access and error.lacks_access:
             has = f" It has the scopes {error.scopes}." if error.scopes else ""
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
-            other = f" {error.hint}" if error.status == 403 and not error.errors else ""
-            error.hint = f"The token needs {request.access}.{has}{accepts}{other}"
+            error.hint = f"The token needs {request.access}.{has}{accepts}"
         elif request.access and error.status == 401 and not error.rejects_token:
             error.hint += f" If it is valid, it needs {request.access}."
         elif not request.access and error.status in (401, 403):
@@ -297,8 +298,9 @@ class Api:
         """
         seen: dict[str, Object] = {}
         before: tuple[str, ...] | None = None
+        read_page = functools.partial(self._page, operation, check, Budget.of_list(self.http.settings))
         for number in range(1, _MAX_READS + 1):
-            pages = self._read_pages(operation, check)
+            pages = self._read_pages(read_page)
             announced = {page["results"] for page in pages}
             # A service that ignores page returns the first one each time: the same page counts once.
             received = sum({_ids(page["data"]): len(page["data"]) for page in pages}.values())
@@ -307,7 +309,10 @@ class Api:
             ids = _ids(items)
             if received < least and ids == before:
                 problem = f"the service announced {least} entries and returned {received}"
-                hint = "An incomplete list is not used. Try a smaller page_size, or run again later."
+                hint = (
+                    "An incomplete list is not used. If the service counts what this token cannot see, use a token that "
+                    "sees it; else try a smaller page_size, or run again later."
+                )
                 raise self._about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
             if complete(items) or ids == before or announced in ({None}, {len(items)}):
                 return items
@@ -317,27 +322,29 @@ class Api:
             before = ids
         return items if len(items) >= least else list(seen.values())
 
-    def _read_pages(self, operation: Operation, check: t.Callable[[t.Any], Object]) -> list[Page]:
-        pages = [self._page(operation, check, 1)]
+    def _read_pages(self, read_page: t.Callable[[int], Page]) -> list[Page]:
+        pages = [read_page(1)]
         numbers = range(2, pages[0]["pages"] + 1)
         if numbers:
             workers = min(len(numbers), self.http.settings.concurrency)
             with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
                 try:
-                    pages += pool.map(lambda number: self._page(operation, check, number), numbers)
+                    pages += pool.map(read_page, numbers)
                 except KeyboardInterrupt:
                     # The pool waits for its threads, which would retry.
                     self.http.interrupt()
                     raise
         return pages
 
-    def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Page:
+    def _page(
+        self, operation: Operation, check: t.Callable[[t.Any], Object], budget: Budget, number: int
+    ) -> Page:
         """One page of a collection, each item checked. A page past the end, which may be a 404, is empty."""
         # docs/openapi.yaml has page_size for these two collections only.
         size = self._page_sizes[0] if operation in (LIST_CLIENTS, LIST_SUBSCRIPTIONS) else None
         query = {**({} if size is None else {"page_size": size}), **({} if number == 1 else {"page": number})}
         try:
-            return self._call(operation, lambda value: response.page_of(value, check), query=query)
+            return self._call(operation, lambda value: response.page_of(value, check), query=query, budget=budget)
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
@@ -346,7 +353,7 @@ class Api:
             if size is None or len(self._page_sizes) == 1 or not is_refusal:
                 raise
         self._page_sizes = self._page_sizes[1:]
-        return self._page(operation, check, number)
+        return self._page(operation, check, budget, number)
 
 
 def _ids(items: Iterable[Object]) -> tuple[str, ...]:

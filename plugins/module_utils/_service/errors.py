@@ -96,8 +96,11 @@ class ApiError(MonitorError):
 
     @property
     def lacks_access(self) -> bool:
-        """Whether the token is valid, but does not allow this. No invalid token has scopes."""
-        by_reason = {401: _NO_SCOPE in self.problem, 403: not self.rejects_token}
+        """Whether the token is valid, but does not allow this. No invalid token has scopes.
+
+        The service gives a reason for each 403, and a 403 without one is another server's.
+        """
+        by_reason = {401: _NO_SCOPE in self.problem, 403: bool(self.errors) and not self.rejects_token}
         return by_reason.get(self.status or 0, False) or (self.status in by_reason and bool(self.scopes))
 
 

@@ -16,6 +16,7 @@ import contextlib
 import http.client
 import importlib.util
 import io
+import math
 import os
 import random
 import socket
@@ -26,6 +27,7 @@ import threading
 import time
 import typing as t
 import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
@@ -34,6 +36,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
     Object,
     Operation,
     Response,
+    encoding_of,
     unsupported_encoding,
 )
 
@@ -49,8 +52,11 @@ _LONGEST_BACKOFF = 30.0
 _LONGEST_TEXT = 500
 # Seconds to connect to an address, and to retry before the first response of the service: together 20.
 _FIRST_CONTACT = 10.0
-# The most bytes of a response, encoded and decoded.
-_LARGEST = 64 * 2**20
+# What an operation may receive, a list with all its pages: with all their fields, more than a hundred thousand clients.
+# An empty list takes 20 times the memory of its text.
+_MOST_MIB, _MOST_VALUES = 64, 2_000_000
+# Seconds in which the pages of a list are requested, beside retry_timeout.
+_LONGEST_LIST = 900.0
 # Bytes that are decoded at a time: gzip expands them to 16 MiB at most.
 _CHUNK = 16384
 
@@ -103,12 +109,15 @@ class Http:
         self._reached = False
         self._interrupted = threading.Event()
 
-    def request(self, operation: Operation, *, query: dict[str, int] | None, body: Object | None) -> t.Any:
+    def request(
+        self, operation: Operation, *, query: dict[str, int] | None, body: Object | None, budget: Budget | None = None
+    ) -> t.Any:
         """Send the request of an operation, retry it, and return the decoded JSON of its response, None if it is empty.
 
         Public operations carry no token. A request that is not idempotent is sent again only if the service
-        certainly did not do it. Raises ApiError.
+        certainly did not do it. ``budget``: what the requests of a list share. Raises ApiError.
         """
+        budget = budget or Budget()
         token = self.settings.token if operation.access else None
         headers = {"Authorization": f"Bearer {token}"} if token else None
         began = time.monotonic()
@@ -120,7 +129,7 @@ class Http:
             if self._interrupted.is_set():
                 raise ApiError("interrupted", outcome=outcome)
             try:
-                return self._attempt(operation, headers=headers, params=query, json=body)
+                return self._attempt(operation, budget, headers=headers, params=query, json=body)
             except ApiError as failure:
                 error = failure
             # It may have been done by this attempt, or by an earlier one.
@@ -134,12 +143,13 @@ class Http:
             self.pause(pause, for_all=bool(error.wait))
         raise AssertionError("the back-off never ends")
 
-    def _attempt(self, operation: Operation, **options: t.Any) -> t.Any:
-        with self._lock:
-            self.usage["requests"] += 1
+    def _attempt(self, operation: Operation, budget: Budget, **options: t.Any) -> t.Any:
         timeout = self.settings.timeout
         _thread.deadline = time.monotonic() + timeout
         try:
+            budget.spend()
+            with self._lock:
+                self.usage["requests"] += 1
             with self._session.request(
                 operation.method,
                 self.settings.base_url + operation.path,
@@ -148,7 +158,7 @@ class Http:
                 stream=True,
                 **options,
             ) as response:
-                content = _content(response)
+                content = _content(response, budget)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, _TooLarge) as failure:
             raise self._no_response(failure, operation) from None
         self._reached = True
@@ -235,18 +245,14 @@ def _session(settings: Settings) -> requests.Session:
     _limit(adapter.poolmanager)
     session.mount("https://", adapter)
     session.mount("http://", adapter)
-    # The environment's proxies and certificates, read once: with each request it would cost nearly as much as the
-    # request. Merged with ca_path and validate_certs in the precedence of requests.
-    verify = (settings.ca_path or True) if settings.validate_certs else False
-    found = session.merge_environment_settings(settings.base_url, {}, False, verify, None)
-    session.proxies, session.verify = found["proxies"], found["verify"]
-    # The variable of OpenSSL, which requests does not read.
-    bundle = os.environ.get("SSL_CERT_FILE", "")
-    if session.verify is True and os.path.isfile(bundle):
-        session.verify = bundle
-    # With it, the password of a netrc file would replace the token.
+    # Read once: with each request it would cost nearly as much as the request, and the password of a netrc file would
+    # replace the token.
     session.trust_env = False
-    proxy = requests.utils.select_proxy(settings.base_url, found["proxies"])
+    session.verify = (settings.ca_path or _certificates() or True) if settings.validate_certs else False
+    # Without a variable, requests would ask macOS and Windows, and macOS crashes a forked process for it.
+    if urllib.request.getproxies_environment():
+        session.proxies.update(requests.utils.get_environ_proxies(settings.base_url))
+    proxy = requests.utils.select_proxy(settings.base_url, session.proxies)
     if proxy:
         _check_proxy(proxy, settings)
         # A proxy of an unsupported kind fails again with the first request.
@@ -257,6 +263,13 @@ def _session(settings: Settings) -> requests.Session:
         # urllib3 shows one warning per connection.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return session
+
+
+def _certificates() -> str | None:
+    """The environment's file of authorities; requests does not read the last one, which is of OpenSSL."""
+    openssl = os.environ.get("SSL_CERT_FILE", "")
+    requested = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+    return requested or (openssl if os.path.isfile(openssl) else None)
 
 
 def split_url(url: str) -> urllib.parse.SplitResult | None:
@@ -298,7 +311,34 @@ def _time_left() -> float:
 
 
 class _TooLarge(Exception):
-    """A response that is larger than the limit."""
+    """A response, or a list with all its pages, that is larger than this limit."""
+
+
+class Budget:
+    """What the responses to one operation may take: many pages of legal size exhaust memory and time too."""
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self._began, self._seconds = time.monotonic(), seconds
+        self._size = self._values = 0
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of_list(cls, settings: Settings) -> Budget:
+        return cls(_LONGEST_LIST + settings.retry_timeout)
+
+    def spend(self, content: bytes = b"") -> None:
+        """Count what was received; _TooLarge if that is too much, or took too long."""
+        values = sum(map(content.count, (b"[", b"{", b",")))
+        with self._lock:
+            self._size += len(content)
+            self._values += values
+        for used, limit, unit in (
+            (self._size / 2**20, _MOST_MIB, "MiB"),
+            (self._values, _MOST_VALUES, "values"),
+            (time.monotonic() - self._began, self._seconds, "seconds"),
+        ):
+            if used > limit:
+                raise _TooLarge(f"{limit:.0f} {unit}")
 
 
 class _Reader(io.RawIOBase):
@@ -317,8 +357,8 @@ class _Reader(io.RawIOBase):
         self._connection.settimeout(_time_left())
         size = self._raw.readinto(buffer)
         self._size += size or 0
-        if self._size > _LARGEST:
-            raise _TooLarge
+        if self._size > _MOST_MIB * 2**20:
+            raise _TooLarge(f"{_MOST_MIB} MiB")
         return size
 
     def close(self) -> None:
@@ -373,15 +413,16 @@ def _limit(manager: t.Any) -> None:
     }
 
 
-def _content(response: t.Any) -> bytes:
+def _content(response: t.Any, budget: Budget) -> bytes:
     """The decoded body. One in an encoding that was not requested is not read: it may expand without limit."""
     # The default of urllib3 2; urllib3 1.26 needs it.
     response.raw.enforce_content_length = True
+    # Not all versions of urllib3 know x-gzip, and identity beside another encoding.
+    response.raw.headers["Content-Encoding"] = encoding_of(response.headers)
     content = bytearray()
     for chunk in () if unsupported_encoding(response.headers) else response.iter_content(_CHUNK):
         content += chunk
-        if len(content) > _LARGEST:
-            raise _TooLarge
+        budget.spend(chunk)
     return bytes(content)
 
 
@@ -433,8 +474,8 @@ def _is_late(failure: Exception) -> bool:
 def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
     """What failed, what to do, and whether the settings are invalid: then the same request would fail again."""
     if isinstance(failure, _TooLarge):
-        hint = "Check that base_url is the address of the service."
-        return f"the response is larger than {_LARGEST >> 20} MiB", hint, True
+        hint = "Check that base_url is the address of the service, and how many clients the account has."
+        return f"the response, with all its pages, takes more than {failure}", hint, True
     if isinstance(failure, requests.ConnectTimeout):
         limit = min(settings.timeout, _FIRST_CONTACT)
         return f"no connection within {limit:g} s", "Check base_url, its port, and the network.", False

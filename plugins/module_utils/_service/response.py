@@ -14,20 +14,22 @@ import datetime
 import email.utils
 import json
 import math
+import re
 import typing as t
 import urllib.parse
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject, Outcome
 
-_RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+# 520 to 529 are those of a CDN that cannot reach the service.
+_RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _EXCERPT = 120
 # A message has no more of a response.
 _MAX_ERRORS = 20
+# Where gateways and other services have the text of an error, RFC 9457 included: the most specific first.
+_TEXTS = ("reason", "detail", "message", "msg", "error_description", "title", "error", "errors")
 # The encodings that are requested.
-_ENCODINGS = ("", "identity", "gzip", "deflate")
-# With all their fields, more than a hundred thousand clients. An empty list takes 20 times the memory of its text.
-_MOST_VALUES = 2_000_000
+_ENCODINGS = ("", "gzip", "deflate")
 # The documented objects have five levels.
 _DEEPEST = 50
 _NO_TOKEN = "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
@@ -37,6 +39,8 @@ _HINTS = {
     403: _NO_TOKEN,
     407: "The proxy requires credentials: check the proxy settings of the environment.",
 }
+# The rest of a JSON text that was cut within a word, a number or an escape, or before the next value.
+_CUT_OFF = re.compile(r"|tr?u?|fa?l?s?|nu?l?|[-.]|e[-+]?|u[\da-f]{0,4}", re.IGNORECASE)
 _LONGEST_ID = 64
 # With the smallest known page size, enough for a quarter of a million clients.
 _MAX_PAGES = 10_000
@@ -80,7 +84,7 @@ class Response(t.NamedTuple):
         if 300 <= self.status < 400:
             raise self._redirect()
         if self.status >= 400:
-            raise self._refusal()
+            raise self._refusal(self._json_of_refusal())
         # Without a length, a response that was cut within its headers seems empty.
         has_length = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         encoded = unsupported_encoding(self.headers)
@@ -100,23 +104,35 @@ class Response(t.NamedTuple):
     def _decoded(self) -> t.Any:
         value = self._json()
         # A refusal in spite of its status. A delete would take any other object for a success.
-        if isinstance(value, dict) and not value.keys() & {"id", "data"} and self._service_errors():
-            raise self._refusal()
+        if isinstance(value, dict) and value.get("errors") and not value.keys() & {"id", "data"}:
+            raise self._refusal(value)
         return value
 
+    def _json_of_refusal(self) -> t.Any:
+        """The decoded JSON, None for anything else."""
+        try:
+            return self._json()
+        except (ValueError, RecursionError):
+            return None
+
     def _json(self) -> t.Any:
-        if sum(map(self.content.count, (b"[", b"{", b","))) > _MOST_VALUES:
-            raise ValueError("too many values")
         # NaN and Infinity are not JSON: other programs cannot read a result with them.
         value = json.loads(self.content, parse_constant=lambda dummy: None)
         _check_depth(value)
         return value
 
     def _invalid_json(self, failure: ValueError) -> ApiError:
-        # The end of a text that is cut within a character is invalid UTF-8.
-        if isinstance(failure, json.JSONDecodeError) or getattr(failure, "end", 0) == len(self.content):
+        """The error is at the end of a text that was cut short. Any other would come again."""
+        if isinstance(failure, json.JSONDecodeError):
+            rest = failure.doc[failure.pos :].strip()
+            is_cut = failure.msg.startswith("Unterminated string") or _CUT_OFF.fullmatch(rest)
+            problem = f"not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}"
+        else:
+            is_cut = getattr(failure, "reason", "") == "unexpected end of data"
+            problem = f"not valid JSON: {failure}"
+        if is_cut:
             return self._error("the response was cut short", ambiguous=True, retryable=self.operation.idempotent)
-        return self._error(f"the response cannot be read as JSON: {failure}", ambiguous=True)
+        return self._error(f"the response is {problem}", ambiguous=True, hint=_OTHER_SERVER)
 
     def _error(self, problem: str, *, ambiguous: bool = False, **details: t.Any) -> ApiError:
         """``ambiguous``: the response does not show whether the work was done."""
@@ -124,6 +140,9 @@ class Response(t.NamedTuple):
         return ApiError(problem, status=self.status, outcome=outcome, **details)
 
     def _redirect(self) -> ApiError:
+        if not self.headers.get("Location"):
+            problem = f"the service returned {self.status}, which is not a valid response to this request"
+            return self._error(problem, hint=_OTHER_SERVER)
         try:
             target = urllib.parse.urlsplit(self.headers.get("Location", ""))
             bare = target._replace(query="", fragment="", netloc=target.netloc.rpartition("@")[2]).geturl()
@@ -132,21 +151,21 @@ class Response(t.NamedTuple):
         problem = f"the service returned {self.status}, a redirect to {self.redact(bare)!r}, which is not followed"
         return self._error(problem, hint="Set base_url to the right address.")
 
-    def _refusal(self) -> ApiError:
-        errors = self._service_errors()
+    def _refusal(self, body: t.Any) -> ApiError:
+        errors = self._service_errors(body)
         reasons = "; ".join(f"{e['field']}: {e['reason']}" if e["field"] else e["reason"] for e in errors)
         # A 400 with HTML is from a gateway, and transient; a service in maintenance changes nothing.
         of_gateway = self.status == 400 and self._content_type() == "text/html"
         in_maintenance = self.status == 503 and "X-Maintenance-Mode" in self.headers
         certainly_not_done = in_maintenance or (400 <= self.status < 500 and self.status != 408 and not of_gateway)
         transient = of_gateway or (self.status in _RETRIED_STATUSES and not in_maintenance)
-        retryable = transient and (self.operation.idempotent or self.status == 429)
+        retryable = transient and (self.operation.idempotent or self.status in (425, 429))
         hint = "The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, "")
-        # A service that refuses the access gives a reason.
+        # The service gives its reason in the documented shape.
         if not (transient or errors) and (not hint or self.status == 403):
             hint = _OTHER_SERVER
         return self._error(
-            f"the service returned {self.status}: {reasons or self._describe_body()}",
+            f"the service returned {self.status}: {reasons or self._text_of(body) or self._describe_body()}",
             ambiguous=not certainly_not_done,
             errors=errors,
             hint=hint,
@@ -156,20 +175,21 @@ class Response(t.NamedTuple):
             accepted_scopes=self.redact(self.headers.get("X-Accepted-OAuth-Scopes", "")),
         )
 
-    def _service_errors(self) -> list[dict[str, t.Any]]:
-        try:
-            errors = self._json()["errors"]
-        except (ValueError, RecursionError, LookupError, TypeError):
-            return []
+    def _service_errors(self, body: t.Any) -> list[dict[str, t.Any]]:
+        """The errors of the documented shape: those of the service, not of a gateway before it."""
+        errors = body.get("errors") if isinstance(body, dict) else None
         return [
             {
                 **error,
                 "field": self.redact(str(error.get("field") or "")) or None,
-                "reason": self.redact(str(error.get("reason") or "no reason given")),
+                "reason": self.redact(str(error.get("reason") or _text(error) or "no reason given")),
             }
             for error in (errors[:_MAX_ERRORS] if isinstance(errors, list) else [])
-            if isinstance(error, dict)
+            if isinstance(error, dict) and error.keys() & {"field", "reason"}
         ]
+
+    def _text_of(self, body: t.Any) -> str:
+        return self.redact(_text(body)) if isinstance(body, dict) else ""
 
     def _content_type(self) -> str:
         return self.headers.get("Content-Type", "").split(";")[0].strip().lower()
@@ -189,6 +209,15 @@ class Response(t.NamedTuple):
         return f"not JSON but {self.redact(content_type) or 'of no type'}, starting with {text!r}"
 
 
+def _text(error: t.Any) -> str:
+    """The text of an error in a shape that is not the documented one; empty without one."""
+    if isinstance(error, dict):
+        return next(filter(None, (_text(error.get(name)) for name in _TEXTS)), "")
+    if isinstance(error, list):
+        return "; ".join(filter(None, map(_text, error[:_MAX_ERRORS])))
+    return error if isinstance(error, str) else ""
+
+
 def _check_depth(value: t.Any, depth: int = 0) -> None:
     """RecursionError for JSON that is nested more deeply than any response: Ansible cannot pass it on."""
     if depth > _DEEPEST:
@@ -199,9 +228,15 @@ def _check_depth(value: t.Any, depth: int = 0) -> None:
             _check_depth(item, depth + 1)
 
 
+def encoding_of(headers: Mapping[str, str]) -> str:
+    """The encodings of a body, in the names of the request; empty for none."""
+    names = [name.strip() for name in headers.get("Content-Encoding", "").lower().split(",")]
+    return ", ".join("gzip" if name == "x-gzip" else name for name in names if name not in ("", "identity"))
+
+
 def unsupported_encoding(headers: Mapping[str, str]) -> str:
     """The encoding of a body if it was not requested, else an empty string."""
-    encoding = headers.get("Content-Encoding", "").strip().lower()
+    encoding = encoding_of(headers)
     return "" if encoding in _ENCODINGS else encoding
 
 
@@ -244,6 +279,11 @@ def object_of(value: t.Any, needed: Sequence[str] = ()) -> Object:
     return value
 
 
+def is_empty(value: t.Any) -> bool:
+    """Whether a response is ``{}``, or one of the values that services return instead of it."""
+    return value is None or value in ({}, [])
+
+
 def _is_integer(value: t.Any) -> bool:
     # A boolean is an int too.
     return isinstance(value, int) and not isinstance(value, bool)
@@ -272,7 +312,7 @@ def tier_of(value: t.Any) -> Object:
 
 def plan_of(value: t.Any) -> Object:
     """A tier, or ``{}``: an incomplete tier must not be taken for the free plan."""
-    return tier_of(value) if value != {} else {}
+    return {} if is_empty(value) else tier_of(value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:

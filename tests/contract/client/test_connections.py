@@ -6,6 +6,7 @@
 clear and over TLS.
 """
 
+import gzip
 import json
 import re
 import socket
@@ -78,6 +79,19 @@ def test_https_to_a_service_without_fails_at_once(emulator: Emulator) -> None:
     message = failed(emulator, monitor_client_info, base_url=address, retry_timeout=30.0)
     assert re.search("no secure connection: SSLError: .*Check base_url; for a private", message)
     assert "Gave up" not in message
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "gzip, identity", "identity, X-GZIP", "identity"])
+def test_names_of_gzip(opened: Callable[..., Listener], encoding: str) -> None:
+    account: Any = Account()
+
+    def respond(request: Request) -> Reply:
+        status, headers, body = account.respond(request)
+        packed = gzip.compress(body) if "gzip" in encoding.lower() else body
+        return status, {**headers, "Content-Encoding": encoding}, packed
+
+    address = f"http://127.0.0.1:{opened(Listener, respond).port}/v4"
+    assert go(account, monitor_client, label="web1", base_url=address)["client"]["id"] == 1
 
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

@@ -203,6 +203,14 @@ def test_a_create_that_is_retried_waits_as_the_service_asks(emulator: Emulator) 
     assert (usage["retries"], usage["waited"]) == (1, 1.0)
 
 
+@pytest.mark.parametrize("status", [425, 520, 524, 529])
+def test_statuses_of_a_cdn_are_retried(emulator: Emulator, status: int) -> None:
+    for operation in ("list_clients", "create_client"):
+        emulator.fault(kind="status", status=status, operation=operation)
+    assert go(emulator, monitor_client, label="web1")["changed"] is True
+    assert len(emulator.requests("create_client")) == 2
+
+
 @pytest.mark.parametrize(
     ("operation", "method", "purpose"),
     [("list_clients", "GET", "list the clients"), ("create_client", "POST", "create client 'web1'")],

@@ -18,8 +18,11 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Open, as_json, service
 from ansible_collections.monitor.cloud.tests.support.tasks import (
+    Module,
     Result,
+    as_module,
     failed,
     go,
     labels,
@@ -148,6 +151,25 @@ def test_a_list_that_changes_while_it_is_read(emulator: Emulator, order: str, ch
     assert len({client["id"] for client in clients}) == len(clients)
 
 
+def test_a_client_whose_id_is_text(opened: Open) -> None:
+    """Messages propose to rename or delete a client by its id, so the option takes such an id."""
+    account, listener = service(opened)
+    uuid = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
+    client = {**Account.CLIENT, "id": uuid}
+    replies = {"GET": client, "POST": {**client, "label": "www1"}, "DELETE": {}}
+    account.there, account.overrides = [client], {(method, uuid): as_json(value) for method, value in replies.items()}
+    for module, options in (
+        (monitor_client_info, {}),
+        (monitor_client, {}),
+        (monitor_client, {"label": "www1"}),
+        (monitor_client, {"state": "absent"}),
+    ):
+        result = as_module(module, {"id": uuid, **options}, account)[0]
+        shown = [result["client"]] if "client" in result else result.get("clients")
+        assert [each["id"] for each in shown] == [uuid], result
+    assert [request.method for request in listener.requests if request.method != "GET"] == ["POST", "DELETE"]
+
+
 @pytest.mark.parametrize("plan_null", ["unchanged", "refused"])
 def test_a_service_that_does_not_switch_to_free(emulator: Emulator, plan_null: str) -> None:
     """Field note "plan null"."""
@@ -170,6 +192,31 @@ def test_a_full_free_plan_fails_with_the_reason_of_the_service(emulator: Emulato
     (reason,) = result["failures"].values()
     assert "Your subscription does not include any more clients." in reason
     assert result["changed"] is True
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"kind": "status", "status": status} for status in (404, 410, 500, 501, 503)]
+    + [{"kind": "html", "status": 200}, {"kind": "status", "status": 200, "body": {"id": "future"}}, {"kind": "drop"}],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("module", "options"), [(monitor_clients, {"labels": ["web1"]}), (monitor_client, {"label": "web1"})]
+)
+def test_a_plan_that_cannot_be_read_blocks_no_create(
+    emulator: Emulator, module: Module, options: dict[str, Any], fault: dict[str, Any]
+) -> None:
+    """The endpoint of the plan may be missing."""
+    emulator.fault(**fault, operation="get_plan", times=-1)
+    result = go(emulator, module, **options, retry_timeout=0.2)
+    assert labels(emulator) == ["web1"]
+    (warning,) = result["warnings"]
+    assert "was not checked. Could not read the plan: " in warning
+    assert "To skip this check, set check_capacity: false" in warning
+    if module is monitor_clients:
+        emulator.clear_log()
+        assert go(emulator, module, labels=["web2"], check_capacity=False)["warnings"] == []
+        assert emulator.requests("get_plan") == []
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -16,6 +16,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client_info,
     monitor_clients,
     monitor_plan,
+    monitor_plan_info,
     monitor_subscription_info,
     region_info,
 )
@@ -181,6 +182,7 @@ def test_a_part_of_a_list_is_never_taken_for_the_whole(
     emulator.fault(kind="edit", operation=operation, add={"results": 250, "pages": 1}, times=-1)
     with pytest.raises(ApiError, match=r"the service announced 250 entries and returned \d+ \(GET ") as failed:
         go(emulator, module, **options)
+    assert "If the service counts what this token cannot see, use a token that sees it; else" in str(failed.value)
     assert failed.value.outcome == "not_done"
     assert len(emulator.requests(operation)) == 2
     assert writes(emulator) == []
@@ -293,6 +295,22 @@ def test_a_switch_of_the_plan_with_an_empty_response(emulator: Emulator, tier: s
     emulator.set_plan("monitor-3")
     emulator.fault(kind="status", status=204, operation="update_plan")
     assert "the service confirmed 'monitor-3' instead" in failed(emulator, monitor_plan, subscription=tier)
+
+
+@pytest.mark.parametrize("body", ["{}", "[]", "null", ""])
+def test_an_empty_value_is_the_free_plan_and_a_done_delete(emulator: Emulator, body: str) -> None:
+    emulator.seed(labels=["old1", "old2"])
+    json_text = {"kind": "text", "status": 200, "body": body, "headers": {"Content-Type": "application/json"}}
+    emulator.fault(**json_text, operation="get_plan", times=-1)
+    emulator.fault(**json_text, operation="delete_client", done=True, times=-1)
+    result = go(emulator, monitor_clients, labels=["web1"], prune=True, prune_pattern="old.*")
+    assert (result["created"], result["deleted"]) == (["web1"], ["old1", "old2"])
+    plan = go(emulator, monitor_plan_info)
+    assert (plan["plan"], plan["free"], plan["clients_included"]) == ({}, True, None)
+    emulator.set_plan("monitor-3")
+    emulator.clear_faults()
+    emulator.fault(**json_text, operation="update_plan", done=True)
+    assert go(emulator, monitor_plan, subscription="free", allow_over_capacity=True)["plan"] == {}
 
 
 def test_a_create_with_an_empty_response(emulator: Emulator) -> None:

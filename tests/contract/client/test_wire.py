@@ -117,11 +117,22 @@ def test_a_public_call_that_is_refused_is_not_blamed_on_the_token(emulator: Emul
     assert message.endswith("This operation is public, so no token was sent: check base_url, and any proxy before it.")
 
 
-def test_a_refusal_of_a_gateway_is_not_blamed_on_the_token_alone(emulator: Emulator) -> None:
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ({"kind": "html"}, "not JSON but text/html"),
+        ({"kind": "status", "body": {"message": "Blocked: {token}"}}, "Blocked: <token> (GET "),
+    ],
+    ids=str,
+)
+def test_a_refusal_of_a_gateway_is_not_blamed_on_the_token(emulator: Emulator, fault: Any, text: str) -> None:
+    """Field note "errors"."""
     emulator.configure(scope_headers=False)
-    emulator.fault(operation="list_clients", kind="html", status=403)
-    expected = "The token needs the scope monitor:read_only. Check base_url, and any proxy before it: another server "
-    assert expected in failed(emulator, monitor_clients, labels=["web1"])
+    body = {name: each.format(token=emulator.tokens["read_write"]) for name, each in fault.get("body", {}).items()}
+    emulator.fault(operation="list_clients", status=403, **{**fault, **({"body": body} if body else {})})
+    message = failed(emulator, monitor_clients, labels=["web1"])
+    assert f"the service returned 403: {text}" in message
+    assert message.endswith("). Check base_url, and any proxy before it: another server may have responded.")
 
 
 @pytest.mark.parametrize("brand", ["monitor", "watchtower"])
