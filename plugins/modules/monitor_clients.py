@@ -223,12 +223,14 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         )
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
     remaining = [client for client in current if client["id"] not in gone]
-    views = Views(remaining, [entry.client for entry in done], include_keys=params["include_keys"])
+    views, clients = apply.views_of(
+        api, remaining, [entry.client for entry in done], include_keys=params["include_keys"]
+    )
     before, made = Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]
     return {
         **result,
         "clients": {
-            entry.client["label"]: views.show(entry.client) for entry in done if entry.client and not entry.was_kept
+            client["label"]: views.show(client) for client, entry in zip(clients, done) if client and not entry.was_kept
         },
         "key_owners": views.key_owners(),
         "account_labels": _labels(remaining, done),

@@ -135,7 +135,7 @@ class _Worker:
                 done = ChangeResult(change, self.api.create_client(change.label))
             elif change.action == "rename":
                 renamed = self.api.rename_client(change.before["id"], change.label)
-                renamed = _with_keys(renamed, change.before) if fields.is_masked(renamed) else renamed
+                renamed = _with_keys(renamed, change.before) if fields.mask_reason(renamed) else renamed
                 done = ChangeResult(change, renamed)
             else:
                 done = self._delete(change)
@@ -173,6 +173,32 @@ class _Worker:
             every = certain or self.in_a_row >= self.max_in_a_row
             if isinstance(error, OtherObject) or (self.cause is None and every):
                 self.cause = error
+
+
+def views_of(
+    api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
+) -> tuple[fields.Views, list[fields.Client]]:
+    """The views of the account ``known`` with these clients of it, and the clients.
+
+    Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the token
+    only reads, or the first of these reads shows no other key than the list.
+    """
+
+    def read(client: fields.Client) -> fields.Client:
+        with contextlib.suppress(ApiError):
+            return _with_keys(client, api.get_client(client["id"]) or {})
+        return client
+
+    views = fields.Views(known, clients, include_keys=include_keys, reads_only=api.reads_only)
+    todo = [client for client in clients if include_keys and not api.reads_only and client.get("id") in views.masked]
+    shown = [read(client) for client in todo[:1]]
+    if shown == todo[:1]:
+        return views, list(clients)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=api.http.settings.concurrency) as pool:
+        shown += pool.map(read, todo[1:])
+    found = {client["id"]: client for client in shown}
+    clients = [found.get(client.get("id"), client) for client in clients]
+    return fields.Views(known, clients, include_keys=include_keys), clients
 
 
 def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
@@ -223,7 +249,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
 
 def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
     """The results with the keys of the list, if the response to a create masks them."""
-    ids = fields.masked_ids([entry.client for entry in results if entry.error is None])
+    ids = fields.masked([entry.client for entry in results if entry.error is None])
     masked = {entry.change.label for entry in results if entry.client.get("id") in ids}
     listed: dict[str, fields.Client] = {}
     if masked:
@@ -240,9 +266,8 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
 
 def _with_keys(client: fields.Client, other: fields.Client) -> fields.Client:
     """The client, with the keys of the other response about it if those are not masked."""
-    if client["id"] != other.get("id") or fields.is_masked(other):
-        return client
-    return {**client, **{field: other[field] for field in fields.SECRET_FIELDS}}
+    same = client["id"] == other.get("id") and not fields.mask_reason(other)
+    return {**client, **fields.secrets_of(other)} if same else client
 
 
 def _error(entry: ChangeResult) -> ApiError:

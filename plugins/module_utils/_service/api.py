@@ -72,14 +72,18 @@ class Api:
 
     def why_refused(self) -> str:
         """Why the service will refuse each change, if the scopes that it reports show that; else empty."""
-        scopes = self.http.scopes.replace(",", " ").split()
-        needed = f"{self._brand}:read_write"
-        if f"{self._brand}:read_only" not in scopes or needed in scopes:
+        if not self.reads_only:
             return ""
         return (
-            f"The token has the scopes {self.http.scopes}, and a change needs the scope {needed}: the service will "
-            "refuse what check mode predicts."
+            f"The token has the scopes {self.http.scopes}, and a change needs the scope {self._brand}:read_write: the "
+            "service will refuse what check mode predicts."
         )
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether the service has reported scopes of the token that allow no change."""
+        scopes = self.http.scopes.replace(",", " ").split()
+        return f"{self._brand}:read_only" in scopes and f"{self._brand}:read_write" not in scopes
 
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""

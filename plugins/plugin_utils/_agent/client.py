@@ -17,35 +17,49 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
 from ansible_collections.monitor.cloud.plugins.plugin_utils._sealed_keys import clients_in, unseal
 
-_MASKED = (
-    "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
-    "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them)."
-)
+_MASKED = "The service masks keys, so the owner of a host's key is not always known, and a run would not write."
 _LEFT_OUT = "without keys: the task that registers needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 
 @dataclasses.dataclass(frozen=True)
 class Registered:
-    """A client, and the owners of the account's keys: label by key fingerprint. ``new``: the task created it."""
+    """A client, and the owners of the account's keys: label by key fingerprint. ``new``: the task created it.
+
+    InputError if no configuration may be made with the client.
+    """
 
     label: str
     client: Mapping[str, t.Any]
     key_owners: Mapping[str, str]
     new: bool = False
 
+    def __post_init__(self) -> None:
+        if reason := fields.why_unusable(self.client):
+            raise InputError(
+                f"Client {self.label!r} was not used: {reason}. It could be syntax in a configuration, so nothing was "
+                "written. Check base_url. If it is right, ask the operator of the service, or delete the client: the "
+                "next run creates another one."
+            )
+
     @functools.cached_property
     def state(self) -> t.Literal["readable", "masked", "pending"]:
         """Whether its secrets are known, can't be read, or are not made yet: check mode predicts that it is created."""
         if self.client.get("id") is None:
             return "pending"
-        return "masked" if fields.is_masked(self.client) else "readable"
+        return "masked" if fields.mask_reason(self.client) else "readable"
 
     @property
     def predicted_problem(self) -> str:
         """Why a run would not write, if the secrets can't be read; the same text for all clients."""
         # If the service shows the secrets, the task that registered left them out of its result.
-        return f"The clients are registered {_LEFT_OUT}" if self.client.get("keys_masked") is False else _MASKED
+        left_out = self.client.get("keys_masked") is False
+        return f"The clients are registered {_LEFT_OUT}" if left_out else f"{_MASKED} {self._mask_reason}"
+
+    @property
+    def _mask_reason(self) -> str:
+        """Why the secrets are masked, as the module found it in the whole account, and what to do."""
+        return str(self.client.get("mask_reason") or fields.with_remedy(fields.mask_reason(self.client)))
 
     @property
     def key_fingerprint(self) -> str | None:
@@ -54,8 +68,7 @@ class Registered:
     @property
     def secrets(self) -> dict[str, str]:
         """The client's secrets by the name of their field, as far as they are readable."""
-        values = {field: self.client.get(field) for field in fields.SECRET_FIELDS}
-        return {field: str(value) for field, value in values.items() if not fields.looks_masked(value)}
+        return {field: str(value) for field, value in fields.secrets_of(self.client).items()}
 
     def check_readable(self) -> None:
         """Raise InputError, with what is missing, if the secrets can't be read."""
@@ -68,8 +81,7 @@ class Registered:
             raise InputError(f"Client {self.label!r} is registered {_LEFT_OUT} Nothing was written.")
         if self.state == "masked":
             raise InputError(
-                f"The service masks the keys of client {self.label!r}, so nothing was written. The token needs "
-                "read-write access to this client (a scope that ends in :read_write, and a user who may change it)."
+                f"The service masks the keys of client {self.label!r}, so nothing was written. {self._mask_reason}"
             )
 
 
@@ -121,6 +133,6 @@ def secrets_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> dict[
             label = str(client.get("label"))
             # Those that another run sealed are in no text of this one.
             with contextlib.suppress(InputError):
-                secrets = Registered(label, unseal(client), {}).secrets
+                secrets = fields.secrets_of(unseal(client))
                 found.update({f"{field} of {label}": secret for field, secret in secrets.items()})
     return held_in_part("\n".join(map(str, values)), found)
