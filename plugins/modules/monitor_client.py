@@ -145,6 +145,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 def _change_by_id(api: Api, client_id: int, label: str | None, present: bool) -> changes.Change:
     client = api.get_client(client_id)
     if client is None:
+        # A late replica may lack a client that the list has.
+        client = next((each for each in api.list_clients() if each["id"] == client_id), None)
+    if client is None:
         if present:
             raise InputError(f"There is no client with the id {client_id}. Give label alone to create one.")
         return changes.absent(label or str(client_id))

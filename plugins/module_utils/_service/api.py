@@ -12,13 +12,14 @@ from __future__ import annotations
 import concurrent.futures
 import itertools
 import re
+import time
 import typing as t
 import urllib.parse
 from collections.abc import Collection, Iterable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service import response
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, backoffs
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Object, Operation, Page
 
 T = t.TypeVar("T")
@@ -130,10 +131,10 @@ class Api:
             id=client_id,
         )
 
-    def rename_client(self, client_id: int, label: str) -> Object:
+    def rename_client(self, client_id: int, label: str, old: str | None) -> Object:
         """Rename a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
 
-        If the response is empty, the client is read.
+        If the response is empty, the client is read. While a late replica shows the ``old`` label, it is read again.
         """
 
         def viewed(value: t.Any) -> Object:
@@ -141,6 +142,15 @@ class Api:
 
         def renamed(value: t.Any) -> Object:
             client = viewed(value) if value is not None else self._call(GET_CLIENT, viewed, id=client_id)
+            deadline = time.monotonic() + self.http.settings.retry_timeout
+            for backoff in backoffs():
+                if client["label"] != old:
+                    break
+                if time.monotonic() + backoff > deadline:
+                    problem = f"the service accepted it, but still shows the label {old!r}"
+                    raise ApiError(problem, status=200, outcome="unknown")
+                self.http.pause(backoff)
+                client = self._call_or_none(GET_CLIENT, viewed, id=client_id) or client
             return _with_label(client, label, "rename it again")
 
         operation = self._rename
@@ -150,7 +160,7 @@ class Api:
             if error.status != 405 or error.method != "POST":
                 raise
             self._rename = operation._replace(method="PUT")
-            return self.rename_client(client_id, label)
+            return self.rename_client(client_id, label, old)
 
     def delete_client(self, client_id: int, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
