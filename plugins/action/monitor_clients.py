@@ -142,8 +142,7 @@ class ActionModule(sealed_keys.PrivateAction):
         clients = sealed_keys.clients_in(result)
         if register_secrets is not None:
             # Core masks them in all that it displays from now on, such as a configuration that another task prints.
-            values = [client.get(field) for client in clients for field in fields.SECRET_FIELDS]
-            register_secrets(value for value in values if not fields.looks_masked(value))
+            register_secrets(secret for client in clients for secret in fields.secrets_of(client).values())
         if result.get("failed"):
             # If core could not read a module's output, it returns that unchanged, and its message points there.
             if result.get("module_stdout") or result.get("module_stderr"):

@@ -116,7 +116,8 @@ options:
       - Whether clients in the result carry C(api_key) and C(install_code).
       - The result is then kept out of the output and out of logs, whether or not the task sets C(no_log). A failure
         stays readable.
-      - A client whose keys are masked never carries them, only RV(ignore:keys_masked=true).
+      - A client whose keys are masked never carries them, only RV(ignore:keys_masked=true) and the reason in
+        RV(ignore:mask_reason). Some services mask keys in lists only, so with V(true) such clients are read one by one.
     type: bool
     default: false
 """

@@ -120,10 +120,9 @@ def _texts_without_keys(result: Result, api: Api) -> Result:
     if not texts:
         return {}
     secrets = {
-        f"{field} of client {client['id']}": client[field]
+        f"{field} of client {client['id']}": secret
         for client in list(api.known.values())
-        for field in fields.SECRET_FIELDS
-        if not fields.looks_masked(client.get(field))
+        for field, secret in fields.secrets_of(client).items()
     }
     found = held_in_part(str(texts), secrets)
     return {

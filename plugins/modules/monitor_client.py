@@ -75,6 +75,7 @@ client:
     updated: {description: When the client was last updated., type: str}
     key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
     keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
+    mask_reason: {description: Why they count as masked and what to do., returned: if they are masked, type: str}
     api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
     install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
@@ -93,7 +94,7 @@ api_usage:
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply, changes
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views, as_text, check_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, as_text, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -130,10 +131,12 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     if done.error is not None:
         raise done.error
     change = done.change
-    views = Views(current, [change.before, done.client], include_keys=params["include_keys"])
+    client = done.client if change.after else change.before
+    known = [*current, change.before, done.client]
+    views, (client,) = apply.views_of(api, known, [client], include_keys=params["include_keys"])
     return {
         "changed": change.changed,
-        "client": views.show(done.client if change.after else change.before),
+        "client": views.show(client),
         "diff": {"before": views.fingerprints([change.before]), "after": views.fingerprints([change.after])},
         "warnings": [*warnings, *apply.not_deleted([done])],
     }
@@ -141,6 +144,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
 
 def _change_by_id(api: Api, client_id: str, label: str | None, present: bool) -> changes.Change:
     client = api.get_client(client_id)
+    if client is None:
+        # A late replica may lack a client that the list has.
+        client = next((each for each in api.list_clients() if each["id"] == client_id), None)
     if client is None:
         if present:
             raise InputError(f"There is no client with the id {client_id}. Give label alone to create one.")

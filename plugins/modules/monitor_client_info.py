@@ -77,8 +77,15 @@ api_usage:
   type: dict
 """
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, as_text, compiled
-from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result, account_fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import views_of
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import as_text, compiled
+from ansible_collections.monitor.cloud.plugins.module_utils._module import (
+    INCLUDE_KEYS,
+    Module,
+    Params,
+    Result,
+    account_fingerprint,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
 OPTIONS = {
@@ -108,7 +115,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         found = [client for client in account if client["label"] == label]
     elif expression is not None:
         found = [client for client in account if client["label"] is not None and expression.fullmatch(client["label"])]
-    views = Views(account, include_keys=params["include_keys"])
+    views, found = views_of(api, account, found, include_keys=params["include_keys"])
     return {
         "changed": False,
         "clients": [views.show(client) for client in found],

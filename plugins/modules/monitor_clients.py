@@ -16,7 +16,7 @@ description:
     missing is created, several at a time.
   - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
   - Each client is read again right before it is deleted. One that got another label since the list was read is
-    kept, with a warning.
+    kept, with a warning. One that this read does not find is deleted: the service may be late.
   - Renames come first, then deletes, then creates, so that what is pruned makes room in the plan.
   - A client without a label is never matched. If the service has several clients of one label, that label fails with
     their ids, and none of them is changed.
@@ -206,12 +206,14 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         )
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
     remaining = [client for client in current if client["id"] not in gone]
-    views = Views(remaining, [entry.client for entry in done], include_keys=params["include_keys"])
+    views, clients = apply.views_of(
+        api, remaining, [entry.client for entry in done], include_keys=params["include_keys"]
+    )
     before, made = Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]
     return {
         **result,
         "clients": {
-            entry.client["label"]: views.show(entry.client) for entry in done if entry.client and not entry.was_kept
+            client["label"]: views.show(client) for client, entry in zip(clients, done) if client and not entry.was_kept
         },
         "key_owners": views.key_owners(),
         "diff": {

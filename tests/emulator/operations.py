@@ -33,7 +33,7 @@ async def list_clients(state: State) -> Body:
     rows = [row for row in state.store.all() if not _is_late(state, row)]
     if state.settings.list_order == "newest":
         rows.reverse()
-    return _page(state, rows, lambda row: _shown(state, row))
+    return _page(state, rows, lambda row: _shown(state, row, in_list=True))
 
 
 async def create_client(state: State, body: Body) -> Body:
@@ -190,8 +190,10 @@ def _writable_client(state: State, client_id: int) -> Row:
     return row
 
 
-def _shown(state: State, row: Row) -> Body:
+def _shown(state: State, row: Row, *, in_list: bool = False) -> Body:
     client: Body = {**row, "apps": {"apache": False, "mysql": False, "nginx": False}}
+    if state.settings.account_code:
+        client["install_code"] = state.settings.account_code
     if row["label"] in state.settings.null_labels:
         client["label"] = None
     if row["label"] in state.settings.double_labels:
@@ -199,7 +201,7 @@ def _shown(state: State, row: Row) -> Body:
     if state.settings.extra_fields:
         client["tags"] = ["from-the-future"]
         client["apps"]["postgresql"] = False
-    if _is_masked(state, row):
+    if _is_masked(state, row) and (in_list or state.settings.mask_in == "everywhere"):
         for name in ("api_key", "install_code"):
             if state.settings.mask_kind == "missing":
                 del client[name]

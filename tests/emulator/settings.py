@@ -55,6 +55,8 @@ class Settings:
         ("text", "missing", "cut_short"),
     )
     mask_text: str = _setting("[REDACTED]", _MASK, "The fixed text; may be empty.")
+    mask_in: str = _choice(_MASK, "Where keys are masked: everywhere, or in lists only.", ("everywhere", "lists"))
+    account_code: str = _setting("", _MASK, "The `install_code` of all clients, for example a short one.")
     key_format: str = _choice(
         "key format", "8-4-4-16 upper-case hex digits, or 40 lower-case ones.", ("grouped_hex", "plain_hex")
     )

@@ -203,51 +203,61 @@ def test_reasons_are_text(emulator: Emulator, tmp_path: Path, text: str) -> None
 
 # Keys, paths, labels and names of hosts
 
-# Without the characters of a mask, so that they are taken for keys.
+# Without the characters of a mask, so that they are not taken for masks.
 KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
 CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
+_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "web-1": ({"api_key": KEY}, "its api_key holds U+007B LEFT CURLY BRACKET"),
+    "web-2": ({"install_code": CODE}, "its install_code holds U+0027 APOSTROPHE"),
+    "web-3": ({"api_key": "A1B2C3D4E5F6A7B8\ufeff"}, "its api_key holds U+FEFF ZERO WIDTH NO-BREAK SPACE"),
+    "web-4": ({"created": f"2026\nrun={CANARY}"}, "its field 'created' holds the line end U+000A"),
+}
 
 
-def _roll_out(controller: Controller, *labels: str, installed: str, **settings: str) -> list[dict[str, Any]]:
-    """Roll out twice with keys and codes that are templates and commands, and audit; returns the clients."""
-    service = controller.service
-    service.configure(validate_responses=False)
-    service.seed(labels=labels)
-    keyed = [
-        {**client, "api_key": f"{KEY}{client['id']}", "install_code": f"{CODE}{client['id']}"}
-        for client in service.clients()
-    ]
-    response = {"data": keyed, "page": 1, "pages": 1, "results": len(keyed)}
-    service.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
+def _configure_installer(controller: Controller, installed: str) -> None:
     controller.group_vars["monitor_agent_install_command"] = f'printf %s "$MONITOR_INSTALL_CODE" > {installed}'
     controller.group_vars["monitor_agent_install_creates"] = installed
-    playbooks = ["monitor.cloud.rollout", "monitor.cloud.rollout", "monitor.cloud.audit"]
-    runs = [controller.run(playbook, "-vvv", "--diff", **settings) for playbook in playbooks]
-    assert_quiet(service, *runs, faults=2)
+
+
+def test_clients_that_could_be_syntax_are_refused_before_their_hosts_are_touched(
+    emulator: Emulator, tmp_path: Path
+) -> None:
+    controller, installed = Local(tmp_path, emulator, *_REFUSED, "db-1"), tmp_path / "installed"
+    emulator.configure(validate_responses=False)
+    emulator.seed(labels=[*_REFUSED, "db-1"])
+    clients = [{**client, **_REFUSED.get(client["label"], ({}, ""))[0]} for client in emulator.clients()]
+    response = {"data": clients, "page": 1, "pages": 1, "results": len(clients)}
+    emulator.fault(kind="status", status=200, body=response, operation="list_clients", times=-1)
+    _configure_installer(controller, f"{installed}-{{{{ inventory_hostname }}}}")
+    runs = [controller.run("monitor.cloud.rollout", "-vvv", "--diff", *more) for more in (["--check"], [], [])]
+    runs.append(controller.run("monitor.cloud.audit", "-vvv", "--diff"))
+    assert_quiet(emulator, *runs, faults=1)
     printed = "".join(run.output for run in runs)
-    secrets = [client[name] for client in keyed for name in ("api_key", "install_code")]
-    assert not [secret for secret in secrets if secret in printed or json.dumps(secret)[1:-1] in printed]
-    assert [run.code for run in runs] == [0, 0, 0], runs[0].output[-3000:]
-    assert runs[1].changed_hosts() == set() and f"{len(keyed)} ok" in runs[2].output
-    return keyed
-
-
-def test_keys_are_text_over_local_connections(emulator: Emulator, tmp_path: Path) -> None:
-    controller, installed = Local(tmp_path, emulator, "web-1"), tmp_path / "installed"
-    [client] = _roll_out(controller, "web-1", installed=str(installed))
-    assert controller.read("web-1") == f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
-    assert installed.read_text(encoding="utf-8") == client["install_code"]
+    texts = [client[name] for client in clients for name in ("api_key", "install_code")]
+    assert not [text for text in texts if text in printed or json.dumps(text)[1:-1] in printed]
+    for run in runs[:3]:
+        assert set(run.failures()) == set(_REFUSED)
+        assert all(reason in run.failures()[host] for host, (_fields, reason) in _REFUSED.items()), run.failures()
+    assert [run.changed_hosts() for run in runs[:3]] == [{"db-1"}, {"db-1"}, set()]
+    assert [host for host in (*_REFUSED, "db-1") if controller.read(host) is not None] == ["db-1"]
+    assert [path.name for path in tmp_path.glob("installed*")] == ["installed-db-1"]
+    assert "4 unverifiable" in runs[3].output and "1 ok" in runs[3].output
 
 
 @pytest.mark.parametrize("pipelining", ["True", "False"][: short_or_long(1, 2)])
-def test_keys_are_text_over_ssh(
+def test_paths_are_text_over_ssh(
     machines: Callable[..., list[Host]], controllers: Callable[..., Controller], pipelining: str
 ) -> None:
     controller = controllers(*machines("web-1", "db-1"))
     path = "/opt/agent x/$(touch C)/'`touch C`\"\nagent.conf".replace("C", CANARY[5:])
     controller.host_vars = {"web-1": {"monitor_agent_config_path": path}}
-    settings = {"installed": "/tmp/installed", "ANSIBLE_PIPELINING": pipelining}
-    for client in _roll_out(controller, "web-1", "db-1", **settings):
+    _configure_installer(controller, "/tmp/installed")
+    playbooks = ["monitor.cloud.rollout", "monitor.cloud.rollout", "monitor.cloud.audit"]
+    runs = [controller.run(playbook, "-vvv", "--diff", ANSIBLE_PIPELINING=pipelining) for playbook in playbooks]
+    assert_quiet(controller.service, *runs, faults=0)
+    assert [run.code for run in runs] == [0, 0, 0], runs[0].output[-3000:]
+    assert runs[1].changed_hosts() == set() and "2 ok" in runs[2].output
+    for client in controller.service.clients():
         host = controller.hosts[client["label"]]
         found = host.run("find /opt/agent* /etc/monitor -type f -print0 2>/dev/null | xargs -0 cat", check=False)
         assert found == f"install_code={client['install_code']}\napi_key={client['api_key']}\n"

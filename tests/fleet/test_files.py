@@ -304,10 +304,21 @@ _BOTH = {"web-1": _ACCESS, "web-2": _ACCESS}
 MASKED: list[tuple[dict[str, object], str, str, str, dict[str, str]]] = [
     ({"mask_for": "all", "mask_text": "[REDACTED]"}, "read_write", "no_key", _ACCESS, _BOTH),
     ({"mask_for": "all", "mask_text": f"{'0' * 8}-0000-0000-{'0' * 16}"}, "read_write", "no_key", _ACCESS, _BOTH),
-    ({"mask_labels": ["web-1"], "mask_kind": "missing"}, "read_write", "no_file", "", {"web-1": f"{_ACCESS} to this"}),
+    ({"mask_labels": ["web-1"], "mask_kind": "missing"}, "read_write", "no_file", "", {"web-1": _ACCESS}),
     # The client of web-2 could not be created.
     ({}, "read_only", "no_file", "the service will refuse what", {"web-1": _ACCESS, "web-2": "monitor:read_write"}),
 ]
+
+
+def test_a_service_that_masks_keys_in_lists_only(two: Local) -> None:
+    two.service.configure(mask_for="all", mask_in="lists", account_code="ACCT4711")
+    assert two.succeed().changed_hosts() == {"web-1", "web-2"}
+    keys = {client["label"]: client["api_key"] for client in two.service.clients()}
+    assert all(two.read(host) == f"install_code=ACCT4711\napi_key={keys[host]}\n" for host in keys)
+    again = two.succeed()
+    assert (again.changed_hosts(), again.writes()) == (set(), [])
+    assert again.calls().count("get_client") == 2
+    assert "2 ok" in two.succeed("monitor.cloud.audit").output
 
 
 @pytest.mark.parametrize(("settings", "token", "owner", "shown", "failures"), MASKED)

@@ -133,11 +133,13 @@ class _Worker:
             if change.action == "create":
                 done = ChangeResult(change, self.api.create_client(change.label))
             elif change.action == "rename":
-                renamed = self.api.rename_client(change.before["id"], change.label)
-                renamed = _with_keys(renamed, change.before) if fields.is_masked(renamed) else renamed
+                renamed = self.api.rename_client(change.before["id"], change.label, change.before["label"])
+                renamed = _with_keys(renamed, change.before) if fields.mask_reason(renamed) else renamed
                 done = ChangeResult(change, renamed)
-            else:
+            elif change.action == "delete":
                 done = self._delete(change)
+            else:
+                raise AssertionError(f"{change.action} is not a change of a client")
         except ApiError as error:
             self._note(change, error)
             return ChangeResult(change, change.before, error)
@@ -145,18 +147,21 @@ class _Worker:
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
-        """Delete a client if it still has its label: the list may have been read long ago, or while it changed."""
-        client: fields.Client | None = change.before
+        """Delete a client unless its label is another one now: the list may have been read long ago.
+
+        A client that this read lacks is deleted too: a replica of the service may be late.
+        """
+        before = change.before
+        client = before
         if self.reread:
             try:
-                client = self.api.get_client(change.before["id"], labelled=change.before["label"] is not None)
+                client = self.api.get_client(before["id"], labelled=before["label"] is not None) or before
             except ApiError as error:
                 error.purpose = f"read client {change.label!r} again before deleting it"
                 raise
-        if client is not None and client["label"] != change.before["label"]:
+        if client["label"] != before["label"]:
             return ChangeResult(absent(change.label), client)
-        if client is not None:
-            self.api.delete_client(client["id"], change.label)
+        self.api.delete_client(before["id"], change.label)
         return ChangeResult(change, {})
 
     def _note(self, change: Change, error: ApiError | None) -> None:
@@ -174,6 +179,32 @@ class _Worker:
                 self.cause = error
 
 
+def views_of(
+    api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
+) -> tuple[fields.Views, list[fields.Client]]:
+    """The views of the account ``known`` with these clients of it, and the clients.
+
+    Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the token
+    only reads, or the first of these reads shows no other key than the list.
+    """
+
+    def read(client: fields.Client) -> fields.Client:
+        with contextlib.suppress(ApiError):
+            return _with_keys(client, api.get_client(client["id"]) or {})
+        return client
+
+    views = fields.Views(known, clients, include_keys=include_keys, reads_only=api.reads_only)
+    todo = [client for client in clients if include_keys and not api.reads_only and client.get("id") in views.masked]
+    shown = [read(client) for client in todo[:1]]
+    if shown == todo[:1]:
+        return views, list(clients)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=api.http.settings.concurrency) as pool:
+        shown += pool.map(read, todo[1:])
+    found = {client["id"]: client for client in shown}
+    clients = [found.get(client.get("id"), client) for client in clients]
+    return fields.Views(known, clients, include_keys=include_keys), clients
+
+
 def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
     """Warnings about clients that were not deleted, because they got another label."""
     return [
@@ -188,9 +219,9 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
     """Create clients. If it is not known whether one was created, or its label is taken, the list is read.
 
     No label gets two clients: a create of unknown outcome is retried only after the list was read without its label.
-    If the first request was only late, the retry finds the label taken, and the client counts as created by this task.
-    A label that is taken but not in the list is retried too, because the list may be late. Gives up after
-    ``retry_timeout`` seconds in which nothing was created.
+    If the first request was only late, the retry finds the label taken, and the client counts as created by this task:
+    it is retried until the list has it. Any other label that is taken but not in the list then is an error. Gives up
+    after ``retry_timeout`` seconds in which nothing was created.
     """
     done: dict[str, ChangeResult] = {}
     todo = list(changes)
@@ -210,7 +241,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
             done[entry.change.label] = entry
             if entry.error is None:
                 worker.api.done += 1
-        todo = [change for change in todo if _may_succeed_later(done[change.label].error)]
+        todo = [change for change in todo if _may_succeed_later(done[change.label].error, change.label in unknown)]
         pause = max([backoff, *(_error(done[change.label]).wait or 0 for change in todo)])
         if not todo or time.monotonic() + pause > deadline:
             for change in todo:
@@ -222,7 +253,7 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
 
 def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
     """The results with the keys of the list, if the response to a create masks them."""
-    ids = fields.masked_ids([entry.client for entry in results if entry.error is None])
+    ids = fields.masked([entry.client for entry in results if entry.error is None])
     masked = {entry.change.label for entry in results if entry.client.get("id") in ids}
     listed: dict[str, fields.Client] = {}
     if masked:
@@ -239,9 +270,8 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
 
 def _with_keys(client: fields.Client, other: fields.Client) -> fields.Client:
     """The client, with the keys of the other response about it if those are not masked."""
-    if client["id"] != other.get("id") or fields.is_masked(other):
-        return client
-    return {**client, **{field: other[field] for field in fields.SECRET_FIELDS}}
+    same = client["id"] == other.get("id") and not fields.mask_reason(other)
+    return {**client, **fields.secrets_of(other)} if same else client
 
 
 def _error(entry: ChangeResult) -> ApiError:
@@ -254,8 +284,11 @@ def _is_ambiguous(error: MonitorError | None) -> bool:
     )
 
 
-def _may_succeed_later(error: MonitorError | None) -> bool:
-    return isinstance(error, ApiError) and (error.outcome in ("unknown", "pending") or _is_taken(error))
+def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
+    """``was_unknown``: the label may be taken by an earlier create of this task."""
+    return isinstance(error, ApiError) and (
+        error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
+    )
 
 
 def _is_taken(error: ApiError) -> bool:
@@ -294,7 +327,10 @@ def _not_listed(entry: ChangeResult, error: ApiError, existing: t.Mapping[str, f
     requested = _normalized(entry.change.label)
     same = next((client for label, client in existing.items() if _normalized(label) == requested), None)
     if same is None:
-        error.hint = "The list has no client with this label: run again later, or use a token that sees all clients."
+        error.hint = (
+            "A client that is not in the list of this token has the label: use a token that sees all clients, or "
+            "choose another label. If another controller made that client just now, run again."
+        )
         return entry
     problem = (
         f"{error} Client {same['id']} has the label {same['label']!r}, which the service seems to treat as equal. "

@@ -14,6 +14,7 @@ import collections
 import hashlib
 import re
 import typing as t
+import unicodedata
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
@@ -24,8 +25,19 @@ SECRET_FIELDS = ("api_key", "install_code")
 
 # Keys are long and have none of these characters; masks are short, blank, or have some. A single surrogate, which JSON
 # can hold, can't be written to a file.
-_MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f*\[\]<>…•\ud800-\udfff]")
+_MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f-\x9f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
+# Other characters can be syntax in a configuration, or invisible.
+_NOT_OF_KEYS = re.compile(r"[^A-Za-z0-9._~+/=:@-]")
+_LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
+_LEAST_LETTERS = 8
+# What str.splitlines takes for the end of a line.
+_LINE_END = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
+_NEEDS_ACCESS = "The token only reads, and needs read-write access: a scope that ends in :read_write."
+_CHECK_ACCESS = (
+    "A service masks keys if the token or its user lacks read-write access to the client: check both. If they have it, "
+    "ask the operator of the service for the reason."
+)
 _SHORTEST_LABEL = 3
 _LONGEST_LABEL = 32
 _HASH_DIGITS = 8
@@ -138,14 +150,71 @@ def name_of(client: Client) -> str:
     return str(client["label"]) if client["label"] is not None else f"client {client['id']}"
 
 
-def looks_masked(value: object) -> bool:
+def why_masked(value: object, field: str) -> str:
+    """Why a value is a mask, whatever the other clients have; empty if it can be a key.
+
+    An install code is not always a key: it may be shorter, and one for the whole account.
+    """
+    if not isinstance(value, str):
+        return f"Its {field} is missing, or is not text."
+    if found := _MASK_CHARACTERS.search(value):
+        return f"Its {field} holds {_name_of(found[0])}, as masks do."
+    if field == "install_code":
+        letters = len(_LETTER_OR_DIGIT.findall(value))
+        few = f"Its {field} has {letters} letters and digits, and a code has at least {_LEAST_LETTERS}."
+        return few if letters < _LEAST_LETTERS else ""
+    few = f"Its {field} has {len(value)} characters, and a key has at least {_SHORTEST_KEY}."
+    return few if len(value) < _SHORTEST_KEY else ""
+
+
+def looks_masked(value: object, field: str = "api_key") -> bool:
     """Whether a value can't be a key, whatever the other clients have."""
-    return not isinstance(value, str) or len(value) < _SHORTEST_KEY or bool(_MASK_CHARACTERS.search(value))
+    return bool(why_masked(value, field))
 
 
-def is_masked(client: t.Mapping[str, t.Any]) -> bool:
-    """Whether a client's key or code can't be one, whatever the other clients have."""
-    return any(looks_masked(client.get(field)) for field in SECRET_FIELDS)
+def mask_reason(client: t.Mapping[str, t.Any]) -> str:
+    """Why a client's key or code is a mask, whatever the other clients have; empty if both can be real."""
+    return next(filter(None, (why_masked(client.get(field), field) for field in SECRET_FIELDS)), "")
+
+
+def with_remedy(reason: str, *, reads_only: bool = False) -> str:
+    """Why keys are masked, and what to do. ``reads_only``: the service reports that the token only reads."""
+    return f"{reason} {_NEEDS_ACCESS if reads_only else _CHECK_ACCESS}"
+
+
+def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """The secrets of a client by the name of their field, without masks."""
+    return {name: client[name] for name in SECRET_FIELDS if not looks_masked(client.get(name), name)}
+
+
+def why_unusable(client: t.Mapping[str, t.Any]) -> str:
+    """Why no configuration may be made with a client, by field and character; empty if one may.
+
+    Values come from the service, and some are chosen by other users of the account.
+    """
+    for name, value in client.items():
+        if name not in SECRET_FIELDS:
+            if found := next(filter(None, map(_LINE_END.search, _texts(value))), None):
+                return f"its field {name!r} holds the line end {_name_of(found[0])}"
+        elif not looks_masked(value, name):
+            if found := _NOT_OF_KEYS.search(value):
+                return f"its {name} holds {_name_of(found[0])}; only letters, digits and ._~+/=:@- are allowed"
+            if len(_LETTER_OR_DIGIT.findall(value)) < _LEAST_LETTERS:
+                return f"its {name} has fewer than {_LEAST_LETTERS} letters and digits"
+    return ""
+
+
+def _texts(value: t.Any) -> t.Iterator[str]:
+    """All strings in a value, keys of dictionaries included."""
+    if isinstance(value, str):
+        yield value
+    for item in [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(item)
+
+
+def _name_of(character: str) -> str:
+    """A character as a message can show it."""
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
 
 
 def fingerprint(key: str) -> str:
@@ -153,36 +222,39 @@ def fingerprint(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def masked_ids(clients: t.Sequence[Client]) -> set[t.Any]:
-    """The ids of the clients whose key or code is a mask.
+def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
+    """Why the key or code of a client is a mask, by the ids of the clients of which one is.
 
-    A value that two clients have is a mask too: keys are unique, and some services mask with a constant in the format
+    A key that two clients have is a mask too: keys are unique, and some services mask with a constant in the format
     of a key. So the list must be complete.
     """
-    counts = {field: collections.Counter(str(client.get(field)) for client in clients) for field in SECRET_FIELDS}
-    return {
-        client["id"]
-        for client in clients
-        if any(looks_masked(client.get(field)) or counts[field][client[field]] > 1 for field in SECRET_FIELDS)
-    }
+    counts = collections.Counter(str(client.get("api_key")) for client in clients)
+    reasons = {}
+    for client in clients:
+        number = counts[str(client.get("api_key"))]
+        same = f"The same api_key is on {number} clients." if number > 1 else ""
+        reasons[client["id"]] = mask_reason(client) or same
+    return {client_id: reason for client_id, reason in reasons.items() if reason}
 
 
 class Views:
     """The views of an account's clients. All known clients are needed to recognize masks.
 
     ``known`` are lists of clients, such as those before and those after a task; the last one of an id counts. Clients
-    that check mode predicts have the id None.
+    that check mode predicts have the id None. ``reads_only``: the service reports that the token only reads.
     """
 
-    def __init__(self, *known: t.Iterable[Client], include_keys: bool = False) -> None:
+    def __init__(self, *known: t.Iterable[Client], include_keys: bool = False, reads_only: bool = False) -> None:
         self._account = {
             client["id"]: client for clients in known for client in clients if client.get("id") is not None
         }
-        self._masked = masked_ids(list(self._account.values()))
-        self._include_keys = include_keys
+        self.masked = masked(list(self._account.values()))
+        self._include_keys, self._reads_only = include_keys, reads_only
 
     def show(self, client: Client) -> Client:
         """A client as a result shows it: its fields without the secrets, ``key_fingerprint`` and ``keys_masked``.
+
+        Of one whose keys are masked also ``mask_reason``.
 
         With ``include_keys`` the two secrets stay in, unless masked: a template that uses a masked one has to fail
         rather than write the mask. Without it, other fields that hold a secret are left out too, such as an install
@@ -190,17 +262,18 @@ class Views:
         """
         if not client:
             return {}
-        masked, key = client["id"] in self._masked, client.get("api_key")
-        left_out = () if self._include_keys and not masked else SECRET_FIELDS
-        secrets = [client[name] for name in left_out if not looks_masked(client.get(name))]
+        reason, key = self.masked.get(client["id"], ""), client.get("api_key")
+        left_out = () if self._include_keys and not reason else SECRET_FIELDS
+        secrets = [secret for name, secret in secrets_of(client).items() if name in left_out]
         return {
             **{
                 name: value
                 for name, value in client.items()
                 if name not in left_out and not any(secret in str(value) for secret in secrets)
             },
-            "key_fingerprint": fingerprint(key) if isinstance(key, str) and not masked else None,
-            "keys_masked": masked,
+            "key_fingerprint": fingerprint(key) if isinstance(key, str) and not reason else None,
+            "keys_masked": bool(reason),
+            **({"mask_reason": with_remedy(reason, reads_only=self._reads_only)} if reason else {}),
         }
 
     def fingerprints(self, clients: t.Iterable[Client]) -> dict[str, str]:
@@ -213,5 +286,5 @@ class Views:
 
     def key_owners(self) -> dict[str, str]:
         """Key fingerprint → label, for every client of the account whose key is readable and that has a label."""
-        readable = (client for client in self._account.values() if client["id"] not in self._masked)
+        readable = (client for client in self._account.values() if client["id"] not in self.masked)
         return {fingerprint(client["api_key"]): client["label"] for client in readable if client["label"] is not None}

@@ -13,13 +13,14 @@ import concurrent.futures
 import functools
 import itertools
 import re
+import time
 import typing as t
 import urllib.parse
 from collections.abc import Collection, Iterable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service import response
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Budget, Http
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Budget, Http, backoffs
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Object, Operation, Page
 
 T = t.TypeVar("T")
@@ -73,14 +74,18 @@ class Api:
 
     def why_refused(self) -> str:
         """Why the service will refuse each change, if the scopes that it reports show that; else empty."""
-        scopes = self.http.scopes.replace(",", " ").split()
-        needed = f"{self._brand}:read_write"
-        if f"{self._brand}:read_only" not in scopes or needed in scopes:
+        if not self.reads_only:
             return ""
         return (
-            f"The token has the scopes {self.http.scopes}, and a change needs the scope {needed}: the service will "
-            "refuse what check mode predicts."
+            f"The token has the scopes {self.http.scopes}, and a change needs the scope {self._brand}:read_write: the "
+            "service will refuse what check mode predicts."
         )
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether the service has reported scopes of the token that allow no change."""
+        scopes = self.http.scopes.replace(",", " ").split()
+        return f"{self._brand}:read_only" in scopes and f"{self._brand}:read_write" not in scopes
 
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""
@@ -127,10 +132,10 @@ class Api:
             id=client_id,
         )
 
-    def rename_client(self, client_id: int | str, label: str) -> Object:
+    def rename_client(self, client_id: int | str, label: str, old: str | None) -> Object:
         """Rename a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
 
-        If the response is empty, the client is read.
+        If the response is empty, the client is read. While a late replica shows the ``old`` label, it is read again.
         """
 
         def viewed(value: t.Any) -> Object:
@@ -138,6 +143,15 @@ class Api:
 
         def renamed(value: t.Any) -> Object:
             client = viewed(value) if value is not None else self._call(GET_CLIENT, viewed, id=client_id)
+            deadline = time.monotonic() + self.http.settings.retry_timeout
+            for backoff in backoffs():
+                if client["label"] != old:
+                    break
+                if time.monotonic() + backoff > deadline:
+                    problem = f"the service accepted it, but still shows the label {old!r}"
+                    raise ApiError(problem, status=200, outcome="unknown")
+                self.http.pause(backoff)
+                client = self._call_or_none(GET_CLIENT, viewed, id=client_id) or client
             return _with_label(client, label, "rename it again")
 
         operation = self._rename
@@ -147,7 +161,7 @@ class Api:
             if error.status != 405 or error.method != "POST":
                 raise
             self._rename = operation._replace(method="PUT")
-            return self.rename_client(client_id, label)
+            return self.rename_client(client_id, label, old)
 
     def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""

@@ -16,10 +16,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import unseal
 
-_MASKED = (
-    "The service masks keys, so the owner of a host's key is not always known, and a run would not write. The token "
-    "needs read-write access to the clients (a scope that ends in :read_write, and a user who may change them)."
-)
+_MASKED = "The service masks keys, so the owner of a host's key is not always known, and a run would not write."
 _LEFT_OUT = "without keys: the task that registers needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
@@ -29,7 +26,7 @@ class Registered:
     """A client, and the owners of the account's keys: label by key fingerprint.
 
     ``new``: the task created it. ``missing``: the account was read, and has no client of the label. ``others``: what is
-    known of the account's clients.
+    known of the account's clients. InputError if no configuration may be made with the client.
     """
 
     label: str
@@ -39,18 +36,32 @@ class Registered:
     missing: bool = False
     others: t.Collection[Mapping[str, t.Any]] = ()
 
+    def __post_init__(self) -> None:
+        if reason := fields.why_unusable(self.client):
+            raise InputError(
+                f"Client {self.label!r} was not used: {reason}. It could be syntax in a configuration, so nothing was "
+                "written. Check base_url. If it is right, ask the operator of the service, or delete the client: the "
+                "next run creates another one."
+            )
+
     @functools.cached_property
     def state(self) -> t.Literal["readable", "masked", "pending"]:
         """Whether its secrets are known, can't be read, or are not made yet: check mode predicts that it is created."""
         if self.client.get("id") is None:
             return "pending"
-        return "masked" if fields.is_masked(self.client) else "readable"
+        return "masked" if fields.mask_reason(self.client) else "readable"
 
     @property
     def predicted_problem(self) -> str:
         """Why a run would not write, if the secrets can't be read; the same text for all clients."""
         # If the service shows the secrets, the task that registered left them out of its result.
-        return f"The clients are registered {_LEFT_OUT}" if self.client.get("keys_masked") is False else _MASKED
+        left_out = self.client.get("keys_masked") is False
+        return f"The clients are registered {_LEFT_OUT}" if left_out else f"{_MASKED} {self._mask_reason}"
+
+    @property
+    def _mask_reason(self) -> str:
+        """Why the secrets are masked, as the module found it in the whole account, and what to do."""
+        return str(self.client.get("mask_reason") or fields.with_remedy(fields.mask_reason(self.client)))
 
     @property
     def key_fingerprint(self) -> str | None:
@@ -59,8 +70,7 @@ class Registered:
     @property
     def secrets(self) -> dict[str, str]:
         """The client's secrets by the name of their field, as far as they are readable."""
-        values = {field: self.client.get(field) for field in fields.SECRET_FIELDS}
-        return {field: str(value) for field, value in values.items() if not fields.looks_masked(value)}
+        return {field: str(value) for field, value in fields.secrets_of(self.client).items()}
 
     def sample(self) -> dict[str, str] | None:
         """The secrets of another client of the account whose keys are readable, for their format; None without one."""
@@ -79,8 +89,7 @@ class Registered:
             raise InputError(f"Client {self.label!r} is registered {_LEFT_OUT} Nothing was written.")
         if self.state == "masked":
             raise InputError(
-                f"The service masks the keys of client {self.label!r}, so nothing was written. The token needs "
-                "read-write access to this client (a scope that ends in :read_write, and a user who may change it)."
+                f"The service masks the keys of client {self.label!r}, so nothing was written. {self._mask_reason}"
             )
 
 

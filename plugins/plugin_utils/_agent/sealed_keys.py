@@ -121,7 +121,7 @@ def clients_in(result: Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 def seal(client: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The client with one sealed value in place of its secrets, and of each other text that holds one."""
-    secrets = [client[name] for name in fields.SECRET_FIELDS if not fields.looks_masked(client.get(name))]
+    secrets = list(fields.secrets_of(client).values())
     kept = {
         name: value
         for name, value in client.items()
@@ -170,8 +170,6 @@ def secrets_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> dict[
         for client in [client for one in each if isinstance(one, dict) for client in clients_in(one)]:
             # Those that another run sealed are in no text of this one.
             with contextlib.suppress(InputError):
-                opened = unseal(client)
-                for name in fields.SECRET_FIELDS:
-                    if not fields.looks_masked(opened.get(name)):
-                        found[f"{name} of {client.get('label')}"] = str(opened[name])
+                secrets = fields.secrets_of(unseal(client))
+                found.update({f"{name} of {client.get('label')}": str(secret) for name, secret in secrets.items()})
     return held_in_part("\n".join(map(str, values)), found)

@@ -253,14 +253,16 @@ def test_a_gateways_page_is_retried_for_the_whole_budget(
 @pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
 def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, settings: dict[str, Any]) -> None:
     """Field note "duplicate label": the list does not show the clients yet, then their creates are refused."""
-    emulator.configure(**settings, list_lag=4)
+    emulator.configure(**settings, list_lag=1)
     emulator.seed(labels=["web1", "web2"])
     result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"])
     assert (result["created"], result["unchanged"]) == (["web3"], ["web1", "web2"])
-    assert len(emulator.requests("list_clients")) == 5
+    assert len(emulator.requests("list_clients")) == 2
     emulator.seed(labels=["web4"])
     one = go(emulator, monitor_client, label="web4")
     assert (one["changed"], one["client"]["id"]) == (False, emulator.clients()[-1]["id"])
+    # The label of a create of unknown outcome may be taken by that create.
+    emulator.configure(list_lag=4)
     emulator.fault(kind="lost_response", operation="create_client")
     assert sorted(go(emulator, monitor_clients, labels=["web5", "web6"])["created"]) == ["web5", "web6"]
     assert labels(emulator) == [f"web{number}" for number in range(1, 7)]

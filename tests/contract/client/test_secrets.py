@@ -125,6 +125,7 @@ _MASK_IN_KEY_FORM = "AAAAAAAA-BBBB-CCCC-DDDDEEEEFFFF0000"
 def _assert_masked(client: Result) -> None:
     assert client["keys_masked"] is True
     assert client["key_fingerprint"] is None
+    assert client["mask_reason"]
     assert not _SECRETS & set(client)
 
 
@@ -198,3 +199,73 @@ def test_keys_masked_in_the_response_to_a_create(emulator: Emulator, mask_text: 
     for label in ("web1", "web2"):
         _assert_masked(result["clients"][label])
     assert result["clients"]["web3"]["keys_masked"] is False
+
+
+@pytest.mark.parametrize(
+    ("settings", "token", "reason", "remedy"),
+    [
+        ({"mask_kind": "cut_short"}, "read_write", "Its api_key has 6 characters, and a key has at least 16.", "check"),
+        ({"mask_text": "***"}, "read_write", "Its api_key holds U+002A ASTERISK, as masks do.", "check"),
+        ({"mask_text": _MASK_IN_KEY_FORM}, "read_write", "The same api_key is on 2 clients.", "check"),
+        ({}, "read_only", "Its api_key holds U+005B LEFT SQUARE BRACKET, as masks do.", "The token only reads"),
+        ({"scope_headers": False}, "read_only", "Its api_key holds U+005B LEFT SQUARE BRACKET, as masks do.", "check"),
+    ],
+)
+def test_a_mask_has_its_reason_and_what_to_do(
+    emulator: Emulator, settings: dict[str, Any], token: str, reason: str, remedy: str
+) -> None:
+    """That the token only reads is said only if the service reports its scopes."""
+    emulator.seed(labels=["web1", "web2"])
+    emulator.configure(mask_for="all", **settings)
+    for client in go(emulator, monitor_client_info, token=token, include_keys=True)["clients"]:
+        assert client["mask_reason"].startswith(reason)
+        assert ("The token only reads" in client["mask_reason"]) is (remedy != "check")
+    # One client is read, to learn that this shows no more than the list does.
+    assert len(emulator.requests("get_client")) == (0 if remedy != "check" else 1)
+
+
+@pytest.mark.parametrize("code", ["ACCT4711", "one-code-for-the-account"])
+def test_an_install_code_may_be_short_and_one_for_the_account(emulator: Emulator, code: str) -> None:
+    """Field note "api_key, install_code": such a code is not a mask."""
+    emulator.seed(labels=["web1"])
+    emulator.configure(account_code=code)
+    result = go(emulator, monitor_clients, labels=["web1", "web2"], include_keys=True)
+    assert {client["install_code"] for client in result["clients"].values()} == {code}
+    assert len(emulator.requests("get_client")) == 0
+    # It is redacted as other codes are.
+    emulator.fault(kind="status", status=400, body={"errors": [{"reason": f"about {code}"}]}, operation="create_client")
+    arguments = {"labels": ["web1", "web3"], "allow_failures": True}
+    failures, printed = as_module(monitor_clients, arguments, emulator)
+    assert list(failures["failures"]) == ["web3"]
+    assert code not in printed
+
+
+@pytest.mark.parametrize("mask_text", ["[REDACTED]", _MASK_IN_KEY_FORM])
+@pytest.mark.parametrize(
+    ("module", "options", "reads"),
+    [
+        (monitor_clients, {"labels": ["web1", "web2", "web4"]}, 3),
+        (monitor_clients, {"labels": ["web2"], "renames": {"web1": "www1"}}, 2),
+        (monitor_client, {"label": "web1"}, 1),
+        (monitor_client_info, {}, 3),
+        (monitor_client_info, {"id": 1}, 1),
+    ],
+)
+def test_keys_that_only_the_list_masks_are_read_one_by_one(
+    emulator: Emulator, module: Module, options: dict[str, Any], reads: int, mask_text: str
+) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
+    emulator.configure(mask_for="all", mask_in="lists", mask_text=mask_text)
+    for check_mode in (True, False):
+        emulator.clear_log()
+        result = go(emulator, module, include_keys=True, check_mode=check_mode, **options)
+        shown = result.get("clients", [result.get("client")])
+        shown = [each for each in (shown.values() if isinstance(shown, dict) else shown) if each["id"] is not None]
+        keys = {each["id"]: (each["api_key"], each["install_code"]) for each in emulator.clients()}
+        assert {each["id"]: (each["api_key"], each["install_code"]) for each in shown}.items() <= keys.items()
+        assert all(each["keys_masked"] is False and "mask_reason" not in each for each in shown)
+        assert len(emulator.requests("get_client")) <= reads
+    # Without keys in the result, no client is read for them.
+    emulator.clear_log()
+    go(emulator, module, **options)
+    assert len(emulator.requests("get_client")) == ("id" in options)

@@ -6,10 +6,14 @@
 or that hold clients without a label or several of one.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
+from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
@@ -26,6 +30,7 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
     failed,
     go,
     labels,
+    parameters,
     run_all_forms,
     writes,
 )
@@ -273,13 +278,84 @@ def test_one_of_two_is_deleted_by_its_id_and_others_are_not_concerned(emulator: 
     assert labels(emulator) == ["web1", "web2", "web3"]
 
 
-def test_a_label_that_is_taken_and_never_listed(emulator: Emulator) -> None:
+def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Emulator) -> None:
+    """The list is read once more: retries would take all of retry_timeout."""
     emulator.seed(labels=["web1"])
     emulator.configure(list_lag=10_000)
-    message = failed(emulator, monitor_client, label="web1", retry_timeout=0.3)
-    assert "Label must be unique" in message
-    assert "run again later, or use a token that sees all clients" in message
-    assert "retry_timeout (0.3 s)" in message
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=["web1", "web2"])
+    assert failed.value.details["created"] == ["web2"]
+    reason = failed.value.details["failures"]["web1"]
+    assert "Label must be unique" in reason
+    assert "A client that is not in the list of this token has the label: use a token that sees all clients" in reason
+    assert "retry_timeout" not in reason
+    assert len(emulator.requests("create_client")) == len(emulator.requests("list_clients")) == 2
+
+
+# Replicas that are late
+
+_NOT_FOUND = {"kind": "status", "status": 404, "body": {"errors": [{"reason": "Not found"}]}, "operation": "get_client"}
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        (monitor_client, {"label": "web1", "state": "absent"}),
+        (monitor_client, {"id": 1, "state": "absent"}),
+        (monitor_clients, {"labels": ["web1"], "state": "absent"}),
+        (monitor_clients, {"labels": ["web2"], "prune": True, "prune_pattern": "web1"}),
+    ],
+)
+def test_a_listed_client_that_one_read_lacks_is_deleted(
+    emulator: Emulator, module: Module, options: dict[str, Any]
+) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    emulator.fault(**_NOT_FOUND, times=-1)
+    assert go(emulator, module, check_mode=True, **options)["changed"] is True
+    assert go(emulator, module, **options)["changed"] is True
+    assert labels(emulator) == ["web2"]
+    emulator.clear_log()
+    assert go(emulator, module, **options)["changed"] is False
+    assert writes(emulator) == []
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_rename_that_a_late_replica_shows_later(emulator: Emulator, empty: bool) -> None:
+    """The response has the old label, or there is none and the client is read; so do some reads of the client."""
+    emulator.seed(labels=["old1", "old2", "old3"])
+    old = {"kind": "edit", "add": {"label": "old1"}, "operation": "update_client", "match": {"label": "new1"}}
+    emulator.fault(**{**old, "kind": "status", "status": 204, "done": True} if empty else old)
+    emulator.fault(**{**old, "operation": "get_client", "match": {}}, times=2)
+    emulator.fault(**_NOT_FOUND, skip=int(empty))
+    renames = {"old1": "new1", "old2": "new2", "old3": "new3"}
+    assert go(emulator, monitor_clients, labels=[], renames=renames)["renamed"] == ["new1", "new2", "new3"]
+    assert len(emulator.requests("get_client")) > 2
+    assert len(emulator.requests("update_client")) == 3
+
+
+def test_a_rename_that_is_never_shown_may_have_been_done_and_the_others_go_on(emulator: Emulator) -> None:
+    emulator.seed(labels=["old1", "old2", "old3"])
+    for operation in ("update_client", "get_client"):
+        match = {"label": "new1"} if operation == "update_client" else {}
+        emulator.fault(kind="edit", operation=operation, add={"label": "old1"}, match=match, times=-1)
+    renames = {"old1": "new1", "old2": "new2", "old3": "new3"}
+    with pytest.raises(TaskFailure) as failed:
+        go(emulator, monitor_clients, labels=["web1"], renames=renames, concurrency=1, retry_timeout=0.3)
+    assert failed.value.details["failures"] == {
+        "new1": "Could not rename client 1 to 'new1': the service accepted it, but still shows the label 'old1' "
+        f"(POST {emulator.base_url}/monitor/clients/1). The service may have done it: run again to find out."
+    }
+    assert (failed.value.details["renamed"], failed.value.details["created"]) == (["new2", "new3"], ["web1"])
+    assert labels(emulator) == ["new1", "new2", "new3", "web1"]
+
+
+def test_an_action_without_a_branch_of_its_own_deletes_nothing(emulator: Emulator) -> None:
+    """Each action is matched by its name: one that is new to the code changes no client."""
+    (client,) = emulator.seed(labels=["web1"])
+    api = connect(parameters(emulator, monitor_clients))
+    with ThreadPoolExecutor() as pool, pytest.raises(AssertionError, match="switch is not a change of a client"):
+        list(apply._Worker(api, pool, 3, reread=True).start([Change("switch", "web1", client, {})]))
+    assert emulator.requests() == []
 
 
 # Empty responses, and wrong shapes

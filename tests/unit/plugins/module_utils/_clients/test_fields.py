@@ -5,7 +5,9 @@
 """Labels, tried with many host names; which values are masks, and what of a client is shown."""
 
 import hashlib
+import json
 import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -21,8 +23,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     fingerprint,
     labels_of_hosts,
     looks_masked,
-    masked_ids,
+    mask_reason,
+    masked,
     matching,
+    secrets_of,
+    why_unusable,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
@@ -132,13 +137,13 @@ def _client(number: int, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "value",
     [None, "", "short", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY}\n", f"<{_KEY}>"]
-    + [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x00", "\ud800" * 40, 1234567890123456, True, [_KEY]],
+    + [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x00", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, True, [_KEY]],
 )
 def test_masks(value: object) -> None:
     assert looks_masked(value)
 
 
-@pytest.mark.parametrize("value", [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more=="])
+@pytest.mark.parametrize("value", [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)"])
 def test_keys(value: str) -> None:
     """Field note "key format": opaque."""
     assert not looks_masked(value)
@@ -149,18 +154,72 @@ def test_a_fingerprint_is_twelve_digits_of_the_hash(key: str) -> None:
     assert fingerprint(key) == hashlib.sha256(key.encode()).hexdigest()[:12]
 
 
-def test_a_value_on_two_clients_is_a_mask() -> None:
+def test_a_key_on_two_clients_is_a_mask() -> None:
     clients = [_client(1), _client(2, api_key=_client(1)["api_key"]), _client(3)]
-    assert masked_ids(clients) == {1, 2}
-    assert masked_ids([clients[0], clients[2]]) == set()
+    assert masked(clients) == dict.fromkeys((1, 2), "The same api_key is on 2 clients.")
+    assert masked([clients[0], clients[2]]) == {}
 
 
 @pytest.mark.parametrize("field", ["api_key", "install_code"])
 def test_one_masked_field_makes_the_client_masked(field: str) -> None:
-    assert masked_ids([_client(1, **{field: "[REDACTED]"}), _client(2)]) == {1}
+    clients = [_client(1, **{field: "[REDACTED]"}), _client(2)]
+    assert masked(clients) == {1: f"Its {field} holds U+005B LEFT SQUARE BRACKET, as masks do."}
     without = _client(3)
     del without[field]
-    assert masked_ids([without]) == {3}
+    assert masked([without]) == {3: f"Its {field} is missing, or is not text."}
+
+
+def test_a_mask_that_is_short_says_so() -> None:
+    assert mask_reason(_client(1, api_key="short")) == "Its api_key has 5 characters, and a key has at least 16."
+    short = "Its install_code has 7 letters and digits, and a code has at least 8."
+    assert mask_reason(_client(1, install_code="A-1-B-2-C-3-D")) == short
+
+
+@pytest.mark.parametrize("code", ["ACCT4711", "account-code", "A-1-B-2-C-3-D-4"])
+def test_an_install_code_may_be_short_and_one_for_the_account(code: str) -> None:
+    clients = [_client(number, install_code=code) for number in range(3)]
+    assert masked(clients) == {}
+    assert why_unusable(clients[0]) == ""
+    # It is a secret all the same.
+    assert secrets_of(clients[0])["install_code"] == code
+    assert code not in str(Views(clients).show({**clients[0], "command": f"install {code}"}))
+
+
+_ODD = ["$", "`", '"', "'", "#", "%", "(", "{", "\\", "\u202e", "\ufeff", "\u200b", "é", "!"]
+
+
+@pytest.mark.parametrize("field", ["api_key", "install_code"])
+@pytest.mark.parametrize("character", _ODD)
+def test_a_key_with_another_character_is_refused_by_its_name(field: str, character: str) -> None:
+    client = _client(1, **{field: f"{_KEY}{character}x"})
+    assert mask_reason(client) == ""
+    reason = why_unusable(client)
+    assert reason.startswith(f"its {field} holds U+{ord(character):04X} {unicodedata.name(character)}; only letters")
+    assert _KEY not in reason
+    # The other field can still be shown and redacted.
+    assert set(secrets_of(client)) == {"api_key", "install_code"}
+
+
+def test_a_key_without_letters_is_refused() -> None:
+    assert why_unusable(_client(1, api_key="-" * 20 + "1234567")) == "its api_key has fewer than 8 letters and digits"
+    assert why_unusable(_client(1, api_key="Az09._~+/=:@-abcdefgh")) == ""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("created", "2026{}x"), ("updated", "{}"), ("label", "web1{}"), ("apps", {"a{}b": True}), ("x", [{"y": ["{}"]}])],
+)
+def test_a_line_end_in_any_other_field_is_refused(name: str, value: Any, end: str) -> None:
+    text = json.loads(json.dumps(value).replace("{}", json.dumps(end)[1:-1]))
+    assert why_unusable(_client(1, **{name: text})).startswith(
+        f"its field {name!r} holds the line end U+{ord(end):04X}"
+    )
+
+
+def test_nothing_of_a_mask_or_of_a_predicted_client_is_refused() -> None:
+    assert why_unusable({"id": None, "label": "web1", "apps": {}, "created": None}) == ""
+    assert why_unusable(_client(1, api_key="***", install_code=None, apps={"a": [1, None]})) == ""
 
 
 def test_views_leave_out_secrets_unless_requested() -> None:
@@ -183,7 +242,12 @@ def test_views_leave_out_secrets_unless_requested() -> None:
 def test_a_mask_is_never_shown_as_a_key() -> None:
     client = _client(1, api_key="[REDACTED]")
     shown = Views([client], include_keys=True).show(client)
+    reason = shown.pop("mask_reason")
     assert shown == {"id": 1, "label": "web1", "key_fingerprint": None, "keys_masked": True}
+    assert reason.startswith("Its api_key holds U+005B LEFT SQUARE BRACKET, as masks do. A service masks keys if the ")
+    assert "only reads" not in reason
+    known = Views([client], include_keys=True, reads_only=True).show(client)["mask_reason"]
+    assert "The token only reads, and needs read-write access" in known
 
 
 def test_masks_are_judged_over_all_that_is_known() -> None:

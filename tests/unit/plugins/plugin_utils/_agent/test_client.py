@@ -24,7 +24,8 @@ def _chosen(client: Any = None, registration: str | None = None, **variables: An
     return registered_client({"client": client, "registration": registration}, variables, "web1")
 
 
-_MASKED = "masks the keys of client 'web1', .* The token needs read-write access"
+_MASKED = "masks the keys of client 'web1', .* A service masks keys if the token or its user lacks read-write access"
+_ONLY_READS = {"keys_masked": True, "mask_reason": "A mask. The token only reads."}
 
 
 @pytest.mark.parametrize(
@@ -35,9 +36,10 @@ _MASKED = "masks the keys of client 'web1', .* The token needs read-write access
         ({"id": 1}, "masked", {}, _MASKED),
         ({"id": 1, "keys_masked": False}, "masked", {}, "'web1' is registered without keys: .* include_keys: true"),
         ({**_CLIENT, "api_key": "[REDACTED]"}, "masked", {"install_code": _CODE}, _MASKED),
+        ({"id": 1, **_ONLY_READS}, "masked", {}, "'web1', so nothing .* A mask. The token only reads."),
         ({**_CLIENT, "install_code": None, "keys_masked": True}, "masked", {"api_key": _KEY}, _MASKED),
     ],
-    ids=["readable", "predicted", "no secrets", "left out", "masked key", "no code"],
+    ids=["readable", "predicted", "no secrets", "left out", "masked key", "reason", "no code"],
 )
 def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:
     one = Registered("web1", client, {})
@@ -59,6 +61,32 @@ def test_a_client_that_the_task_was_given() -> None:
     assert _chosen({**_CLIENT, "api_key": "***"}).key_owners == {}
     with pytest.raises(InputError, match="client must be a client as monitor_client returns it"):
         _chosen({"id": 1})
+
+
+_REFUSED = "Client 'web1' was not used: its {}.* nothing was written. Check base_url."
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"api_key": f"$(touch){_KEY}"}, "api_key holds U\\+0024 DOLLAR SIGN"),
+        ({"install_code": f"{_CODE}\u202e"}, "install_code holds U\\+202E RIGHT-TO-LEFT OVERRIDE"),
+        ({"install_code": "'12345678"}, "install_code holds U\\+0027 APOSTROPHE"),
+        ({"created": "2026\nx=y"}, "field 'created' holds the line end U\\+000A"),
+        ({"notes": [{"a\u2028": 1}]}, "field 'notes' holds the line end U\\+2028 LINE SEPARATOR"),
+    ],
+)
+def test_a_client_that_could_be_syntax_is_refused_however_it_is_given(fields: dict[str, Any], reason: str) -> None:
+    client = {**_CLIENT, **fields}
+    registered = {"clients": {"web1": seal(client)}}
+    for options in ({"client": client}, {"client": seal(client)}, {"registration": ["one"], "one": registered}):
+        with pytest.raises(InputError, match=_REFUSED.format(reason)) as refused:
+            _chosen(**options)
+        assert not any(value in str(refused.value) for value in fields.values() if isinstance(value, str))
+    # Its keys are redacted from texts all the same.
+    assert secrets_in([str(client)], {"one": registered}) == {
+        f"{name} of web1": client[name] for name in ("api_key", "install_code")
+    }
 
 
 def test_the_client_of_the_hosts_label_among_those_registered() -> None:
