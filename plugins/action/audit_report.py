@@ -46,6 +46,8 @@ class ActionModule(base.FleetAction):
         options = self.options
         _check(options)
         hosts, complete = self._audited()
+        pattern = options["audits_variables"] or ""
+        self.never_facts = base.variables_read(options["audits"], self.variables, pattern)
         labels, account = self.labels, self.account
         now = datetime.datetime.now(datetime.timezone.utc)
         joined: dict[str, t.Any] = {}

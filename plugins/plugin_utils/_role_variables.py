@@ -15,7 +15,7 @@ import difflib
 import pathlib
 import re
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -153,18 +153,18 @@ def known_hosts(variables: Variables) -> list[str]:
     return list(dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]))
 
 
-def check_facts(host: str, raw: Variables) -> None:
-    """InputError if a host has variables of the role among its facts, which take precedence over the inventory.
+def check_facts(host: str, raw: Variables, names: Collection[str] = ()) -> None:
+    """InputError if a host has variables of the role, or ``names``, among its facts: they precede the inventory.
 
     Root on the host writes them: to get the client of another host, files of the controller, or the token.
     """
-    # Those of the playbook prune, which play and role do not set, too.
-    found = sorted(name for name in raw.get("ansible_facts") or () if name.startswith((_PREFIX, "prune_")))
+    # Play and role do not set the extra variables of the playbooks prune and report.
+    known = (_PREFIX, "prune_", "audits")
+    found = sorted(name for name in raw.get("ansible_facts") or () if name.startswith(known) or name in names)
     if found:
         raise InputError(
             f"The facts of host {host} set {fields.listed(found)}. The host itself reports its facts, so nothing was "
-            "done. Find out why. Set variables of the role in the inventory or the play, or by set_fact without "
-            "cacheable."
+            "done. Find out why. Set such variables in the inventory or the play, or by set_fact without cacheable."
         )
 
 

@@ -16,12 +16,13 @@ import glob
 import json
 import os
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+import jinja2.meta
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, listed, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
@@ -53,6 +54,8 @@ class FleetAction(tasks.PrivateAction):
 
     options: dict[str, t.Any]
     variables: dict[str, t.Any]
+    # Variables that no fact of a host may set, besides those of the role.
+    never_facts: Collection[str] = ()
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
@@ -90,7 +93,7 @@ class FleetAction(tasks.PrivateAction):
         for host in _role_variables.known_hosts(self.variables):
             # Core takes 0.3 ms to join them, so they are read once.
             raw = plays.raw_variables(self.variables, host)
-            _role_variables.check_facts(host, raw)
+            _role_variables.check_facts(host, raw, self.never_facts)
             result, use = raw.get(str(self.options["config"])), (raw.get(self.options["account"]) or {}).get("use")
             if not isinstance(result, Mapping) or host not in active or result.get("use") not in (None, use):
                 result = {}
@@ -145,6 +148,30 @@ def _is_absent(hostvars: Mapping[str, t.Any], host: str, state: t.Any) -> bool:
     with contextlib.suppress(AnsibleError):
         return bool(_role_variables.rendered(hostvars, host, "monitor_agent_state", state) == "absent")
     return False
+
+
+def variables_read(audits: t.Any, variables: Mapping[str, t.Any], pattern: str) -> set[str]:
+    """The variables of matching names, and those that templates in ``audits`` use, each as the facts would name it.
+
+    InputError if a template reads facts, which hosts report themselves.
+    """
+    found, values = set(matching(pattern, "audits_variables", list(map(str, variables)))), [audits]
+    while values:
+        value = values.pop()
+        if isinstance(value, (list, tuple)):
+            values += value
+        elif isinstance(value, str) and templates.has_template(value):
+            # One that is invalid fails when it is rendered.
+            with contextlib.suppress(jinja2.TemplateError):
+                used = jinja2.meta.find_undeclared_variables(jinja2.Environment().parse(value)) - found
+                found |= used
+                values += map(variables.get, used)
+    if of_hosts := found & {"ansible_facts", "hostvars", "vars"}:
+        raise InputError(
+            f"audits uses {listed(sorted(of_hosts))}, which hold what hosts report of themselves. Name files, or "
+            "variables that the play or -e sets."
+        )
+    return {name.removeprefix("ansible_") for name in found}
 
 
 def slices_of(audits: Sequence[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
