@@ -60,7 +60,7 @@ class ActionModule(base.FleetAction):
             inspected,
             account,
             labels,
-            generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            generated_at=findings.stamp(now),
             absent=self.absent,
             orphan_pattern=options["orphan_pattern"],
             **joined,

@@ -397,10 +397,16 @@ def natural(name: str) -> list[tuple[float, str]]:
 
 
 def instant(generated_at: t.Any) -> datetime.datetime:
-    """The time that a report states; ValueError if it is invalid, or has no zone and cannot be compared."""
-    with contextlib.suppress(ValueError):
+    """The time that a report states, in UTC; ValueError if it is invalid, or has no zone and cannot be compared."""
+    # UTC has no such time for the last hours of the year 9999 in other zones.
+    with contextlib.suppress(ValueError, OverflowError):
         # Python 3.10 knows no Z.
         at = datetime.datetime.fromisoformat(str(generated_at).replace("Z", "+00:00"))
         if at.tzinfo is not None:
-            return at
+            return at.astimezone(datetime.timezone.utc)
     raise ValueError("generated_at is missing or invalid")
+
+
+def stamp(at: datetime.datetime) -> str:
+    """A time in UTC as reports state it."""
+    return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -59,8 +59,9 @@ def parse(name: str, document: t.Any) -> Slice:
     if "audits" in document:
         raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
     try:
-        hosts, generated_at = _facts(document.get("hosts")), document.get("generated_at")
-        return Slice(name, generated_at, findings.instant(generated_at), hosts)
+        hosts, made = _facts(document.get("hosts")), findings.instant(document.get("generated_at"))
+        # Not the text of the document: between date and time it may have any character.
+        return Slice(name, findings.stamp(made), made, hosts)
     except ValueError as error:
         raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 
@@ -92,12 +93,13 @@ def join(
     """The inspected hosts of all slices, and the members of a joined report; see :class:`.findings.Report`.
 
     ``labels`` gives the label of each host of the whole inventory. Of a host that several slices have, the latest
-    counts. A slice is stale if it is older than ``max_age`` hours, or from the future; 0 allows any age.
+    counts; one from the future only for hosts that no other has. A slice is stale if it is older than ``max_age``
+    hours, or further in the future than clocks differ; 0 allows any age.
     """
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    # Of two of the same second, the one that was given last counts.
-    for one in sorted(slices, key=lambda one: one.made):
+    # Of two of the same second, the one that was given last counts. Who makes a slice can also choose its date.
+    for one in sorted(slices, key=lambda one: (one.made <= now, one.made)):
         for host in filter(one.hosts.__contains__, hosts):
             before = chosen.get(host, one)
             if before.hosts[host] != one.hosts[host]:
@@ -107,7 +109,6 @@ def join(
     sources, notes = [], []
     for one in slices:
         used, age = counts[one.name], (now - one.made).total_seconds()
-        # One from the future counts as later than all others.
         stale = bool(used and max_age) and not -_LARGEST_SKEW <= age <= max_age * 3600
         sources.append({"name": one.name, "generated_at": one.generated_at, "hosts": used, "stale": stale})
         if stale:
@@ -118,9 +119,11 @@ def join(
             )
     facts = {host: one.hosts[host] for host, one in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
+    ahead = {one.name for one in slices if one.made > now}
     notes += [
-        f"{later} and {earlier} differ about {_hosts(names)}. {later} is later, and counts."
-        for (later, earlier), names in differing.items()
+        f"{used} and {other} differ about {_hosts(names)}. {used} "
+        f"{'counts, because the other one is from the future' if other in ahead and used not in ahead else 'is later, and counts'}."
+        for (used, other), names in differing.items()
     ]
     if changed := [one.host for one in inspected if one.audited and one.facts != facts[one.host]]:
         notes.append(f"Since it was audited, the account has changed for the key on {_hosts(changed)}. Audit again.")
