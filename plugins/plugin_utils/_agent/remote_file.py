@@ -23,14 +23,18 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
 
-_MARKERS = rf"(?P<markers>(\|{leftovers.MARKER.pattern})*)\r?$"
+# A host may print anything: of its output no more counts than this, nor names of more than 255 characters, nor numbers
+# of more than 20 digits.
+_MOST_OUTPUT = 4 * LARGEST_FILE
+_MARKERS = rf"(?P<markers>(\|{leftovers.MARKER.pattern}){{0,{leftovers.MOST_NAMES}}})\r?$"
 # Messages of a login shell may surround them, and need not end their last line.
 _FACTS_LINE = re.compile(
-    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
+    rf"{_FACTS}\|(?P<kind>[a-z_]{{1,20}})\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
 )
 _DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
-_STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
-_SERVICE_LINE = re.compile(r"^service\|([a-z-]+)\r?$", re.MULTILINE)
+_NUMBER, _NAME = r"([0-9]{1,20})", r"([^|\r\n]{0,255})"
+_STAT_LINE = re.compile(rf"^stat\|{_NUMBER}\|{_NUMBER}\|{_NAME}\|{_NUMBER}\|{_NAME}\|([0-7]{{1,20}})\r?$", re.MULTILINE)
+_SERVICE_LINE = re.compile(r"^service\|([a-z-]{1,255})\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
 # The problems that the writer and the remover report by exit codes from 91 on, by their names in the scripts.
@@ -153,6 +157,7 @@ def facts_command(path: str, service: str = "") -> str:
 
 def parse_facts(output: str) -> HostFile | None:
     """The facts that :func:`facts_command` printed, or None if the output has none."""
+    output = output[:_MOST_OUTPUT]
     line = _FACTS_LINE.search(output)
     if line is None:
         return None
@@ -185,7 +190,7 @@ def read_command(path: str) -> str:
 def text_in(output: str) -> str:
     """The text that :func:`read_command` printed, after messages of a login shell."""
     # A terminal, which ssh allocates for commands without input, ends lines with CR LF.
-    return output.replace("\r\n", "\n").partition(f"{shell.BEGUN}\n")[2]
+    return output.replace("\r\n", "\n").partition(f"{shell.BEGUN}\n")[2][:LARGEST_FILE]
 
 
 def enter_command(path: str, *, removes: bool = False, backup: bool = False) -> str:
@@ -419,7 +424,7 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
 
 def markers_in(output: str) -> tuple[str, ...]:
     """The markers that a writer printed."""
-    line = _DONE_LINE.search(output)
+    line = _DONE_LINE.search(output[-_MOST_OUTPUT:])
     return tuple(line["markers"].split("|")[1:]) if line else ()
 
 

@@ -34,6 +34,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._core import plays, 
 
 # Options that name variables.
 _NAMES = ("account", "config", "plan", "subscriptions")
+# Of 10,000 hosts it has less than a tenth.
+_LARGEST_AUDIT = 2**26
 
 
 class Known(t.NamedTuple):
@@ -217,7 +219,10 @@ def _read(path: str) -> t.Any:
         if os.path.exists(path) and not os.path.isfile(path):
             raise OSError("it is not a regular file")
         with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
+            text = stream.read(_LARGEST_AUDIT + 1)
+        if len(text) > _LARGEST_AUDIT:
+            raise OSError(f"it has more than {_LARGEST_AUDIT} characters")
+        return json.loads(text)
     except OSError as error:
         raise InputError(
             f"The audit {path} could not be read: {error.strerror or error}. Check the path, and whether that audit "

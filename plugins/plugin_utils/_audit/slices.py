@@ -24,16 +24,36 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findin
 _WITH_KEY = ("own", "other", "unknown")
 # Seconds between the clocks of two controllers.
 _LARGEST_SKEW = 600
+# Of names, and of the permissions or differences of a file. Who writes a slice could fill the report.
+_LONGEST_NAME, _MOST_ENTRIES = 255, 20
+
+
+def _is_text(value: t.Any, most: int = _LONGEST_NAME) -> bool:
+    return isinstance(value, str) and len(value) <= most
+
+
+def _is_name(value: t.Any) -> bool:
+    return value is None or _is_text(value)
+
+
 # The members of a host's entry that are read: its name and the facts from which findings are made, if they are valid.
 _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
-    "host": lambda value: isinstance(value, str),
-    **dict.fromkeys(findings.facts_of({}), lambda value: value is None or isinstance(value, str)),
+    "host": _is_text,
+    **dict.fromkeys(findings.facts_of({}), _is_name),
     "reached": lambda value: isinstance(value, bool),
+    "reason": lambda value: value is None or _is_text(value, findings.LONGEST_REASON + 1),
     "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
-    "differs": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+    "differs": lambda value: isinstance(value, list) and len(value) <= _MOST_ENTRIES and all(map(_is_text, value)),
     "permissions": lambda value: (
         isinstance(value, dict)
-        and all(isinstance(one, dict) and {"found", "expected"} <= one.keys() for one in value.values())
+        and len(value) <= _MOST_ENTRIES
+        and all(
+            _is_text(name)
+            and isinstance(one, dict)
+            and one.keys() == {"found", "expected"}
+            and all(map(_is_name, one.values()))
+            for name, one in value.items()
+        )
     ),
 }
 

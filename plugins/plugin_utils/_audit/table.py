@@ -119,9 +119,7 @@ def _paragraph(text: str, indent: str = "") -> list[str]:
 def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
     # The time that textwrap takes for one long word grows with the square of its length.
     text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
-    return textwrap.wrap(
-        shown(text), width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
-    )
+    return textwrap.wrap(shown(text), width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
 
 
 def _command(command: Sequence[str]) -> list[str]:

@@ -244,6 +244,11 @@ def test_the_account_in_a_sentence(facts: dict[str, Any], hosts: int, expected: 
     assert f"<p>Clients: 2{expected}</p>" in as_html(of, [])
 
 
+def test_a_long_text_is_cut_in_the_table() -> None:
+    lines = rows(("HOST", "FINDING"), [("x" * 2_000_000, "y" * 2_000_000)])
+    assert 10_000 < sum(map(len, lines)) < 50_000
+
+
 def test_the_last_column_takes_the_rest_of_the_line() -> None:
     assert len(rows(("HOST", "STATE", "FINDING"), [("web", "ok", "x" * WIDTH)])[1]) == WIDTH
 

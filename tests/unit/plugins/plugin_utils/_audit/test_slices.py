@@ -277,6 +277,19 @@ HOST = VALID["hosts"][0]
         ({**VALID, "hosts": [{**HOST, "differs": [7]}]}, r"hosts\[0\].differs"),
         ({**VALID, "hosts": [{**HOST, "permissions": {"mode": {"found": "0644"}}}]}, r"hosts\[0\].permissions"),
         *(
+            ({**VALID, "hosts": [{**HOST, member: value}]}, rf"hosts\[0\].{member}")
+            for member, value in (
+                *((name, "x" * 256) for name in ("host", "owner_label", "key_fingerprint", "service_state")),
+                ("reason", "x" * 302),
+                ("differs", ["x" * 256]),
+                ("differs", ["mode"] * 21),
+                ("permissions", {"mode": {"found": "x" * 256, "expected": "0600"}}),
+                ("permissions", {"mode": {"found": [7], "expected": "0600"}}),
+                ("permissions", {"mode": {"found": "0644", "expected": "0600", "x": "x" * 9**6}}),
+                ("permissions", {str(number): {"found": "0", "expected": "1"} for number in range(21)}),
+            )
+        ),
+        *(
             (
                 {**VALID, "hosts": [{name: HOST[name] for name in HOST if name != member}]},
                 rf"hosts\[0\].{member} is missing",
