@@ -199,7 +199,7 @@ class ActionModule(HostAction):
         if found.kind not in ("file", "link"):
             return None, ""
         with tasks.unlogged(self._connection):
-            done = self.shell(remote_file.read_command(self.options["path"]))
+            done = self.shell(remote_file.read_command(self.options["path"], link=found.kind == "link"))
         if done.returncode != 0:
             return None, ""
         has_template = self.options["template"] is not None or self.options["content"] is not None

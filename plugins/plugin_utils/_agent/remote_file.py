@@ -88,10 +88,13 @@ class HostFile(t.NamedTuple):
         return self.kind in ("missing", "no_parent", "below_file")
 
 
-# Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO.
-_READ = f"""exec dd if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
+# Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO or device.
+# Some versions of dd, as that of GNU, can refuse a link, which leads to a device, and not wait for a FIFO.
+_READ = f"""v=iflag={{flags}}; dd $v if=/dev/null count=0 2>/dev/null || v=;
+    exec dd $v if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
     (for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; kill -9 $w) >/dev/null 2>&1 & k=$! ;
     wait $w; r=$?; kill $k"""
+_OF_FILE, _OF_LINK = (_READ.replace("{flags}", flags) for flags in ("nofollow,nonblock", "nonblock"))
 
 # Sets $k to the kind, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers. Then
 # one process for the facts of the file and of the directory, one for the digest. The file is opened without a deadline
@@ -178,12 +181,15 @@ def parse_facts(output: str) -> HostFile | None:
     return found._replace(size=int(size), uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
 
 
-def read_command(path: str) -> str:
-    """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file."""
+def read_command(path: str, *, link: bool = False) -> str:
+    """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file.
+
+    Follow a symbolic link only if the facts had a ``link`` there.
+    """
     return shell.one_line(f"""{shell.start(path)}
         cd -P "$a/" && [ -f "./$n" ] || exit 1
         {shell.echo(shell.BEGUN)}
-        {{ {_READ}; }} 2>/dev/null
+        {{ {_OF_LINK if link else _OF_FILE}; }} 2>/dev/null
         exit $r""")
 
 
@@ -469,6 +475,6 @@ _FACTS_PARTS = {
     "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
     "markers": leftovers.LIST_MARKERS,
     "limit": LARGEST_FILE,
-    "read": _READ,
+    "read": _OF_FILE,
 }
 _FACTS_COMMAND = shell.one_line(_filled(_FACTS_SCRIPT, _FACTS_PARTS))
