@@ -83,7 +83,7 @@ class ModuleAction(tasks.PrivateAction):
         with_keys = sealed or boolean(arguments.get("include_keys", False), strict=False)
         try:
             if "include_keys" not in self.MODULE.options:
-                return self._execute({**arguments, **self._connection_of_role(variables)}, variables, False)
+                return self._execute({**arguments, **self._connection_of_role(variables)}, variables)
             _role_variables.warn_of_unknown(variables)
             self._check(with_keys)
             arguments |= self._connection_of_role(variables)
@@ -93,7 +93,7 @@ class ModuleAction(tasks.PrivateAction):
             return {"failed": True, "msg": str(error)}
         if sealed:
             arguments["include_keys"] = True
-        result = self._execute(arguments, variables, with_keys)
+        result = self._execute(arguments, variables, with_keys, sealed)
         if step in ("remove", "inspect") and not result.get("failed"):
             # The hosts put it into their results of this use of the role.
             # Too short to be taken for a part of a key: in the whole, zeros were.
@@ -105,10 +105,6 @@ class ModuleAction(tasks.PrivateAction):
 
     def _without_keys(self, result: Result, sealed: bool) -> Result:
         """A result with keys as it may leave the task: a failure never carries them, others are sealed or not shown."""
-        if register_secrets is not None:
-            # Core masks them in all that it displays from now on, such as a configuration that another task prints.
-            values = [client.get(field) for client in clients_in(result) for field in fields.SECRET_FIELDS]
-            register_secrets(value for value in values if not fields.looks_masked(value))
         if result.get("failed"):
             # If core could not read a module's output, it returns that unchanged, and its message points there.
             if result.get("module_stdout") or result.get("module_stderr"):
@@ -116,7 +112,7 @@ class ModuleAction(tasks.PrivateAction):
                 result["msg"] = f"{result.get('msg')} ({hint})."
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
         if sealed:
-            return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}
+            return result
         if "diff" in result and result.get("changed") and not self._task.no_log:
             # Core does not show it with such a result; it has labels and fingerprints only.
             tasks.show_diff(self, result["diff"])
@@ -193,15 +189,18 @@ class ModuleAction(tasks.PrivateAction):
             _role_variables.labels(variables, batch, own)
         return True
 
-    def _execute(self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool) -> Result:
+    def _execute(
+        self, arguments: dict[str, t.Any], variables: dict[str, t.Any], with_keys: bool = False, sealed: bool = False
+    ) -> Result:
         self.take_token(arguments)
         if self._can_run_here(variables):
             with tasks.task_environment(self):
-                result = self._run_here(templates.plain(arguments), tasks.injects_invocation(variables))
+                result = self._run_here(templates.plain(arguments), tasks.injects_invocation(variables), sealed)
         else:
             with tasks.unlogged(self._connection) if with_keys else contextlib.nullcontext():
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
+            result = _guarded(result, sealed)
         if module_args := result.get("invocation", {}).get("module_args"):
             # An option whose name is misspelled may hold the token.
             known = self.MODULE.spec["argument_spec"]
@@ -242,7 +241,7 @@ class ModuleAction(tasks.PrivateAction):
         interpreter = self._templar.template(tasks.host_variables(self, variables).get("ansible_python_interpreter"))
         return interpreter in (None, sys.executable) or str(interpreter).startswith("auto")
 
-    def _run_here(self, arguments: dict[str, t.Any], with_invocation: bool) -> Result:
+    def _run_here(self, arguments: dict[str, t.Any], with_invocation: bool, sealed: bool) -> Result:
         """Return the result that AnsibleModule would return for the arguments."""
         module = self.MODULE
         checked = ArgumentSpecValidator(**module.spec).validate(arguments)
@@ -270,6 +269,8 @@ class ModuleAction(tasks.PrivateAction):
                 result = {"failed": True, "msg": message, "exception": frames + kind}
         if with_invocation:
             result["invocation"] = {"module_args": {**params, "api_token": token and tasks.PLACEHOLDER}}
+        # Before the token is redacted, which may be a part of a key.
+        result = _guarded(result, sealed)
         text = json.dumps(result)
         if token and json.dumps(token)[1:-1] in text:
             # An option, or a text of the service, holds it.
@@ -304,6 +305,17 @@ class ModuleAction(tasks.PrivateAction):
             if caught:
                 tasks.write_to_terminal(f"{name}: interrupted, {_progress(api)}. Run again to do the rest.")
                 os.kill(os.getpid(), caught[0])
+
+
+def _guarded(result: Result, sealed: bool) -> Result:
+    """The result with its keys sealed if they are to be; core masks them in all that it displays from now on."""
+    if register_secrets is not None:
+        # Such as a configuration that another task prints.
+        values = [client.get(field) for client in clients_in(result) for field in fields.SECRET_FIELDS]
+        register_secrets(value for value in values if not fields.looks_masked(value))
+    if not sealed or result.get("failed"):
+        return result
+    return {**result, "clients": {label: seal(client) for label, client in result["clients"].items()}}
 
 
 def _check_prune(arguments: Mapping[str, t.Any]) -> None:

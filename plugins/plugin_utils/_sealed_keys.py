@@ -43,26 +43,31 @@ def clients_in(result: Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def seal(client: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The client with one sealed value in place of its secrets, if it has any."""
+    """The client with one sealed value in place of its secrets, if it has any; it opens with the same label only."""
     secrets = {name: client[name] for name in SECRET_FIELDS if name in client}
     shown = {name: value for name, value in client.items() if name not in secrets}
     if not secrets:
         return shown
     nonce = os.urandom(_NONCE)
-    sealed = nonce + _CIPHER.encrypt(nonce, json.dumps(secrets).encode(), None)
+    sealed = nonce + _CIPHER.encrypt(nonce, json.dumps(secrets).encode(), _bound(client))
     return {**shown, _FIELD: base64.b64encode(sealed).decode()}
 
 
 def unseal(client: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
-    """The client with its secrets; InputError if another run sealed them."""
+    """The client with its secrets; InputError if another run sealed them, or for another label."""
     if _FIELD not in client:
         return client
     try:
         sealed = base64.b64decode(str(client[_FIELD]))
-        secrets = json.loads(_CIPHER.decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
+        secrets = json.loads(_CIPHER.decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound(client)))
     except (InvalidTag, ValueError):
         raise InputError(
-            f"The keys of client {client.get('label')!r} cannot be decrypted: another run of Ansible registered it. "
-            "Register the clients again in this run."
+            f"The keys of client {client.get('label')!r} cannot be decrypted: another run of Ansible registered it, or "
+            "they are those of another label. Register the clients again in this run."
         ) from None
     return {**{name: value for name, value in client.items() if name != _FIELD}, **secrets}
+
+
+def _bound(client: Mapping[str, t.Any]) -> bytes:
+    """What is authenticated with the secrets of a client."""
+    return str(client.get("label")).encode("utf-8", "surrogatepass")
