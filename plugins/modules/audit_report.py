@@ -40,8 +40,8 @@ options:
   audits_variables:
     description:
       - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs.
-      - A variable of such a name, or one in a template of O(audits), among the facts of a host is refused, because hosts
-        report their facts themselves. C(hostvars) and C(ansible_facts) cannot be used in O(audits).
+      - A variable of such a name, or one in a template of O(audits), among the facts of a host is refused, because
+        hosts report their facts themselves. C(hostvars) and C(ansible_facts) cannot be used in O(audits).
     type: str
   max_age:
     description:

@@ -205,7 +205,7 @@ def test_what_appears_before_the_open_does_not_block(
     path = owned / "agent.conf"
     swapped = f'rm -f "{path}"; {swap} "{path}"'
     refused = "" if flags else 'case "$*" in *iflag=*) exit 1;; esac; '
-    # Without the flags the deadline comes at once. The swap comes after the test of the flags, directly before the open.
+    # Without the flags the deadline comes at once. The swap comes directly before the open.
     tools = stub_tools(
         tmp_path / "tools",
         **({} if flags else {"sleep": "exit 0"}),
