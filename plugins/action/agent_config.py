@@ -207,7 +207,7 @@ class ActionModule(HostAction):
         if found.kind not in ("file", "link"):
             return None, None
         with unlogged(self._connection):
-            done = self.shell(remote_file.read_command(self.options["path"]))
+            done = self.shell(remote_file.read_command(self.options["path"], link=found.kind == "link"))
         if done.returncode != 0:
             return None, None
         pattern = None

@@ -53,7 +53,7 @@ class ActionModule(base.FleetAction):
             inspected,
             account,
             labels,
-            generated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            generated_at=findings.stamp(now),
             absent=self.absent,
             orphan_pattern=options["orphan_pattern"],
             **joined,
@@ -77,10 +77,7 @@ class ActionModule(base.FleetAction):
         return result
 
     def _slices(self) -> list[slices.Slice]:
-        given = self.options["audits"]
-        # As core reads lists from the command line.
-        audits = given.split(",") if isinstance(given, str) and given else given or []
-        return base.slices_of(audits, self.variables, self.options["audits_variables"] or "")
+        return base.slices_of(self.options["audits"] or [], self.variables, self.options["audits_variables"] or "")
 
     def _audited(self) -> tuple[list[str], bool]:
         """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""

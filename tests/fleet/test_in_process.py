@@ -164,6 +164,17 @@ def test_no_key_is_in_variables_caches_and_callbacks(single: Local, state: str) 
             assert client["api_key"] in (single.read(client["label"]) or "")
 
 
+@pytest.mark.parametrize("value", ["install_code", "clients", "api_key"])
+def test_a_token_that_is_the_name_of_a_field_changes_no_result(single: Local, value: str) -> None:
+    grants = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
+    token = single.service.set_token("named", value=value, grants=grants)
+    run = single.run("monitor.cloud.rollout", "-vv", MONITOR_API_TOKEN=token)
+    assert run.code == 0, run.output
+    [client] = single.service.clients()
+    assert found_in(run.output, [client["api_key"], client["install_code"]]) == []
+    assert client["api_key"] in (single.read("web-1") or "")
+
+
 def test_sealed_keys_of_another_run_are_refused(single: Local) -> None:
     assert single.run(single.tasks(REGISTERED)).code == 0
     run = single.run(single.tasks(FROM_ELSEWHERE), "-e", f"@{single.directory / 'kept.json'}")

@@ -15,6 +15,7 @@ import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import facts_of
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
@@ -321,7 +322,7 @@ GATHER = f"- {{hosts: all, gather_facts: true, {MINIMUM}}}\n"
 CACHE = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": "facts"}
 
 
-def hostile(controller: Local, **facts: str) -> Local:
+def hostile(controller: Local, **facts: Any) -> Local:
     """The controller, with a host that reports these facts."""
     path = controller.directory / "python"
     path.write_text(INTERPRETER.format(python=sys.executable, facts=facts), encoding="utf-8")
@@ -364,6 +365,27 @@ def test_cached_facts_choose_no_client_nor_files_nor_the_account_and_raise_no_li
         playbook = role_play(controller, role=condition)
     assert refuse(controller, playbook, *options, environment=CACHE).startswith(naming(*FACTS))
     assert not (controller.directory / "1000").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"audits_variables": "forged_[0-9]"}, naming("forged_1")),
+        ({"audits": ["{{ forged_1 }}"]}, naming("forged_1")),
+        ({"audits": "{{ mine }}", "mine": "{{ [forged_1] }}"}, naming("forged_1")),
+        ({"audits": ["{{ hostvars['web-2'].forged_1 }}"]}, "audits uses 'hostvars', which hold what hosts report"),
+        ({"audits": ["{{ ansible_facts.forged_1 }}"]}, "audits uses 'ansible_facts', which hold what hosts report"),
+        ({"audits_variables": "nothing_.*"}, naming("audits")),
+    ],
+)
+def test_facts_are_no_audits(pair: Local, given: dict[str, Any], message: str) -> None:
+    hosts = [{**facts_of({"key_owner": "own"}), "host": "web-2"}]
+    forged = json.dumps({"schema_version": 2, "generated_at": "2026-01-02T03:04:05Z", "hosts": hosts})
+    controller = hostile(pair, **{"audits" if "'audits'" in message else "forged_1": json.loads(forged)})
+    assert controller.run(controller.play(GATHER), **CACHE).code == 0
+    options = ["--limit", "web-2", "-e", json.dumps({**given, "audits_max_age": 0})]
+    run = controller.run("monitor.cloud.report", *options, **CACHE)
+    assert run.code == 2 and run.failures()["web-2"].startswith(message), run.output
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])

@@ -44,13 +44,13 @@ def printable(text: str, replacement: str = " ") -> str:
 
 
 def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
-    """:func:`redact` for all strings in lists and dicts, keys of dicts included."""
+    """:func:`redact` for all strings in lists and dicts. Keys of dicts stay: others find values by them."""
     if isinstance(value, str):
         shown = redact(value, secrets)
         # Without a secret the same object, because core attaches the origin of a value to it.
         return value if shown == value else shown
     if isinstance(value, dict):
-        return {redact_all(key, secrets): redact_all(item, secrets) for key, item in value.items()}
+        return {key: redact_all(item, secrets) for key, item in value.items()}
     return [redact_all(item, secrets) for item in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 # More names of leftovers and markers are not examined: another user may have made thousands.
-_MOST_NAMES = 20
+MOST_NAMES = 20
 
 MARKER = re.compile("[0-9a-f]{8}")
 
@@ -23,7 +23,7 @@ def _for_names(pattern: str, action: str) -> str:
     return f"""
     i=0
     for f in {pattern}; do
-        i=$((i+1)); [ $i -le {_MOST_NAMES} ] || break
+        i=$((i+1)); [ $i -le {MOST_NAMES} ] || break
         [ -L "$f" ] && continue
         {action}
     done"""

@@ -23,14 +23,18 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
 
-_MARKERS = rf"(?P<markers>(\|{leftovers.MARKER.pattern})*)\r?$"
+# A host may print anything: of its output no more counts than this, nor names of more than 255 characters, nor numbers
+# of more than 20 digits.
+_MOST_OUTPUT = 4 * LARGEST_FILE
+_MARKERS = rf"(?P<markers>(\|{leftovers.MARKER.pattern}){{0,{leftovers.MOST_NAMES}}})\r?$"
 # Messages of a login shell may surround them, and need not end their last line.
 _FACTS_LINE = re.compile(
-    rf"{_FACTS}\|(?P<kind>[a-z_]+)\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
+    rf"{_FACTS}\|(?P<kind>[a-z_]{{1,20}})\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
 )
 _DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
-_STAT_LINE = re.compile(r"^stat\|(\d+)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([0-7]+)\r?$", re.MULTILINE)
-_SERVICE_LINE = re.compile(r"^service\|([a-z-]+)\r?$", re.MULTILINE)
+_NUMBER, _NAME = r"([0-9]{1,20})", r"([^|\r\n]{0,255})"
+_STAT_LINE = re.compile(rf"^stat\|{_NUMBER}\|{_NUMBER}\|{_NAME}\|{_NUMBER}\|{_NAME}\|([0-7]{{1,20}})\r?$", re.MULTILINE)
+_SERVICE_LINE = re.compile(r"^service\|([a-z-]{1,255})\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
 # The problems that the writer and the remover report by exit codes from 91 on, by their names in the scripts.
@@ -84,10 +88,13 @@ class HostFile(t.NamedTuple):
         return self.kind in ("missing", "no_parent", "below_file")
 
 
-# Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO.
-_READ = f"""exec dd if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
+# Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO or device.
+# Some versions of dd, as that of GNU, can refuse a link, which leads to a device, and not wait for a FIFO.
+_READ = f"""v=iflag={{flags}}; dd $v if=/dev/null count=0 2>/dev/null || v=;
+    exec dd $v if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
     (for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; kill -9 $w) >/dev/null 2>&1 & k=$! ;
     wait $w; r=$?; kill $k"""
+_OF_FILE, _OF_LINK = (_READ.replace("{flags}", flags) for flags in ("nofollow,nonblock", "nonblock"))
 
 # Sets $k to the kind, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers. Then
 # one process for the facts of the file and of the directory, one for the digest. The file is opened without a deadline
@@ -153,6 +160,7 @@ def facts_command(path: str, service: str = "") -> str:
 
 def parse_facts(output: str) -> HostFile | None:
     """The facts that :func:`facts_command` printed, or None if the output has none."""
+    output = output[:_MOST_OUTPUT]
     line = _FACTS_LINE.search(output)
     if line is None:
         return None
@@ -173,19 +181,22 @@ def parse_facts(output: str) -> HostFile | None:
     return found._replace(size=int(size), uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
 
 
-def read_command(path: str) -> str:
-    """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file."""
+def read_command(path: str, *, link: bool = False) -> str:
+    """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file.
+
+    Follow a symbolic link only if the facts had a ``link`` there.
+    """
     return shell.one_line(f"""{shell.start(path)}
         cd -P "$a/" && [ -f "./$n" ] || exit 1
         {shell.echo(shell.BEGUN)}
-        {{ {_READ}; }} 2>/dev/null
+        {{ {_OF_LINK if link else _OF_FILE}; }} 2>/dev/null
         exit $r""")
 
 
 def text_in(output: str) -> str:
     """The text that :func:`read_command` printed, after messages of a login shell."""
     # A terminal, which ssh allocates for commands without input, ends lines with CR LF.
-    return output.replace("\r\n", "\n").partition(f"{shell.BEGUN}\n")[2]
+    return output.replace("\r\n", "\n").partition(f"{shell.BEGUN}\n")[2][:LARGEST_FILE]
 
 
 def enter_command(path: str, *, removes: bool = False, backup: bool = False) -> str:
@@ -419,7 +430,7 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
 
 def markers_in(output: str) -> tuple[str, ...]:
     """The markers that a writer printed."""
-    line = _DONE_LINE.search(output)
+    line = _DONE_LINE.search(output[-_MOST_OUTPUT:])
     return tuple(line["markers"].split("|")[1:]) if line else ()
 
 
@@ -464,6 +475,6 @@ _FACTS_PARTS = {
     "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),
     "markers": leftovers.LIST_MARKERS,
     "limit": LARGEST_FILE,
-    "read": _READ,
+    "read": _OF_FILE,
 }
 _FACTS_COMMAND = shell.one_line(_filled(_FACTS_SCRIPT, _FACTS_PARTS))

@@ -144,8 +144,8 @@ def unseal(client: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
         secrets = json.loads(_CIPHER.decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound(client)))
     except (InvalidTag, ValueError):
         raise InputError(
-            f"The keys of client {client.get('label')!r} cannot be decrypted: another run of Ansible registered it. "
-            "Register the clients again in this run."
+            f"The keys of client {client.get('label')!r} cannot be decrypted: another run of Ansible registered it, or "
+            "they are those of another label. Register the clients again in this run."
         ) from None
     return {**{name: value for name, value in client.items() if name != _FIELD}, **secrets}
 

@@ -25,6 +25,7 @@ BEGUN = "monitor.cloud begun"
 DEFAULTS = "set +efuC; unset SUDO_COMMAND"
 
 _LONGEST_MESSAGE = 500
+_MOST_EXAMINED = 50_000
 # Lines that continue on the next one.
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
 # Characters that every shell here keeps unchanged within double quotes.
@@ -45,7 +46,9 @@ class Completed(t.NamedTuple):
     @property
     def message(self) -> str:
         """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
-        text = printable(f"{_CLOSED.sub('', self.stderr)} {self.stdout.rpartition(BEGUN)[2]}")
+        # Not all of it: a host may print without end.
+        error, output = self.stderr[-_MOST_EXAMINED:], self.stdout[-_MOST_EXAMINED:]
+        text = printable(f"{_CLOSED.sub('', error)} {output.rpartition(BEGUN)[2]}")
         text = " ".join(text.split())
         return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 

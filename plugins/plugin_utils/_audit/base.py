@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, listed, matching
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
@@ -30,6 +30,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import
 
 # Options that name variables.
 _NAMES = ("account", "config", "plan", "subscriptions")
+# Of 10,000 hosts it has less than a tenth.
+_LARGEST_AUDIT = 2**26
 
 
 class Known(t.NamedTuple):
@@ -137,18 +139,22 @@ class FleetAction(PrivateAction):
         ]
 
 
-def slices_of(audits: Sequence[t.Any], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
-    """The audits of a list of paths, patterns of paths and reports, and those in variables of matching names."""
-    given = list(enumerate(audits))
-    slices = [parse(f"audits[{number}]", plain(one)) for number, one in given if not isinstance(one, str)]
+def slices_of(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
+    """The audits of a list of paths and patterns of paths, and those in variables of matching names, never in facts."""
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
+    facts = variables.get("ansible_facts") or {}
+    if of_hosts := [name for name in names if name in facts or name.removeprefix("ansible_") in facts]:
+        raise InputError(
+            f"The facts of host {variables['inventory_hostname']} set {listed(of_hosts)}, which match audits_variables. "
+            "A host reports its own facts, so nothing was done. Choose a pattern that no fact matches."
+        )
     if pattern and not names:
         raise InputError(
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
             "this run."
         )
-    slices += [parse(f"The variable {name}", plain(variables[name])) for name in names]
-    paths = [os.path.realpath(path) for number, one in given if isinstance(one, str) for path in _paths(one)]
+    slices = [parse(f"The variable {name}", plain(variables[name])) for name in names]
+    paths = [os.path.realpath(path) for one in audits for path in _paths(one)]
     slices += [parse(path, _read(path)) for path in dict.fromkeys(paths)]
     if not slices:
         raise InputError(
@@ -180,7 +186,10 @@ def _read(path: str) -> t.Any:
         if os.path.exists(path) and not os.path.isfile(path):
             raise OSError("it is not a regular file")
         with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
+            text = stream.read(_LARGEST_AUDIT + 1)
+        if len(text) > _LARGEST_AUDIT:
+            raise OSError(f"it has more than {_LARGEST_AUDIT} characters")
+        return json.loads(text)
     except OSError as error:
         raise InputError(
             f"The audit {path} could not be read: {error.strerror or error}. Check the path, and whether that audit "

@@ -62,7 +62,8 @@ def titled(state: str) -> str:
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIX = re.compile(r"(Task failed: )+")
-_LONGEST_REASON = 300
+# Without the sign that ends it.
+LONGEST_REASON = 300
 # The names of hosts in a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
 _PRICES = ("hourly", "monthly")
@@ -126,8 +127,9 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def _reason(message: t.Any) -> str:
     """The end of a sentence, on one line of bounded length."""
-    text = printable(_PREFIX.sub("", " ".join(str(message or "").split())), "\ufffd") or "no reason given"
-    text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+    start = str(message or "")[: 10 * LONGEST_REASON]
+    text = printable(_PREFIX.sub("", " ".join(start.split())), "\ufffd") or "no reason given"
+    text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
@@ -397,10 +399,16 @@ def natural(name: str) -> list[tuple[float, str]]:
 
 
 def instant(generated_at: t.Any) -> datetime.datetime:
-    """The time that a report states; ValueError if it is invalid, or has no zone and cannot be compared."""
-    with contextlib.suppress(ValueError):
+    """The time that a report states, in UTC; ValueError if it is invalid, or has no zone and cannot be compared."""
+    # UTC has no such time for the last hours of the year 9999 in other zones.
+    with contextlib.suppress(ValueError, OverflowError):
         # Python 3.10 knows no Z.
         at = datetime.datetime.fromisoformat(str(generated_at).replace("Z", "+00:00"))
         if at.tzinfo is not None:
-            return at
+            return at.astimezone(datetime.timezone.utc)
     raise ValueError("generated_at is missing or invalid")
+
+
+def stamp(at: datetime.datetime) -> str:
+    """A time in UTC as reports state it."""
+    return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -15,7 +15,6 @@ import hashlib
 import itertools
 import json
 import pathlib
-import re
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree
@@ -25,8 +24,6 @@ import jinja2
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings, table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
-# XML 1.0, section 2.2: other characters cannot be written, not even escaped.
-_NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The least width in a bar of 1,000 units, so that a single host among thousands is visible.
 _NARROWEST = 6
 _HERE = pathlib.Path(__file__).parent
@@ -77,20 +74,16 @@ def as_junit(report: findings.Report) -> str:
     texts += [("audit", f"{source['name']} ({source['generated_at']})") for source in report.sources]
     texts += [("note", note) for note in report.notes]
     for name, text in texts:
-        ElementTree.SubElement(properties, "property", name=name, value=_xml(text))
+        ElementTree.SubElement(properties, "property", name=name, value=table.shown(text))
     for one in report.hosts:
-        about = {"classname": "monitor.cloud.audit", "name": _xml(one.host), "time": "0"}
+        about = {"classname": "monitor.cloud.audit", "name": table.shown(one.host), "time": "0"}
         case = ElementTree.SubElement(suite, "testcase", about)
         if one.state != "ok":
             kind = "error" if one.state == "unreachable" else "failure"
-            problem = ElementTree.SubElement(case, kind, type=one.state, message=_xml(table.sentence(one)))
-            problem.text = f"States: {', '.join(map(findings.titled, one.states))}. Label: {_xml(one.label)}."
+            problem = ElementTree.SubElement(case, kind, type=one.state, message=table.shown(table.sentence(one)))
+            problem.text = f"States: {', '.join(map(findings.titled, one.states))}. Label: {table.shown(one.label)}."
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
-
-
-def _xml(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text)
 
 
 def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:

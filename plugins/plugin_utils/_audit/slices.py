@@ -24,16 +24,36 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findin
 _WITH_KEY = ("own", "other", "unknown")
 # Seconds between the clocks of two controllers.
 _LARGEST_SKEW = 600
+# Of names, and of the permissions or differences of a file. Who writes a slice could fill the report.
+_LONGEST_NAME, _MOST_ENTRIES = 255, 20
+
+
+def _is_text(value: t.Any, most: int = _LONGEST_NAME) -> bool:
+    return isinstance(value, str) and len(value) <= most
+
+
+def _is_name(value: t.Any) -> bool:
+    return value is None or _is_text(value)
+
+
 # The members of a host's entry that are read: its name and the facts from which findings are made, if they are valid.
 _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
-    "host": lambda value: isinstance(value, str),
-    **dict.fromkeys(findings.facts_of({}), lambda value: value is None or isinstance(value, str)),
+    "host": _is_text,
+    **dict.fromkeys(findings.facts_of({}), _is_name),
     "reached": lambda value: isinstance(value, bool),
+    "reason": lambda value: value is None or _is_text(value, findings.LONGEST_REASON + 1),
     "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
-    "differs": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+    "differs": lambda value: isinstance(value, list) and len(value) <= _MOST_ENTRIES and all(map(_is_text, value)),
     "permissions": lambda value: (
         isinstance(value, dict)
-        and all(isinstance(one, dict) and {"found", "expected"} <= one.keys() for one in value.values())
+        and len(value) <= _MOST_ENTRIES
+        and all(
+            _is_text(name)
+            and isinstance(one, dict)
+            and one.keys() == {"found", "expected"}
+            and all(map(_is_name, one.values()))
+            for name, one in value.items()
+        )
     ),
 }
 
@@ -59,8 +79,9 @@ def parse(name: str, document: t.Any) -> Slice:
     if "audits" in document:
         raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
     try:
-        hosts, generated_at = _facts(document.get("hosts")), document.get("generated_at")
-        return Slice(name, generated_at, findings.instant(generated_at), hosts)
+        hosts, made = _facts(document.get("hosts")), findings.instant(document.get("generated_at"))
+        # Not the text of the document: between date and time it may have any character.
+        return Slice(name, findings.stamp(made), made, hosts)
     except ValueError as error:
         raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 
@@ -92,12 +113,13 @@ def join(
     """The inspected hosts of all slices, and the members of a joined report; see :class:`.findings.Report`.
 
     ``labels`` gives the label of each host of the whole inventory. Of a host that several slices have, the latest
-    counts. A slice is stale if it is older than ``max_age`` hours, or from the future; 0 allows any age.
+    counts; one from the future only for hosts that no other has. A slice is stale if it is older than ``max_age``
+    hours, or further in the future than clocks differ; 0 allows any age.
     """
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    # Of two of the same second, the one that was given last counts.
-    for one in sorted(slices, key=lambda one: one.made):
+    # Of two of the same second, the one that was given last counts. Who makes a slice can also choose its date.
+    for one in sorted(slices, key=lambda one: (one.made <= now, one.made)):
         for host in filter(one.hosts.__contains__, hosts):
             before = chosen.get(host, one)
             if before.hosts[host] != one.hosts[host]:
@@ -107,7 +129,6 @@ def join(
     sources, notes = [], []
     for one in slices:
         used, age = counts[one.name], (now - one.made).total_seconds()
-        # One from the future counts as later than all others.
         stale = bool(used and max_age) and not -_LARGEST_SKEW <= age <= max_age * 3600
         sources.append({"name": one.name, "generated_at": one.generated_at, "hosts": used, "stale": stale})
         if stale:
@@ -118,10 +139,11 @@ def join(
             )
     facts = {host: one.hosts[host] for host, one in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
-    notes += [
-        f"{later} and {earlier} differ about {_hosts(names)}. {later} is later, and counts."
-        for (later, earlier), names in differing.items()
-    ]
+    ahead = {one.name for one in slices if one.made > now}
+    for (used, other), names in differing.items():
+        is_late = other in ahead and used not in ahead
+        why = "counts, because the other one is from the future" if is_late else "is later, and counts"
+        notes.append(f"{used} and {other} differ about {_hosts(names)}. {used} {why}.")
     if changed := [one.host for one in inspected if one.audited and one.facts != facts[one.host]]:
         notes.append(f"Since it was audited, the account has changed for the key on {_hosts(changed)}. Audit again.")
     if gone := {host for one in slices for host in one.hosts if host not in labels}:

@@ -24,21 +24,22 @@ _INDENT = 12
 # In a larger fleet, hosts without drift are only counted; of many findings the worst are shown.
 _ALL_SHOWN = 50
 _MOST_FINDINGS = 200
+_LONGEST_TEXT = 10_000
 
 
 def table(report: Report, steps: Sequence[Step]) -> str:
     """The report for a terminal, as text that ends without a line break."""
     total = f"Hosts: {len(report.hosts)} ({report.summary()})." if report.hosts else "Hosts: none."
-    lines = [*_hosts(report), "", *_wrapped(total)]
+    lines = [*_hosts(report), "", *_paragraph(total)]
     if report.orphans:
-        lines += _wrapped(f"Clients without a host: {len(report.orphans)} ({listed(report.orphans, form=str)}).")
+        lines += _paragraph(f"Clients without a host: {len(report.orphans)} ({listed(report.orphans, form=str)}).")
     for text in (account_sentence(report.account), *joined_sentences(report)):
-        lines += _wrapped(text)
+        lines += _paragraph(text)
     if steps:
         lines += ["", "What to do:"]
     for step in steps:
         count = f": {len(step.names)}" if step.names else ""
-        lines += ["", *_wrapped(f"{step.heading}{count}. {step.text}", indent="  "), *_command(step.command)]
+        lines += ["", *_paragraph(f"{step.heading}{count}. {step.text}", indent="  "), *_command(step.command)]
     return "\n".join(shown(line) for line in lines)
 
 
@@ -53,10 +54,7 @@ def rows(header: Sequence[str], entries: Sequence[Sequence[str]]) -> list[str]:
     widths = [*names, WIDTH - sum(names) - 2 * len(names)]
     lines = []
     for entry in (header, *entries):
-        cells = [
-            textwrap.wrap(shown(cell), size, break_on_hyphens=False) or [""]
-            for cell, size in zip(entry, widths, strict=True)
-        ]
+        cells = [_wrapped(cell, size) or [""] for cell, size in zip(entry, widths, strict=True)]
         for parts in itertools.zip_longest(*cells, fillvalue=""):
             lines.append("  ".join(part.ljust(size) for part, size in zip(parts, widths, strict=True)).rstrip())
     return lines
@@ -114,8 +112,14 @@ def currency(value: Mapping[str, t.Any] | None) -> str:
     return stated if isinstance(stated, str) else ""
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent or "  ", break_on_hyphens=False)
+def _paragraph(text: str, indent: str = "") -> list[str]:
+    return _wrapped(text, WIDTH, indent, indent or "  ")
+
+
+def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    # The time that textwrap takes for one long word grows with the square of its length.
+    text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+    return textwrap.wrap(shown(text), width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
 
 
 def _command(command: Sequence[str]) -> list[str]:

@@ -62,7 +62,7 @@ def test_other_texts_stay(text: str) -> None:
 
 def test_results() -> None:
     result = {"msg": f"no {KEY}", KEY: [1, None, (f"{KEY}x",)], "changed": True}
-    shown = {"msg": "no <api_key>", "<api_key>": [1, None, ["<api_key>x"]], "changed": True}
+    shown = {"msg": "no <api_key>", KEY: [1, None, ["<api_key>x"]], "changed": True}
     assert redact_all(result, SECRETS) == shown
 
 

@@ -55,6 +55,12 @@ def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: 
         assert problem.rpartition(" .* ")[2] in one.predicted_problem
 
 
+def test_sealed_keys_open_for_their_own_label_only() -> None:
+    other = {**seal(_CLIENT), "label": "web2"}
+    with pytest.raises(InputError, match="The keys of client 'web2' cannot be decrypted: .* those of another label"):
+        _chosen(other)
+
+
 def test_a_client_that_the_task_was_given() -> None:
     owners = {fingerprint(_KEY): "web1"}
     assert _chosen(_CLIENT) == _chosen(seal(_CLIENT)) == Registered("web1", _CLIENT, owners)

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -409,8 +410,25 @@ _PENDING = HostFile("missing", True, leftovers=True, markers=("0123abcd", "01234
         (_FACTS.replace("|0|root", "|4242|UNKNOWN"), _FILE._replace(uid="4242", user="4242", digest=None)),
         (f"{_FACTS}{_DIGEST}  -\n".replace("\n", "\r\n"), _FILE),
         (f"{_DIGEST}\nstat|5|9|x|9|x|777\n{_FACTS}", _FILE._replace(digest=None)),
+        # What is too long, or has too many entries, counts as missing.
+        *(
+            (_FACTS.replace(was, now), HostFile("file", True))
+            for was, now in (("stat|", f"stat|{'9' * 5000}"), ("|root|", f"|{'r' * 256}|"), ("|root|", "|ro\not|"))
+        ),
+        (f"monitor.cloud facts|missing|y\nservice|{'a' * 5_000_000}\n", HostFile("missing", True)),
+        (f"monitor.cloud facts|missing|y{'|0123abcd' * 5000}\n", None),
+        (f"{'x' * 2**20}\n{_FACTS}", None),
     ],
 )
 def test_the_output_of_hosts_is_parsed(output: str, found: HostFile | None) -> None:
     """GNU, BSD and busybox differ; login shells add their own text, terminals carriage returns."""
     assert parse_facts(output) == found
+
+
+def test_what_a_host_prints_without_end_is_not_kept() -> None:
+    flood = "x y" * 5_000_000
+    begun = time.process_time()
+    for text in (flood, f"{BEGUN}\n{flood}"):
+        assert (len(text_in(text)), markers_in(text)) in [(0, ()), (LARGEST_FILE, ())]
+        assert len(Completed(1, text, text).message) < 600
+    assert time.process_time() - begun < 2
