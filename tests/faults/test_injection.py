@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import derived_name, is_plain_name
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
@@ -127,7 +127,7 @@ def test_the_inventory_and_registered_variables(hostile: Emulator, tmp_path: Pat
     source.write_text(_INVENTORY, encoding="utf-8")
     run = controller.run(controller.tasks(_USES, play=_LOCAL), "-i", str(source), "--limit", "all:!unused")
     assert_quiet(hostile, run)
-    names = {text if text.isprintable() else client_label(text): text for text in TEXTS}
+    names = {text if is_plain_name(text) else derived_name(text): text for text in TEXTS}
     shown = {event.host: event.result["msg"] for event in run.events if event.task == "Show"}
     assert shown == {name: f"{text}|{text}|{text}|{text}!" for name, text in names.items()}
     kept = {event.host: event.result["msg"] for event in run.events if event.task == "Show what was kept"}
