@@ -12,10 +12,9 @@ import sys
 import typing as t
 from collections.abc import Mapping
 
-from ansible import constants, context
+from ansible import context
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.dataloader import DataLoader
-from ansible.parsing.splitter import parse_kv
 from ansible.playbook.play import Play
 from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
@@ -202,28 +201,3 @@ def command_line() -> Mapping[str, t.Any]:
 def extra_variables(loader: DataLoader) -> Mapping[str, t.Any]:
     """The extra variables, those of files included, as core has read them: variables do not name their sources."""
     return t.cast("Mapping[str, t.Any]", load_extra_vars(loader))
-
-
-def variables_in(option: str, loader: DataLoader) -> Mapping[str, t.Any]:
-    """The variables in the value of an ``--extra-vars`` option: core keeps all options merged, or their text."""
-    found = loader.load(option) if option[0] in "{[" else parse_kv(option)
-    # Core's name for words that are not variables.
-    return {name: value for name, value in found.items() if name != "_raw_params"}
-
-
-# Keywords of a task with their command-line option, and the setting that holds without the option.
-_KEYWORDS = {
-    "become_method": ("--become-method", constants.DEFAULT_BECOME_METHOD),  # type: ignore[attr-defined]
-    "become_user": ("--become-user", None),
-    "remote_user": ("--user", constants.DEFAULT_REMOTE_USER),  # type: ignore[attr-defined]
-}
-
-
-def connection_options(task: Task) -> dict[str, str]:
-    """How a task reaches hosts, as options of the command line; variables hold this only if the inventory sets it."""
-    given = {option: (getattr(task, name), setting) for name, (option, setting) in _KEYWORDS.items()}
-    # 2.21 replaces the keyword of a running task by the connection in use: local, for an action without one.
-    given["--connection"] = (play_of(task).connection, constants.DEFAULT_TRANSPORT)  # type: ignore[attr-defined]
-    key, default = context.CLIARGS.get("private_key_file"), constants.DEFAULT_PRIVATE_KEY_FILE  # type: ignore[attr-defined]
-    given["--private-key"] = (key, default)
-    return {option: str(value) for option, (value, setting) in given.items() if value and value != setting}
