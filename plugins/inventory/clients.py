@@ -116,7 +116,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def set_options(self, task_keys: t.Any = None, var_options: t.Any = None, direct: t.Any = None) -> None:
         # Core converts types here, and fails for a template of a number.
         self.given = {name: self._rendered(name, value) for name, value in (direct or {}).items()}
-        super().set_options(task_keys, var_options, self.given)
+        super().set_options(task_keys, var_options, self.given)  # type: ignore[no-untyped-call]
 
     def _rendered(self, name: str, value: t.Any) -> t.Any:
         """The value of an option; those of core have expressions of their own."""
