@@ -21,7 +21,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import d
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
     base,
     findings,
-    invocation,
     remedies,
     reports,
     slices,
@@ -58,7 +57,7 @@ class ActionModule(base.FleetAction):
             orphan_pattern=options["orphan_pattern"],
             **joined,
         )
-        todo = remedies.steps(report, invocation.of_run(self))
+        todo = remedies.steps(report, limited=self._limited(hosts))
         try:
             files = _write_all(report, todo, options, account.url)
         except InputError:
@@ -75,6 +74,16 @@ class ActionModule(base.FleetAction):
         if options["artifact"]:
             result["ansible_stats"] = {"data": {options["artifact"]: document}, "per_host": False, "aggregate": False}
         return result
+
+    def _limited(self, hosts: t.Sequence[str]) -> bool:
+        """Whether the audit may lack hosts of the whole inventory."""
+        variables, options = self.variables, self.options
+        sources = variables.get("ansible_inventory_sources") or ()
+        # A job slice of AWX is a job of a workflow with its own hosts as the inventory; no variable names slices.
+        is_slice = options["config"] and (options["artifact"] or "awx_workflow_job_id" in variables)
+        # A list of hosts, or a file that is missing.
+        is_no_file = not all(map(os.path.exists, sources))
+        return bool(variables.get("ansible_limit") or is_slice or is_no_file or set(self.known) - set(hosts))
 
     def _slices(self) -> list[slices.Slice]:
         return base.slices_of(self.options["audits"] or [], self.variables, self.options["audits_variables"] or "")
@@ -122,7 +131,7 @@ def _drift(report: findings.Report) -> str:
 def _write_all(
     report: findings.Report, todo: list[remedies.Step], options: Mapping[str, t.Any], address: str
 ) -> dict[str, str]:
-    """Write the requested reports and the lists of hosts; kind → path."""
+    """Write the requested reports; kind → path."""
     forms: dict[str, t.Callable[[], str]] = {
         "json": lambda: reports.as_json(report),
         "junit": lambda: reports.as_junit(report),
@@ -131,9 +140,7 @@ def _write_all(
     }
     # Collectors of metrics run as another user.
     modes = {"metrics": 0o644}
-    files = {kind: _write(options[kind], make(), modes.get(kind)) for kind, make in forms.items() if options[kind]}
-    lists = {f"{step.kind}.hosts": _write(*step.hosts_file) for step in todo if step.hosts_file}
-    return {**files, **lists}
+    return {kind: _write(options[kind], make(), modes.get(kind)) for kind, make in forms.items() if options[kind]}
 
 
 def _write(path: str, text: str, mode: int | None = None) -> str:

@@ -12,16 +12,21 @@ short_description: The monitoring clients of an account as hosts
 version_added: 1.0.0
 description:
   - Makes a host of each monitoring client, with its fields as variables, and none of its keys.
-  - The host has the name of the client's label; if that holds control characters, one that the filter
-    P(monitor.cloud.client_label#filter) derives from it.
+  - The host has the name of the client's label if that has only letters, digits, C(.), C(-) and C(_), and begins with
+    none of C(.) and C(-). Another label gives the start of it, C(-) and 8 hexadecimal digits of a hash. Every user of
+    the account can choose labels, and C(ssh) takes C(-oProxyCommand=COMMAND) for an option.
   - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have a meaning of their own as names of
     hosts. Hosts of these labels are C(client-all) and so on, unless a source before this one has a host of the name.
+  - Two labels that give the same name are refused.
   - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
     C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
   - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role
     P(monitor.cloud.monitor_agent#role) finds its client.
+  - O(compose) also has C(inventory_hostname). Make C(ansible_host) of it, never of C(monitor_label), which may begin
+    with C(-) or hold any character.
   - The name of its configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
-  - A token with read-only access is enough; O(api_token) may be a template.
+  - A token with read-only access is enough.
+  - The options of the connection and O(label_pattern) may be templates, which see no variables of hosts.
 author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
@@ -60,7 +65,7 @@ keyed_groups:
 groups:
   masked: monitor_key_fingerprint is none
 compose:
-  ansible_host: monitor_label ~ '.example.com'
+  ansible_host: inventory_hostname ~ '.example.com'
 cache: true
 cache_plugin: ansible.builtin.jsonfile
 cache_timeout: 600
@@ -79,10 +84,10 @@ cache_connection: ~/.cache/monitor-clients
 """
 
 import os
+import re
 import typing as t
-from collections.abc import Mapping
 
-from ansible.errors import AnsibleParserError
+from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.dataloader import DataLoader
@@ -92,11 +97,15 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients import fiel
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import as_data
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 # Names of core's groups, and those by which tasks reach the controller: a host of such a name would replace it.
 _RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")
+_TEMPLATES = (*CONNECTION_OPTIONS, "label_pattern")
+# The role's variables in messages that modules and role share.
+_OF_ROLE = re.compile(r" \((of the role: )?monitor_agent_\w+\)|\bmonitor_agent_\w+, ")
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
@@ -105,32 +114,46 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def verify_file(self, path: str) -> bool:
         return bool(BaseInventoryPlugin.verify_file(self, path)) and path.endswith(_ENDINGS)
 
+    def set_options(self, task_keys: t.Any = None, var_options: t.Any = None, direct: t.Any = None) -> None:
+        # Core converts types here, and fails for a template of a number.
+        self.given = {name: self._rendered(name, value) for name, value in (direct or {}).items()}
+        super().set_options(task_keys, var_options, self.given)  # type: ignore[no-untyped-call]
+
+    def _rendered(self, name: str, value: t.Any) -> t.Any:
+        """The value of an option; those of core have expressions of their own."""
+        if name not in _TEMPLATES:
+            return value
+        try:
+            return self.templar.template(value)
+        except AnsibleError as error:
+            raise AnsibleParserError(f"The template of {name} fails: {error}") from error
+
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path, cache=cache)
-        config = self._read_config_data(path)
+        self._read_config_data(path)
         pattern = self.get_option("label_pattern")
         try:
             expression = fields.compiled(".*" if pattern is None else pattern, "label_pattern")
-            clients = self._clients(path, config, refresh=not cache)
-        except MonitorError as error:
-            raise AnsibleParserError(str(error)) from error
-        for client in clients:
+            clients = self._clients(path, refresh=not cache)
             # A client without a label belongs to no host.
-            if client["label"] is not None and expression.fullmatch(client["label"]):
-                self._add(inventory, client)
+            found = [one for one in clients if one["label"] is not None and expression.fullmatch(one["label"])]
+            names = _names_of([one["label"] for one in found], inventory.hosts)
+        except MonitorError as error:
+            raise AnsibleParserError(_OF_ROLE.sub("", str(error))) from None
+        for client in found:
+            self._add(inventory, names[client["label"]], client)
 
-    def _clients(self, path: str, config: Mapping[str, t.Any], *, refresh: bool) -> list[fields.Client]:
+    def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
         """The clients without their keys, from the cache if it is used and has them."""
         params = {name: self.get_option(name) for name in CONNECTION_OPTIONS}
         params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
         for name in ("allow_http", "validate_certs"):
             # Core takes any other text for false: an empty variable would turn the check of certificates off.
-            given = config.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
+            given = self.given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
             try:
                 params[name] = CONNECTION_OPTIONS[name]["default"] if given in (None, "") else boolean(given)
             except TypeError as error:
                 raise InputError(f"{name} is invalid: {error}") from error
-        params["api_token"] = str(self.templar.template(params["api_token"] or ""))
         use_cache = bool(self.get_option("cache"))
         # Another account has another entry, wherever its address and token come from.
         account = fields.fingerprint("\n".join(str(params[name]) for name in ("base_url", "brand", "api_token")))
@@ -144,18 +167,32 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             self._cache[key] = clients
         return clients
 
-    def _add(self, inventory: InventoryData, client: fields.Client) -> None:
-        label = str(client["label"])
-        # Core prints names of hosts as they are, control characters included.
-        name = f"client-{label}" if label in _RESERVED and label not in inventory.hosts else label
-        host = inventory.add_host(as_data(name if name.isprintable() else fields.client_label(name)))
-        variables = {f"monitor_{name}": as_data(value) for name, value in client.items()}
-        if fields.client_label(host) != label:
+    def _add(self, inventory: InventoryData, name: str, client: fields.Client) -> None:
+        host = inventory.add_host(name)
+        # Others can write to the cache: a field agent_base_url would send the role's token elsewhere.
+        variables = {f"monitor_{one}": as_data(plain(client.get(one))) for one in _VARIABLES}
+        if fields.client_label(host) != client["label"]:
             # Role and playbooks would take it for a host without a client, and the client for one without a host.
-            variables["monitor_agent_label"] = as_data(label)
-        for name, value in variables.items():
-            inventory.set_variable(host, name, value)
-        strict = self.get_option("strict")
-        self._set_composite_vars(self.get_option("compose"), variables, host, strict=strict)
-        self._add_host_to_composed_groups(self.get_option("groups"), variables, host, strict=strict)
-        self._add_host_to_keyed_groups(self.get_option("keyed_groups"), variables, host, strict=strict)
+            variables["monitor_agent_label"] = variables["monitor_label"]
+        for variable, value in variables.items():
+            inventory.set_variable(host, variable, value)
+        strict, known = self.get_option("strict"), {**variables, "inventory_hostname": host}
+        self._set_composite_vars(self.get_option("compose"), known, host, strict=strict)
+        self._add_host_to_composed_groups(self.get_option("groups"), known, host, strict=strict)
+        self._add_host_to_keyed_groups(self.get_option("keyed_groups"), known, host, strict=strict)
+
+
+def _names_of(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, str]:
+    """Label → name of the host. ``hosts`` are those of other sources. InputError if two labels have the same."""
+    names: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    for label in labels:
+        name = f"client-{label}" if label in _RESERVED and label not in hosts else label
+        # Others choose labels, and ssh takes the address -oProxyCommand=COMMAND for an option.
+        names[label] = name if fields.is_plain_name(name) else fields.derived_name(label)
+        if (other := owners.setdefault(names[label], label)) != label:
+            raise InputError(
+                f"The clients {other!r} and {label!r} would be the same host {names[label]}. Rename one of them, or "
+                "leave one out by label_pattern."
+            )
+    return names

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Invocation, steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
 from ansible_collections.monitor.cloud.tests.support.audits import account, inspected, report, unreachable
 
@@ -58,7 +58,7 @@ def write(path: Path, size: int, drift: int) -> None:
     """The page of a fleet in which each host whose number is a multiple of ``drift`` has a finding."""
     hosts = [_host(number, number % drift == 0) for number in range(size)]
     made = report(hosts, account(one.host for one in hosts))
-    path.write_text(as_html(made, steps(made, Invocation(["-i", "inventory"], report_stem="audit"))), encoding="utf-8")
+    path.write_text(as_html(made, steps(made, limited=False)), encoding="utf-8")
 
 
 def _host(number: int, finding: bool) -> Host:

@@ -5,6 +5,7 @@
 """The inventory plugin against the emulator, by way of ansible-inventory."""
 
 import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.monitor.cloud.plugins.inventory.clients import EXAMPLES
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.runs import Local, kill_all
@@ -25,7 +28,7 @@ GROUPED: dict[str, Any] = {
         {"key": "monitor_label | regex_replace('-.*', '')", "prefix": "kind"},
     ],
     "groups": {"masked": "monitor_key_fingerprint is none"},
-    "compose": {"ansible_host": "monitor_label ~ '.example.com'"},
+    "compose": {"ansible_host": "inventory_hostname ~ '.example.com'"},
     "strict": True,
 }
 
@@ -72,6 +75,7 @@ def plain(value: Any) -> Any:
 
 
 LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed", "all", "ungrouped", "localhost", "127.0.0.1", "::1"]
+LABELS += ["-web", "--check", "-oProxyCommand=touch x", "$(touch x)", "a.b;touch x", "all:!web-1", "..."]
 
 
 def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
@@ -81,6 +85,27 @@ def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
     hosts = inventory.listed()["_meta"]["hostvars"]
     own = {plain(variables.get("monitor_agent_label")) for variables in hosts.values()}
     assert own == {*LABELS, None}
+
+
+def test_no_name_of_a_host_is_an_option_or_code(inventory: Inventory) -> None:
+    inventory.emulator.seed(labels=LABELS)
+    documented = yaml.safe_load(EXAMPLES)
+    hosts = inventory.listed(compose=documented["compose"], strict=True)["_meta"]["hostvars"]
+    assert {plain(variables["monitor_label"]) for variables in hosts.values()} == {"web-1", "web-2", "db-1", *LABELS}
+    assert [name for name in hosts if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name)] == []
+    assert {name: plain(one["ansible_host"]) for name, one in hosts.items()} == {n: f"{n}.example.com" for n in hosts}
+    # With ssh itself, which runs the command of such an option in a shell.
+    code, output = inventory.run("ansible all -m ansible.builtin.raw -a true -T 1", compose=documented["compose"])
+    assert code != 0 and "unreachable" in output.lower(), output
+    assert list(inventory.directory.glob("x*")) == []
+
+
+def test_two_labels_never_become_one_host(inventory: Inventory) -> None:
+    taken = client_label("web 9")
+    inventory.emulator.seed(labels=["web 9", taken])
+    code, output = inventory.run()
+    assert code != 0 and f"would be the same host {taken}. Rename one of them" in " ".join(output.split()), output
+    assert taken in inventory.listed(label_pattern=".* .*")["_meta"]["hostvars"]
 
 
 def test_localhost_stays_the_controller(inventory: Inventory) -> None:
@@ -159,6 +184,46 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     text = "".join(path.read_text(encoding="utf-8") for path in (inventory.directory / "c").iterdir())
     assert "web-1" in text
     assert found_in(text, plain_secrets(inventory.emulator)) == []
+
+
+def test_no_other_field_of_the_cache_becomes_a_variable(inventory: Inventory) -> None:
+    store = inventory.directory / "c"
+    cached: dict[str, Any] = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(store)}
+    before = inventory.listed(**cached)["_meta"]["hostvars"]
+    [path] = store.iterdir()
+    # Since 2.19 core keeps the entry as text within JSON.
+    field = r"\1agent_base_url\1: \1https://attacker.example.com\1, \1key_fingerprint"
+    path.write_text(re.sub(r'(\\?")key_fingerprint', field, path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert inventory.listed(**cached)["_meta"]["hostvars"] == before
+    assert "attacker" in path.read_text(encoding="utf-8")
+
+
+def test_options_may_be_templates(inventory: Inventory) -> None:
+    values = {**inventory.emulator.environment(), "MONITOR_PAGE_SIZE": "25", "MONITOR_TIMEOUT": "20.5"}
+    values |= {"MONITOR_VALIDATE_CERTS": "true", "MONITOR_LABEL_PATTERN": "web-.*"}
+    (inventory.directory / "values.json").write_text(json.dumps(values), encoding="utf-8")
+    lookup = f"(lookup('ansible.builtin.file', '{inventory.directory}/values.json') | from_json)"
+    options = {name.removeprefix("MONITOR_").lower(): f"{{{{ {lookup}.{name} }}}}" for name in values}
+    inventory.environment = dict.fromkeys(inventory.emulator.environment(), "")
+    assert set(inventory.listed(**options)["_meta"]["hostvars"]) == {"web-1", "web-2"}
+    assert "page_size=25" in json.dumps(inventory.emulator.requests())
+    code, output = inventory.run(**{**options, "timeout": "{{ nothing }}"})
+    assert code != 0 and "The template of timeout fails" in output, output
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"base_url": ""}, "base_url is required: set the option base_url, or the environment variable"),
+        ({"api_token": "wrong"}, "check api_token (MONITOR_API_TOKEN)"),
+        ({"base_url": "http://monitor.example.com"}, "or set allow_http: true"),
+    ],
+)
+def test_errors_name_the_options_of_the_plugin(inventory: Inventory, options: dict[str, str], expected: str) -> None:
+    inventory.environment = {"MONITOR_BASE_URL": ""} if "base_url" in options else {}
+    code, output = inventory.run(**options)
+    text = " ".join(output.split())
+    assert code != 0 and expected in text and "monitor_agent_" not in text, output
 
 
 def test_the_token_may_be_a_template_and_a_wrong_one_is_named(inventory: Inventory) -> None:

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import derived_name, is_plain_name
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import shown
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally
@@ -128,7 +128,7 @@ def test_the_inventory_and_registered_variables(hostile: Emulator, tmp_path: Pat
     source.write_text(_INVENTORY, encoding="utf-8")
     run = controller.run(controller.tasks(_USES, play=_LOCAL), "-i", str(source), "--limit", "all:!unused")
     assert_quiet(hostile, run)
-    names = {text if text.isprintable() else client_label(text): text for text in TEXTS}
+    names = {text if is_plain_name(text) else derived_name(text): text for text in TEXTS}
     shown = {event.host: event.result["msg"] for event in run.events if event.task == "Show"}
     assert shown == {name: f"{text}|{text}|{text}|{text}!" for name, text in names.items()}
     kept = {event.host: event.result["msg"] for event in run.events if event.task == "Show what was kept"}
@@ -169,7 +169,8 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, tmp_path: Path) -> None:
         None, "web-1", TEMPLATES[0], "$(id)"
     }  # fmt: skip
     # Names that mean something to a shell, to a template or in a pattern are in no command that is to be pasted.
-    assert "monitor.cloud.rollout" in page and "target=" not in page
+    commands = re.findall("<code>ansible-playbook (.*?)</code>", page)
+    assert commands == ["monitor.cloud.rollout --limit web-1", "monitor.cloud.prune -e &#39;prune_pattern=0|NULL&#39;"]
     # The report as a variable of the play is text too, and so is the table.
     table = run.output.split("HOST", 1)[1].split("PLAY RECAP")[0].replace(str(tmp_path), "")
     assert "49" not in re.sub(r"mc[0-9a-f]{6}|[0-9a-f]{12}", "", table)

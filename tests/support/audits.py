@@ -16,8 +16,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     audit,
     facts_of,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.invocation import inventory_options
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Invocation, Step, steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step, steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 
 TIERS: tuple[dict[str, Any], ...] = tuple(
@@ -114,7 +113,7 @@ def every_state(*more: Host) -> Report:
     return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
 
 
-def made(of: Report, *sources: str, options: Iterable[str] = (), **invocation: Any) -> tuple[str, list[Step]]:
+def made(of: Report, *, limited: bool = False) -> tuple[str, list[Step]]:
     """The table and the steps."""
-    todo = steps(of, Invocation([*inventory_options(sources or ["inventory"]), *options], **invocation))
+    todo = steps(of, limited=limited)
     return table(of, todo), todo

@@ -46,6 +46,7 @@ _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
 # Core splits a text at its commas, and prune would delete the clients that such a text lists.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def as_text(label: t.Any, of_host: str = "") -> str:
@@ -89,14 +90,22 @@ def check_labels(labels: t.Sequence[str]) -> None:
 def client_label(host: str, own: t.Any = None) -> str:
     """The label of a host: the one that the inventory or an option sets, else its name if that is portable.
 
-    For another name it is the start of it, ``-`` and 8 hex digits of a hash. InputError if what is set is not text.
+    For another name it is derived. InputError if what is set is not text.
     """
     if own not in (None, ""):
         return as_text(own, f" of host {host}")
-    if _PORTABLE.fullmatch(host):
-        return host
-    head = _NOT_PORTABLE.sub("-", host)[: _LONGEST_LABEL - _HASH_DIGITS - 1].strip("-") or "host"
-    return f"{head}-{fingerprint(host)[:_HASH_DIGITS]}"
+    return host if _PORTABLE.fullmatch(host) else derived_name(host)
+
+
+def derived_name(name: str) -> str:
+    """The start of a name without special characters, ``-``, and 8 hex digits of a hash of the whole name."""
+    head = _NOT_PORTABLE.sub("-", name)[: _LONGEST_LABEL - _HASH_DIGITS - 1].strip("-") or "host"
+    return f"{head}-{fingerprint(name)[:_HASH_DIGITS]}"
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a program takes the name for a name: not for an option, a pattern, a template or code of a shell."""
+    return bool(_PLAIN_NAME.fullmatch(name))
 
 
 def labels_of_hosts(

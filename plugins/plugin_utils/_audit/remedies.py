@@ -2,36 +2,43 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The steps that resolve the findings of an audit, each with a command that does only this. Pure."""
+"""The steps that resolve the findings of an audit: which playbook, and for which hosts or labels. Pure."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
 import shlex
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import is_plain_name
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
 # What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
-# whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored.
-Kind = findings.State | t.Literal["not_audited", "renamed", "clones", "absent", "orphans", "plan"]
+# whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored;
+# undecided: hosts of a limited audit for which the right step depends on what hosts outside of it carry.
+Kind = findings.State | t.Literal["not_audited", "renamed", "clones", "absent", "undecided", "orphans", "plan"]
 
+OPTIONS = "Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of reports."
 _NEW_AUDIT = "not_audited.json"
 _LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
 _MOVED = (
     " First check {}: no other host carries the key, so it may be a renamed machine that a rollout registered again. "
     "To keep its history, delete the client that has its label now (monitor_client), then adopt."
 )
-_SERVICE = '{{ monitor_agent_service | default("monitor-agent") }}'
+_PARTIAL = (
+    "This audit does not have all hosts, and others may carry the keys of these clients. Audit the whole inventory, or "
+    "join audits of all its hosts with the playbook report."
+)
+_SPECIAL = " Not in the command, because of their special characters: {}. {}"
+_LONG = " The command is too long for a shell: choose the hosts by groups, or labels by a prune_pattern of your own."
 _TITLES = {
     **findings.TITLES,
     "not_audited": "Not in any of the audits",
     "renamed": "Renamed hosts",
     "clones": "Same key on several hosts",
     "absent": "Monitoring to be removed",
+    "undecided": "Undecided without the other hosts",
     "orphans": "Clients without a host",
     "plan": "The plan is too small",
 }
@@ -53,68 +60,33 @@ _TEXTS: dict[Kind, str] = {
     "who may read the configuration (--become).",
     "outdated": "The key is right, but the rest of the file differs from the template.",
     "restart_pending": "A run changed the configuration, and then was killed or could not restart the agent.",
-    "agent_stopped": "Start its service, and see its state and the end of its log. The command needs root (--become).",
+    "agent_stopped": "Start its service, and see its log: systemctl status SERVICE.",
     "wrong_permissions": "Owner, group or mode of the configuration is not as expected.",
     "absent": "Their monitor_agent_state is absent. The command removes the configuration, and the client with all its "
     "data.",
+    "undecided": f"They carry the key of another client, or are to be removed: renamed machines or clones. {_PARTIAL}",
 }
-# The shell command or the playbook that does it, if that is not a rollout.
-_SHELL: dict[Kind, str] = {
-    "unreachable": "true",
-    "agent_stopped": f"systemctl start {_SERVICE}; systemctl status --no-pager {_SERVICE}",
+# The playbook that does it, if that is not a rollout; None if none does.
+_PLAYBOOKS: dict[Kind, str | None] = {
+    "agent_stopped": None,
+    "undecided": None,
+    "renamed": "adopt",
+    **dict.fromkeys(("unreachable", "not_audited", "clones", "unverifiable"), "audit"),
 }
-_PLAYBOOKS: dict[Kind, str] = {"not_audited": "audit", "renamed": "adopt", "clones": "audit", "unverifiable": "audit"}
-# A longer list of hosts goes to a file, if a report is written.
-_LONGEST_LIST = 80
 # Linux takes no argument of more than 131,072 bytes.
 _LONGEST_ARGUMENT = 120_000
 # monitor_clients refuses to delete more, unless prune_limit is set.
 _PRUNE_LIMIT = 10
-_PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
-_PLAIN_PATH = re.compile(r"[\w./+-]*", re.ASCII)
-_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]")
-# The options of audit_report that choose reports; those of the role have the prefix monitor_agent_audit_.
-REPORTS = ("json", "junit", "html", "metrics", "artifact")
-# Extra variables that other commands do not get: each chooses hosts and labels of its own, and an audit its reports.
-_CHOICE = "target|labels|prune_pattern|prune_limit"
-_NOT_OF_AUDIT = re.compile(rf"{_CHOICE}|monitor_agent_audit_({'|'.join(REPORTS)}|metrics_hosts)")
-_OF_THIS_RUN = re.compile(rf"{_CHOICE}|monitor_agent_audit_.*", re.DOTALL)
-_PLAIN_VALUE = re.compile(r"[\w./:@,+-]*", re.ASCII)
-
-
-@dataclasses.dataclass(frozen=True)
-class Invocation:
-    """How a command was started.
-
-    ``options`` name the inventory, and how to reach hosts; ``vaults`` are those of them that open vaults.
-    ``extra_vars`` are files, as ``@file``, and variables, in the order in which they count. ``service`` are connection
-    options of modules. ``reports`` names the variables by which it writes reports. ``report_stem`` is the path of a
-    report without its suffix: lists of hosts are written beside it. Empty for none. ``lacks`` and ``partial`` are
-    sentences: what of it commands do not have, and why the inventory may not be whole.
-    """
-
-    options: Sequence[str] = ()
-    vaults: Sequence[str] = ()
-    extra_vars: Sequence[str | Mapping[str, t.Any]] = ()
-    service: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
-    report_stem: str = ""
-    reports: Sequence[str] = ()
-    lacks: str = ""
-    partial: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """Something to do. ``command`` is a list of arguments, empty if none helps.
-
-    ``hosts_file`` is path and text of a file that it reads.
-    """
+    """Something to do about hosts or labels. ``command`` is a list of arguments, empty if none helps."""
 
     kind: Kind
     text: str
     names: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
-    hosts_file: tuple[str, str] | None = None
 
     @property
     def title(self) -> str:
@@ -130,16 +102,20 @@ class Step:
         return shlex.join(self.command)
 
 
-def steps(report: findings.Report, run: Invocation) -> list[Step]:
-    """What to do, the worst first, with the options of the run that found it. Some steps fail with too small a plan."""
+def steps(report: findings.Report, *, limited: bool) -> list[Step]:
+    """What to do, the worst first. Some steps fail with too small a plan.
+
+    ``limited``: the audit does not have all hosts. Only what is right whatever the others carry is proposed then.
+    """
+    limited = limited or not all(one.audited for one in report.hosts)
     groups: dict[Kind, list[findings.Host]] = {}
     for finding in report.hosts:
-        groups.setdefault(_kind_of(finding), []).append(finding)
-    found = [_host_step(kind, groups[kind], run, report.orphans) for kind in _TEXTS if kind in groups]
-    return [*_plan_step(report, run), *found, *_orphan_step(report, run)]
+        groups.setdefault(_kind_of(finding, limited), []).append(finding)
+    found = [_host_step(kind, groups[kind], report.orphans) for kind in _TEXTS if kind in groups]
+    return [*_plan_step(report), *found, *_orphan_step(report, limited)]
 
 
-def _kind_of(finding: findings.Host) -> Kind:
+def _kind_of(finding: findings.Host, limited: bool) -> Kind:
     if not finding.audited:
         return "not_audited"
     if finding.state == "shared_key" and "unverifiable" in finding.states:
@@ -151,108 +127,61 @@ def _kind_of(finding: findings.Host) -> Kind:
     state = next((one for one in finding.states if one in _TEXTS), finding.state)
     # A rollout removes them, and refuses hosts of both kinds.
     if finding.absent and state in _TEXTS.keys() - {"unreachable", "unverifiable"}:
-        return "absent"
-    return "renamed" if finding.renamed else state
+        # A renamed host elsewhere can keep the client, unless this host itself carries its key.
+        return "undecided" if limited and finding.facts["key_owner"] != "own" else "absent"
+    if finding.renamed:
+        return "undecided" if limited else "renamed"
+    # Of two hosts with one key none is a renamed one.
+    return "undecided" if limited and state == "foreign_key" and not finding.shared_with else state
 
 
-def _host_step(kind: Kind, found: Sequence[findings.Host], run: Invocation, orphans: Sequence[str]) -> Step:
-    text = _TEXTS[kind]
+def _host_step(kind: Kind, found: Sequence[findings.Host], orphans: Sequence[str]) -> Step:
+    text, playbook = _TEXTS[kind], _PLAYBOOKS.get(kind, "rollout")
     hosts = tuple(one.host for one in found)
-    if kind == "renamed" and run.partial:
-        return Step(kind, run.partial, hosts)
     moved = [one.host for one in found if not one.shared_with and one.owner_label in orphans]
     if kind == "foreign_key" and moved:
         text += _MOVED.format(findings.named(moved))
-    if any(one.adoption == "later" for one in found):
+    if kind == "renamed" and any(one.adoption == "later" for one in found):
         text += _LATER
-    # A plain name means the host even if a group has the same.
-    patterns = [host if _PLAIN_NAME.fullmatch(host) else f"~{_escaped(host)}\\Z" for host in hosts]
-    target, hosts_file = ",".join(patterns), None
-    choice, pattern = _as_options({"target": target}), [target]
-    if len(target) > _LONGEST_LIST and run.report_stem and _PLAIN_PATH.fullmatch(run.report_stem):
-        hosts_file = (f"{run.report_stem}.{kind}.hosts", "".join(f"{one}\n" for one in patterns))
-        choice = ["--limit", f"@{hosts_file[0]}"]
-        pattern = ["all", *choice]
-    elif len(target) > _LONGEST_ARGUMENT:
-        text += (
-            " They are too many for a command: audit again with monitor_agent_audit_json, which writes lists to files."
-        )
+    if playbook is None:
         return Step(kind, text, hosts)
-    if kind in _SHELL:
-        # Not modules such as ping, which need Python.
-        task = ["-m", "ansible.builtin.raw", "-a", _SHELL[kind]]
-        command = ["ansible", *run.options, *pattern, *task, *_variables(run, _OF_THIS_RUN)]
-    else:
-        playbook = _PLAYBOOKS.get(kind, "rollout")
-        # The audit of a few hosts must not replace the reports of the run, wherever their variables are set.
-        reports = dict.fromkeys(run.reports, "") if playbook == "audit" else {}
-        if kind == "not_audited":
-            reports["monitor_agent_audit_json"] = _NEW_AUDIT
-        command = [*_playbook(playbook, run), *_as_options(reports), *choice]
-    return Step(kind, text + run.lacks, hosts, tuple(command), hosts_file)
+    plain = [host for host in hosts if is_plain_name(host)]
+    if special := [host for host in hosts if not is_plain_name(host)]:
+        text += _SPECIAL.format(findings.named(special), "Choose them by a group.")
+    report = ("-e", f"monitor_agent_audit_json={_NEW_AUDIT}") if kind == "not_audited" else ()
+    return _step(kind, text, hosts, (playbook, *report, "--limit", ",".join(plain)))
 
 
-def _playbook(name: str, run: Invocation) -> list[str]:
-    variables = _variables(run, _NOT_OF_AUDIT if name == "audit" else _OF_THIS_RUN)
-    return ["ansible-playbook", *run.options, f"monitor.cloud.{name}", *variables]
+def _step(kind: Kind, text: str, names: tuple[str, ...], arguments: Sequence[str]) -> Step:
+    """A step that runs a playbook; the last argument chooses hosts or labels, and is empty if none can be named."""
+    if len(arguments[-1]) > _LONGEST_ARGUMENT:
+        return Step(kind, text + _LONG, names)
+    command = ("ansible-playbook", f"monitor.cloud.{arguments[0]}", *arguments[1:])
+    return Step(kind, text, names, command if arguments[-1] else ())
 
 
-def _variables(run: Invocation, left_out: re.Pattern[str]) -> list[str]:
-    """The extra variables of the run as options, but for those whose name matches."""
-    options = []
-    for given in run.extra_vars:
-        if isinstance(given, str):
-            options += ["-e", given]
-        else:
-            options += _as_options({name: value for name, value in given.items() if not left_out.fullmatch(name)})
-    return options
-
-
-def _as_options(variables: Mapping[str, t.Any]) -> list[str]:
-    """Variables as options of a command line."""
-    plain, others = [], {}
-    for name, value in variables.items():
-        if isinstance(value, str) and _PLAIN_VALUE.fullmatch(value):
-            plain += ["-e", f"{name}={value}"]
-        else:
-            others[name] = value
-    return [*plain, "-e", json.dumps(others)] if others else plain
-
-
-def _escaped(text: str) -> str:
-    """A regular expression for a text, of characters that mean nothing in patterns, to templates or to shells."""
-    return _NOT_PLAIN.sub(
-        lambda found: f"\\U{ord(found[0]):08x}" if ord(found[0]) > 255 else f"\\x{ord(found[0]):02x}", text
-    )
-
-
-def _orphan_step(report: findings.Report, run: Invocation) -> list[Step]:
+def _orphan_step(report: findings.Report, limited: bool) -> list[Step]:
     # The client whose key a host carries is left to adopt, or to rollout first.
     carried = {finding.owner_label for finding in report.hosts}
     labels = tuple(label for label in report.orphans if label not in carried)
-    if not labels:
-        return []
-    if run.partial:
-        return [Step("orphans", run.partial, labels)]
-    variables: dict[str, t.Any] = {"prune_pattern": "|".join(map(_escaped, labels))}
-    if len(labels) > _PRUNE_LIMIT:
-        variables["prune_limit"] = len(labels)
-    given = json.dumps(variables)
-    if len(given) > _LONGEST_ARGUMENT:
-        text = "They are too many for a command: prune them in parts, each with a prune_pattern of your own."
-        return [Step("orphans", text, labels)]
+    if limited or not labels:
+        return [Step("orphans", _PARTIAL, labels)] if labels else []
     text = (
-        "Clients of hosts that are gone, or of other users of this account. The command shows what would be "
-        "deleted, with all data of these clients. Run it without --check to delete them."
+        "Clients of hosts that are gone, or of other users of this account. The command lists what would be deleted, "
+        "with all data of these clients, and a digest of the list: prune_confirm=DIGEST then deletes it."
     )
+    if len(labels) > _PRUNE_LIMIT:
+        text += f" More than {_PRUNE_LIMIT} are deleted only with a prune_limit that you choose."
     if report.unidentified:
         hosts = findings.named(report.unidentified)
         text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
-    command = (*_playbook("prune", run), "--check", "-e", given)
-    return [Step("orphans", text + run.lacks, labels, command)]
+    if special := [label for label in labels if not is_plain_name(label)]:
+        text += _SPECIAL.format(findings.named(special), "Choose them by a prune_pattern of your own.")
+    pattern = "|".join(label.replace(".", "[.]") for label in labels if is_plain_name(label))
+    return [_step("orphans", text, labels, ("prune", "-e", f"prune_pattern={pattern}" if pattern else ""))]
 
 
-def _plan_step(report: findings.Report, run: Invocation) -> list[Step]:
+def _plan_step(report: findings.Report) -> list[Step]:
     account = report.account
     included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
     if included is None or needed <= included:
@@ -260,11 +189,4 @@ def _plan_step(report: findings.Report, run: Invocation) -> list[Step]:
     text = f"The plan includes {included} clients, and {needed} are needed."
     if not account["next_tier"]:
         return [Step("plan", f"{text} No tier is known that includes as many: prune first, or ask the provider.")]
-    text += " Switch to a larger one, or prune first."
-    arguments = {"min_clients": needed, **run.service}
-    if arguments.pop("api_token", None):
-        text += " The command reads the token from the environment variable MONITOR_API_TOKEN."
-    given = json.dumps(arguments) if len(arguments) > 1 else f"min_clients={needed}"
-    # Ansible reads group_vars in the working directory for localhost too.
-    command = ("ansible", *run.vaults, "localhost", "-m", "monitor.cloud.monitor_plan", "-a", given)
-    return [Step("plan", text, command=command)]
+    return [Step("plan", f"{text} Prune first, or switch to a larger one: monitor_plan with min_clients: {needed}.")]

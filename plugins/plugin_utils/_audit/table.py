@@ -2,12 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An audit as a table of at most 100 columns. Pure."""
+"""An audit as a table of at most 100 columns, but for commands. Pure."""
 
 from __future__ import annotations
 
 import itertools
-import shlex
 import textwrap
 import typing as t
 from collections.abc import Mapping, Sequence
@@ -15,12 +14,10 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import TITLES, Host, Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import OPTIONS, Step
 
 WIDTH = 100
 _WIDEST_NAME = 30
-# What a line of a command holds besides the argument: an indentation, an option and the continuation sign.
-_INDENT = 12
 # In a larger fleet, hosts without drift are only counted; of many findings the worst are shown.
 _ALL_SHOWN = 50
 _MOST_FINDINGS = 200
@@ -37,9 +34,13 @@ def table(report: Report, steps: Sequence[Step]) -> str:
         lines += _paragraph(text)
     if steps:
         lines += ["", "What to do:"]
+    if any(step.command for step in steps):
+        lines += ["", *_paragraph(OPTIONS, indent="  ")]
     for step in steps:
         count = f": {len(step.names)}" if step.names else ""
-        lines += ["", *_paragraph(f"{step.heading}{count}. {step.text}", indent="  "), *_command(step.command)]
+        lines += ["", *_paragraph(f"{step.heading}{count}. {step.text}", indent="  ")]
+        # On one line, however long, so that it can be copied.
+        lines += [f"    {step.shell}"] if step.command else []
     return "\n".join(shown(line) for line in lines)
 
 
@@ -120,34 +121,3 @@ def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[s
     # The time that textwrap takes for one long word grows with the square of its length.
     text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
     return textwrap.wrap(shown(text), width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
-
-
-def _command(command: Sequence[str]) -> list[str]:
-    """A command in as many lines as it takes, as a shell reads it; an option stays with its value. None without it."""
-    if not command:
-        return []
-    words: list[str] = []
-    for argument in command:
-        if words and len(words[-1]) == 2 and words[-1].startswith("-"):
-            words[-1] += f" {_quoted(argument)}"
-        else:
-            words.append(_quoted(argument))
-    lines, line = [], "   "
-    for word in words:
-        first, *rest = word.split("\n")
-        if len(line) + len(first) + 3 > WIDTH and line.strip():
-            lines.append(f"{line} \\")
-            line = "     "
-        *whole, line = (f"{line} {first}", *rest)
-        lines += whole
-    return [*lines, line]
-
-
-def _quoted(argument: str) -> str:
-    """An argument for a shell; a long one on several lines, which the shell joins: they must not be indented."""
-    parts = [""]
-    for character in argument:
-        if len(shlex.quote(parts[-1] + character)) > WIDTH - _INDENT:
-            parts.append("")
-        parts[-1] += character
-    return "\\\n".join(map(shlex.quote, parts))

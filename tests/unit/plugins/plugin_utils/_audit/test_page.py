@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Invocation, steps
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
 from ansible_collections.monitor.cloud.tests.benchmark.browser import CHROMIUM, OPTIONS
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
@@ -44,7 +44,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
 
     def opener(made: Report, width: int = 1200, **options: Any) -> Page:
         path = tmp_path / "audit.html"
-        path.write_text(as_html(made, steps(made, Invocation(["-i", "inventory"])), ADDRESS), encoding="utf-8")
+        path.write_text(as_html(made, steps(made, limited=False), ADDRESS), encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 800}, **options)
         contexts.append(context)
         page = context.new_page()
@@ -206,7 +206,9 @@ def test_without_scripts_the_page_is_complete(opened: Opener) -> None:
     page = opened(small(), java_script_enabled=False)
     assert page.locator("tbody tr").count() == 7
     assert not page.get_by_label("Filter").is_visible()
-    assert "monitor.cloud.rollout -e target=clone" in page.locator("main").inner_text()
+    text = page.locator("main").inner_text()
+    assert "ansible-playbook monitor.cloud.rollout --limit clone\n" in text
+    assert "Run each command with the options of this run" in text
     page.get_by_role("link", name="clone").click()
     assert page.locator("tr:target bdi").all_text_contents() == ["clone"]
     page.locator("summary").click()

@@ -4,14 +4,11 @@
 
 """What is to be done about the findings of an audit, and the commands that do it."""
 
-import json
 import shlex
-from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, facts_of
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH
 from ansible_collections.monitor.cloud.tests.support.audits import (
     TIERS,
     account,
@@ -22,34 +19,60 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     unreachable,
 )
 
-_DELETE = "Run it without --check to delete them."
+_DELETE = "prune_confirm=DIGEST then deletes it."
 _ADOPT = "adopt lets a renamed host keep its client."
+_NAMES = [
+    "web-1",
+    "a.b",
+    "-oProxyCommand=id",
+    "--check",
+    "-x",
+    "a b",
+    "$(id)",
+    "'; id #",
+    "é",
+    "a\nb",
+    "~web",
+    "@web",
+    "",
+]
 
 
 def test_each_finding_has_a_step_and_its_command() -> None:
-    of = every_state()
-    commands = {step.kind: step.shell for step in made(of, "my inventory.yml")[1]}
-    start = "ansible-playbook -i 'my inventory.yml' monitor.cloud"
+    commands = {step.kind: step.shell for step in made(every_state())[1]}
+    start = "ansible-playbook monitor.cloud"
     expected = {
         # Rollouts may fail before it is done.
-        "plan": "ansible localhost -m monitor.cloud.monitor_plan -a min_clients=14",
-        "unreachable": "ansible -i 'my inventory.yml' gone -m ansible.builtin.raw -a true",
-        "foreign_key": f"{start}.rollout -e target=clone",
-        "renamed": f"{start}.adopt -e target=renamed",
-        "unknown_key": f"{start}.rollout -e target=stranger",
-        "not_registered": f"{start}.rollout -e target=new",
-        "not_configured": f"{start}.rollout -e target=empty",
-        "unverifiable": f"{start}.audit -e target=closed",
-        "outdated": f"{start}.rollout -e target=edited",
-        "restart_pending": f"{start}.rollout -e target=pending",
-        "agent_stopped": "ansible -i 'my inventory.yml' stopped -m ansible.builtin.raw -a 'systemctl start "
-        '{{ monitor_agent_service | default("monitor-agent") }}; systemctl status --no-pager '
-        '{{ monitor_agent_service | default("monitor-agent") }}\'',
-        "wrong_permissions": f"{start}.rollout -e target=open",
+        "plan": "",
+        "unreachable": f"{start}.audit --limit gone",
+        "foreign_key": f"{start}.rollout --limit clone",
+        "renamed": f"{start}.adopt --limit renamed",
+        "unknown_key": f"{start}.rollout --limit stranger",
+        "not_registered": f"{start}.rollout --limit new",
+        "not_configured": f"{start}.rollout --limit empty",
+        "unverifiable": f"{start}.audit --limit closed",
+        "outdated": f"{start}.rollout --limit edited",
+        "restart_pending": f"{start}.rollout --limit pending",
+        "agent_stopped": "",
+        "wrong_permissions": f"{start}.rollout --limit open",
         # Not the client that a renamed host is to keep.
-        "orphans": f'{start}.prune --check -e \'{{"prune_pattern": "older"}}\'',
+        "orphans": f"{start}.prune -e prune_pattern=older",
     }
     assert list(commands.items()) == list(expected.items())
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_only_plain_names_are_in_commands(name: str) -> None:
+    of = report([inspected(name, "no_file"), inspected("web-9", "no_file")], account([name, "web-9"]))
+    [step] = made(of)[1]
+    plain = name in _NAMES[:2]
+    hosts = f"{name},web-9" if name == "a.b" else f"web-9{f',{name}' * plain}"
+    assert set(step.command[-1].split(",")) == set(hosts.split(","))
+    assert (f"because of their special characters: {name}. Choose them by a group." in step.text) is not plain
+    orphans = made(report([], account([name])))[1][0]
+    pattern = f"prune_pattern={name.replace('.', '[.]')}"
+    assert orphans.command == (("ansible-playbook", "monitor.cloud.prune", "-e", pattern) if plain else ())
+    assert (f"special characters: {name}." in orphans.text) is not plain
 
 
 def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
@@ -64,9 +87,42 @@ def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
     assert "First check" not in step.text
 
 
-def test_from_a_part_of_the_inventory_neither_adopt_nor_prune_is_proposed() -> None:
-    todo = made(every_state(), partial="The inventory is a list of hosts")[1]
-    assert {step.kind for step in todo if not step.command} == {"renamed", "orphans"}
+_OWN = inspected("web", differs=["mode"])
+_CLONE = inspected("clone", "other", owner_label="web")
+_RENAMED = inspected("new", "other", owner_label="old")
+# Of a host that is not audited, which can be a renamed one itself.
+_MOVED = inspected("db", "other", owner_label="other")
+
+
+@pytest.mark.parametrize(
+    ("seen", "absent", "expected"),
+    [
+        # Two hosts with one key: none of them is a renamed one.
+        ([_OWN, _CLONE], [], {"foreign_key": ("clone",), "wrong_permissions": ("web",)}),
+        ([_RENAMED, _CLONE], [], {"undecided": ("clone", "new")}),
+        ([_MOVED], [], {"undecided": ("db",)}),
+        # Its client can be that of a host that another slice has.
+        ([inspected("web", "no_file")], ["web"], {"undecided": ("web",)}),
+        ([_OWN], ["web"], {"absent": ("web",)}),
+        ([inspected("web", "no_file"), inspected("x")], [], {"not_configured": ("web",)}),
+    ],
+)
+def test_a_limited_audit_proposes_only_what_is_right_whatever_other_hosts_carry(
+    seen: list[Host], absent: list[str], expected: dict[str, tuple[str, ...]]
+) -> None:
+    known = account(["web", "old", "db", "other", "clone", "older", "x"])
+    todo = made(report(seen, known, ["web", "other", "db", "clone"], absent=absent), limited=True)[1]
+    assert todo[-1].kind == "orphans" and "Audit the whole inventory" in todo[-1].text
+    assert {step.kind: step.names for step in todo[:-1]} == expected
+    assert {step.kind for step in todo if not step.command} == {"orphans", *expected} & {"orphans", "undecided"}
+
+
+def test_a_joined_report_without_some_hosts_is_limited() -> None:
+    missing = Host("db", "db", facts_of({}), audited=False)
+    todo = made(report([missing, _RENAMED], account(["db", "old", "older"])))[1]
+    assert {step.kind: bool(step.command) for step in todo} == {
+        "not_audited": True, "undecided": False, "orphans": False
+    }  # fmt: skip
 
 
 def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
@@ -85,42 +141,18 @@ def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     }  # fmt: skip
 
 
-def _arguments(text: str, title: str) -> list[str]:
-    """The command under a title of the table, as a shell reads it."""
-    command = text[text.index(title) :]
-    command = command[command.index("\n    ansible") :].partition("\n\n")[0]
-    return shlex.split(command.replace("\\\n", ""))
-
-
-def test_a_long_list_is_exact_and_printed_in_full_or_goes_to_a_file_beside_the_reports() -> None:
-    names = [f"web-{number:04}" for number in range(500)]
-    orphans = [f"old-{number}" for number in range(300)]
-    of = report([inspected(name, "no_file") for name in names], account([*names, *orphans, "theirs"]), [], "old-.*")
-    text, todo = made(of)
-    commands = {step.kind: step.command for step in todo}
-    assert _arguments(text, "Not configured") == list(commands["not_configured"])
-    assert commands["not_configured"][-1] == f"target={','.join(names)}"
-    assert _arguments(text, "Clients without a host: 300.") == list(commands["orphans"])
-    variables = json.loads(commands["orphans"][-1])
-    assert (variables["prune_limit"], sorted(variables["prune_pattern"].split("|"))) == (300, sorted(orphans))
-    assert max(map(len, text.splitlines())) <= WIDTH
-
-    step = made(of, report_stem="reports/audit")[1][0]
-    assert step.shell.endswith("monitor.cloud.rollout --limit @reports/audit.not_configured.hosts")
-    assert step.hosts_file == ("reports/audit.not_configured.hosts", "".join(f"{name}\n" for name in names))
-    # If such a path would be read as several.
-    step = made(of, report_stem="a, b/audit")[1][0]
-    assert (step.hosts_file, step.command) == (None, commands["not_configured"])
-
-
-def test_what_no_command_line_takes_is_not_proposed() -> None:
-    names = [f"web-{number:04}.{'x' * 20}" for number in range(5000)]
-    orphans = [f"old-{number:027}" for number in range(4000)]
-    of = report([inspected(name, "no_file") for name in names], account([*names, *orphans]), [])
-    text, todo = made(of)
-    assert [(step.kind, step.command) for step in todo] == [("not_configured", ()), ("orphans", ())]
-    assert "ansible" not in text and "audit again with monitor_agent_audit_json" in " ".join(text.split())
-    assert made(of, report_stem="audit")[1][0].command[-1] == "@audit.not_configured.hosts"
+def test_a_long_list_is_exact_and_what_no_shell_takes_is_not_proposed() -> None:
+    names, orphans = [f"web-{number:04}" for number in range(500)], [f"old-{number}" for number in range(300)]
+    for length in (0, 500):
+        hosts, labels = ([f"{one}{'x' * length}" for one in many] for many in (names, orphans))
+        of = report([inspected(host, "no_file") for host in hosts], account([*hosts, *labels, "theirs"]), [], "old-.*")
+        text, (configure, prune) = made(of)
+        if length:
+            assert configure.command == prune.command == () and "too long for a shell" in configure.text
+            continue
+        assert configure.command == ("ansible-playbook", "monitor.cloud.rollout", "--limit", ",".join(hosts))
+        assert sorted(prune.command[-1].removeprefix("prune_pattern=").split("|")) == sorted(labels)
+        assert f"    {configure.shell}\n" in text and shlex.split(prune.shell) == list(prune.command)
 
 
 def test_a_plan_that_no_tier_is_larger_than_has_no_command() -> None:
@@ -129,35 +161,11 @@ def test_a_plan_that_no_tier_is_larger_than_has_no_command() -> None:
     assert (step.kind, step.command) == ("plan", ()) and "No tier is known that includes as many" in step.text
 
 
-@pytest.mark.parametrize(("orphans", "limit"), [(10, None), (11, 11)])
-def test_prune_gets_a_limit_if_its_own_is_too_low(orphans: int, limit: int | None) -> None:
-    of = report([], account([f"old-{number}" for number in range(orphans)]))
-    assert json.loads(made(of)[1][0].command[-1]).get("prune_limit") == limit
-
-
-def test_commands_repeat_the_options_of_the_run() -> None:
-    of = every_state()
-    run: dict[str, Any] = {
-        "options": ["--become"],
-        "extra_vars": [
-            "@vars.yml",
-            {"target": "all", "x": "1", "monitor_agent_audit_html": "a.html", "y": "a b"},
-            {"monitor_agent_audit_orphan_pattern": "old"},
-        ],
-        "lacks": " Add my_token again.",
-        "service": {"base_url": "https://monitor.example.com/v4", "api_token": "SECRET"},
-    }
-    todo = {step.kind: step for step in made(of, **run)[1]}
-    start = "ansible-playbook -i inventory --become monitor.cloud"
-    extra = '-e @vars.yml -e x=1 -e \'{"y": "a b"}\''
-    assert todo["outdated"].shell == f"{start}.rollout {extra} -e target=edited"
-    assert todo["unreachable"].shell == f"ansible -i inventory --become gone -m ansible.builtin.raw -a true {extra}"
-    assert "monitor_agent_audit_" not in todo["renamed"].shell
-    assert "monitor_agent_audit_html" not in todo["unverifiable"].shell
-    assert json.loads(todo["plan"].command[-1]) == {"min_clients": 14, "base_url": "https://monitor.example.com/v4"}
-    assert "MONITOR_API_TOKEN" in todo["plan"].text
-    assert todo["outdated"].text.endswith("template. Add my_token again.")
-    assert "SECRET" not in str(todo)
+@pytest.mark.parametrize("orphans", [10, 11])
+def test_prune_limit_is_for_the_person_to_choose(orphans: int) -> None:
+    [step] = made(report([], account([f"old-{number}" for number in range(orphans)])))[1]
+    assert "prune_limit" not in step.shell
+    assert ("More than 10 are deleted only with a prune_limit that you choose." in step.text) is (orphans > 10)
 
 
 def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
@@ -187,19 +195,7 @@ def test_orphans_may_be_clients_of_hosts_whose_key_is_not_known(seen: list[Host]
 
 def test_hosts_that_no_audit_has_are_to_be_audited() -> None:
     seen = [Host(host, host, facts_of({}), audited=False) for host in ("web", "db")]
-    of = report([*seen, unreachable("gone")], account(["web", "db", "gone"]))
-    variables = {
-        "monitor_agent_audit_html": "joined.html",
-        "monitor_agent_audit_orphan_pattern": "ours",
-        "monitor_agent_config_path": "/etc/a",
-    }
-    reports = ["monitor_agent_audit_json", "monitor_agent_audit_html"]
-    commands = {step.kind: step.shell for step in made(of, extra_vars=(variables,), reports=reports)[1]}
-    # Its report is another one than the joined one, and clients of other users are none of ours in it either.
-    assert commands["not_audited"] == (
-        "ansible-playbook -i inventory monitor.cloud.audit -e monitor_agent_audit_orphan_pattern=ours "
-        "-e monitor_agent_config_path=/etc/a -e monitor_agent_audit_json=not_audited.json "
-        "-e monitor_agent_audit_html= -e target=db,web"
-    )
-    reach = "ansible -i inventory gone -m ansible.builtin.raw -a true -e monitor_agent_config_path=/etc/a"
-    assert commands["unreachable"] == reach
+    commands = {step.kind: step.shell for step in made(report(seen, account(["web", "db"])))[1]}
+    # Its report is another one than the joined one.
+    path = "-e monitor_agent_audit_json=not_audited.json"
+    assert commands == {"not_audited": f"ansible-playbook monitor.cloud.audit {path} --limit db,web"}
