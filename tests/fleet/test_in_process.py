@@ -72,7 +72,7 @@ REGISTERED = """
 FROM_ELSEWHERE = """
     - monitor.cloud.agent_config:
         path: "{{ monitor_agent_config_path }}.other"
-        content: "{{ client.api_key }}"
+        content: "@api_key@"
         registration: kept
 """
 

@@ -282,7 +282,7 @@ def test_a_file_of_the_users_own_is_written_with_sealed_keys(three: Local, tmp_p
     - {INCLUDE}
     - monitor.cloud.monitor_client_info: {{seal_keys: true}}
       register: mine
-    - monitor.cloud.agent_config: {{path: {own}, content: "{{{{ client.api_key }}}}", state: present, {of}}}
+    - monitor.cloud.agent_config: {{path: {own}, content: "@api_key@", state: present, {of}}}
       delegate_to: "{{{{ inventory_hostname }}}}"
 """
     three.succeed(three.tasks(tasks, hosts="web-1"))
@@ -424,7 +424,7 @@ def test_a_host_that_has_failed_affects_no_other_and_needs_no_room_in_the_plan(f
 # Variables of a host that fails its checks.
 WRONG = {
     "path": {"monitor_agent_config_path": "relative.conf"},
-    "missing directory": {"monitor_agent_config_path": "/proc/none/agent.conf"},
+    "directory": {"monitor_agent_config_path": "/dev/null/agent.conf"},
     "owner": {"monitor_agent_config_owner": "none-such"},
     "mode": {"monitor_agent_config_mode": "0999"},
     "template": {"monitor_agent_config_template": "none-such.j2"},
