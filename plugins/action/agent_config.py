@@ -24,7 +24,11 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     documented,
     takes_input,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
+    ONE_CLIENT,
+    Registered,
+    registered_result,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, Pattern
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
@@ -71,8 +75,9 @@ class ActionModule(HostAction):
                 f"The play, or a task, gives {host} the label {self.host_label!r}, and the inventory {own or 'none'!r}. "
                 "So several hosts could get one client. Set monitor_agent_label in the inventory."
             )
-        read = self.variables.get(options["registration"] or "")
-        known = read.get("account_fingerprint") if isinstance(read, dict) else None
+        # Also of a removal: without the account, the client would stay.
+        read = registered_result(options["registration"], self.variables) if options["registration"] else {}
+        known = read.get("account_fingerprint")
         if known and options["base_url"] is not None:
             environment = {**os.environ, **given_environment(self)}
             chosen = {name: options[name] or environment.get(f"MONITOR_{name.upper()}") for name in ACCOUNT_OPTIONS}
@@ -96,6 +101,7 @@ class ActionModule(HostAction):
         """Report ``absent`` for a Windows host: it has no configuration, but it may have a client."""
         if self.options["state"] != "absent":
             return super().act_on_windows()
+        self._check_use()
         return self._result(decision.Decision(KeyOwner("no_file"), False, {}, {}), self.host_label)
 
     def _converge(self, desired: Desired) -> Result:

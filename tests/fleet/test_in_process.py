@@ -2,23 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Modules in the controller's process: the results of executed modules, and sealed keys in variables of a rollout."""
+"""Modules in the controller's process: which those are, the results of executed ones, and sealed keys in variables."""
 
 import dataclasses
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import REGISTER, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import EXECUTED, REGISTER, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 
-# Another path of the same interpreter: the module is executed.
-ELSEWHERE = f"{Path(sys.executable).parent}/../{Path(sys.executable).parent.name}/{Path(sys.executable).name}"
-EXECUTED = "Using module file"
 # The name of a task that fails is a part of its message.
 TASKS = """
 - {name: create, monitor.cloud.monitor_clients: {labels: [web-1, "{{ 'web' }}-9", "{{ item | default('12345') }}"]}}
@@ -64,8 +60,10 @@ REGISTERED = """
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}
     - ansible.builtin.debug: {var: hostvars}
       run_once: true
+    - monitor.cloud.monitor_client_info: {seal_keys: true}
+      register: mine
     - ansible.builtin.copy:
-        content: "{{ {'kept': monitor_agent_registration} | to_json }}"
+        content: "{{ {'kept': mine, 'account': monitor_agent_account} | to_json }}"
         dest: "{{ playbook_dir }}/kept.json"
         mode: "0600"
       vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
@@ -74,14 +72,13 @@ REGISTERED = """
 FROM_ELSEWHERE = """
     - monitor.cloud.agent_config:
         path: "{{ monitor_agent_config_path }}.other"
-        content: "{{ client.api_key }}"
+        content: "@api_key@"
         registration: kept
 """
 
 
-def results(single: Local, interpreter: str) -> tuple[Run, dict[str, Any]]:
+def results(single: Local) -> tuple[Run, dict[str, Any]]:
     """The results of all tasks by name, as callbacks get them, without what differs from run to run."""
-    single.host_vars["web-1"]["ansible_python_interpreter"] = interpreter
     single.group_vars.update(no_plan=single.service.tokens["no_plan"], no_token="0" * 64, token=TOKEN)
     play = "ignore_errors: true\n  vars: {hostile: !unsafe '{{ 7 * 7 }}'}"
     run = single.succeed(single.tasks(TASKS + ACTIONS, play=play), "--check", "--diff", "-vvv")
@@ -94,8 +91,10 @@ def results(single: Local, interpreter: str) -> tuple[Run, dict[str, Any]]:
 
 def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
     single.service.seed(labels=["web-1", "web-2", "{{ 7 * 7 }}"])
-    here, results_here = results(single, sys.executable)
-    elsewhere, results_elsewhere = results(single, ELSEWHERE)
+    single.host_vars["web-1"]["ansible_python_interpreter"] = sys.executable
+    here, results_here = results(single)
+    single.host_vars["web-1"] |= single.executing()
+    elsewhere, results_elsewhere = results(single)
     assert EXECUTED not in here.output
     assert elsewhere.output.count(EXECUTED) == TASKS.count("name: ") == len(results_here) - ACTIONS.count("name: ")
     # Core's mask is another one.
@@ -120,21 +119,75 @@ def test_unreadable_output_with_keys_is_not_shown_and_the_error_states_so(single
     broken = single.directory / "python"
     broken.write_text("#!/bin/sh\necho printed\nexit 1\n", encoding="utf-8")
     broken.chmod(0o755)
-    single.host_vars["web-1"]["ansible_python_interpreter"] = str(broken)
+    single.host_vars["web-1"] |= {**single.executing(), "ansible_python_interpreter": str(broken)}
     run = single.run(single.tasks("- monitor.cloud.monitor_client_info: {include_keys: true}"), "-vvv")
     assert run.failures()["web-1"].endswith("because it may hold keys: run the task without include_keys to see it).")
     assert "printed" not in run.output + str(run.events)
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("-e", "ansible_python_interpreter=/nowhere/python")], ids=["inventory", "extra"]
-)
-def test_a_delegated_task_ignores_an_interpreter_meant_for_hosts(single: Local, options: tuple[str, ...]) -> None:
-    single.group_vars["ansible_python_interpreter"] = "/nowhere/python"
-    single.host_vars |= {"web-1": {}, "localhost": {"ansible_connection": "local"}}
-    play = single.tasks("- monitor.cloud.monitor_clients: {labels: [web-1]}\n  delegate_to: localhost", hosts="web-1")
-    run = single.run(play, *options)
-    assert (run.code, run.writes()) == (0, ["create_client web-1"]), run.output
+_OTHERS = "ansible_connection=none-such ansible_become=true ansible_python_interpreter=/nowhere/python"
+# Keywords of a task, extra variables, whether the host becomes another user, and whether the module is executed.
+WHERE: dict[str, tuple[str, str, bool, bool]] = {
+    "local": ("", "", False, False),
+    "delegated": ("delegate_to: localhost", "", True, False),
+    "delegated, extra variables": ("delegate_to: localhost", _OTHERS, False, False),
+    "delegated to an address": ("delegate_to: 127.0.0.1", _OTHERS, False, False),
+    "local with become": ("", "", True, True),
+    "local with become: false": ("become: false\n  vars: {ansible_become: false}", "", True, False),
+    "in the background": ("async: 20\n  poll: 1", "", False, True),
+}
+
+
+@pytest.mark.parametrize(("keywords", "extra", "becomes", "executed"), WHERE.values(), ids=WHERE)
+def test_where_a_module_runs(single: Local, keywords: str, extra: str, becomes: bool, executed: bool) -> None:
+    single.host_vars["web-1"] |= {"ansible_python_interpreter": sys.executable}
+    single.host_vars["web-1"] |= single.executing() if becomes else {}
+    play = single.tasks(f"- monitor.cloud.monitor_clients: {{labels: [web-1]}}\n  {keywords}", hosts="web-1")
+    run = single.succeed(play, "-vvv", "-e", f"x=x {extra}")
+    assert run.writes() == ["create_client web-1"]
+    assert (EXECUTED in run.output) is executed
+
+
+def test_a_module_for_a_host_is_executed_there(one: Controller) -> None:
+    """The hosts of the tests have the controller's loopback interface, and its Python."""
+    one.group_vars["ansible_python_interpreter"] = sys.executable
+    environment = {name: value for name, value in one.service.environment().items() if name.startswith("MONITOR_")}
+    play = one.tasks("- monitor.cloud.monitor_clients: {labels: [web-1]}", play=f"environment: {json.dumps(environment)}")
+    run = one.succeed(play, "-vvv")
+    assert run.writes() == ["create_client web-1"] and EXECUTED in run.output
+
+
+_RETRIES = """
+- monitor.cloud.monitor_clients: {labels: [web-1], api_token: "{{ token }}", seal_keys: true}
+  register: tried
+  until: tried is succeeded and tried.attempts | default(0) > 1
+  retries: 2
+  delay: 0
+- monitor.cloud.agent_config:
+    path: "{{ monitor_agent_config_path }}"
+    content: x
+    registration: tried
+    api_token: "{{ token }}"
+  register: written
+  until: written.attempts | default(0) > 1
+  retries: 2
+  delay: 0
+"""
+
+
+@pytest.mark.parametrize("executed", [False, True], ids=["here", "executed"])
+def test_each_attempt_of_until_has_the_token_and_callbacks_see_none(single: Local, executed: bool) -> None:
+    token, seen = single.service.tokens["read_write"], single.directory / "seen"
+    single.group_vars.update(token=token, ansible_python_interpreter=sys.executable)
+    single.group_vars |= single.executing() if executed else {}
+    # The service fails the first time.
+    single.service.fault(kind="status", status=403, operation="list_clients")
+    run = single.succeed(single.tasks(_RETRIES), "-vvvvv", MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
+    assert [event.result["attempts"] for event in run.events if event.status != "failed"] == [2, 2]
+    assert run.calls() == ["list_clients", "list_clients", "create_client"], run.calls()
+    assert (EXECUTED in run.output) is executed
+    for text in (run.output, seen.read_text(encoding="utf-8")):
+        assert found_in(text, secrets_of(single.service, token)) == []
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
@@ -142,13 +195,16 @@ def test_no_key_is_in_variables_caches_and_callbacks(single: Local, state: str) 
     single.add("web-2")
     single.group_vars.update(monitor_agent_install_command="true")
     cache = single.directory / "cache"
-    play = single.tasks(REGISTERED if state == "present" else REGISTERED.replace("_registration", "_removal"))
+    if state == "absent":
+        single.monitor()
+    secrets_before = secrets_of(single.service)
+    play = single.tasks(REGISTERED)
     settings = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(cache)}
     chosen = f"monitor_agent_state={state}"
     run = single.succeed(
         play, "-e", chosen, "-vvvvv", "--diff", ANSIBLE_LOG_PATH=str(single.directory / "log"), **settings
     )
-    secrets = secrets_of(single.service)
+    secrets = secrets_before + secrets_of(single.service)
     assert found_in(run.output, secrets) == []
     assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
     configured = [single.path(host) for host in single.host_vars]

@@ -4,7 +4,6 @@
 
 """The role in plays, batches, limits, conditions and strategies: what it does and shows, and what goes wrong there."""
 
-import platform
 import re
 import sys
 from pathlib import Path
@@ -15,8 +14,10 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
 from ansible_collections.monitor.cloud.tests.support.runs import (
     CONFIGURE,
+    CONFIGURE_NEW,
+    EXECUTED,
     REGISTER,
-    CONFIGURE,
+    ROLLOUT,
     Controller,
     Local,
     Run,
@@ -32,34 +33,46 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
     text_of,
 )
 
-CHECK = "Check the variables and read the account"
-HANDLER = "Restart the monitoring agent"
+RESTART = "Restart the monitoring agent"
 RETIRE = "monitor.cloud.retire"
-RECORD = "Record that the agent was restarted"
-REMOVE = "Remove the clients of the hosts"
+REMOVE = "Delete the clients of hosts whose configuration is removed"
+NEW = "Do what is new on the host"
+# What each run shows, in this order, whatever the state; then what is new.
+TASKS = [
+    "Validating arguments against arg spec 'main' - Register the hosts of the play and configure their agents",
+    "Refuse facts that would decide",
+    "Check that each host of the inventory has a label of its own",
+    "Forget the results of an earlier use of the role",
+    "Read the account",
+    CONFIGURE,
+    REMOVE,
+    REGISTER,
+    NEW,
+]
+OF_NEW = [CONFIGURE_NEW, "Install the agent", "Restart the agent"]
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 AUDIT = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
+INCLUDE = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
 ABSENT = "vars: {monitor_agent_state: absent}"
 NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 
 
 def shown(run: Run) -> list[str]:
     """The headers of the role's tasks, as the default callback prints them."""
-    return re.findall(r"^(?:TASK|RUNNING HANDLER) \[monitor\.cloud\.monitor_agent : (.*)\]", run.output, re.MULTILINE)
+    return re.findall(r"^TASK \[monitor\.cloud\.monitor_agent : (.*)\]", run.output, re.MULTILINE)
 
 
-def test_a_rollout_shows_no_task_that_is_skipped(pair: Local) -> None:
-    runs = [pair.run("monitor.cloud.rollout", *options) for options in (["--check"], [], [])]
-    assert [shown(run) for run in runs] == [[REGISTER, CONFIGURE]] * 3
+def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> None:
+    runs = [pair.succeed("monitor.cloud.rollout", *options) for options in (["--check"], [], [])]
+    assert [shown(run) for run in runs] == [[*TASKS, *OF_NEW]] * 2 + [TASKS]
+    once = {task for task in TASKS if len(runs[1].of(task)) == 1}
+    assert once == {task for task in (*TASKS[1:5], REGISTER)}
     pair.host_vars["web-2"].update(monitor_agent_service="monitor-agent", monitor_agent_config_mode="0640")
-    run = pair.run("monitor.cloud.rollout", "--check")
-    assert shown(run) == [REGISTER, CONFIGURE, HANDLER, RECORD], run.output
-    assert set(run.of(HANDLER)) == set(run.of(RECORD)) == {"web-2"}
-    assert "skipping:" not in "".join(each.output for each in (*runs, run))
+    assert set(pair.succeed("monitor.cloud.rollout", "--check").of(RESTART)) == {"web-2"}
 
 
 @pytest.mark.parametrize("of", ["extra variable", "inventory", "play", "role", "roles"])
-def test_a_removal_shows_the_tasks_that_it_needs(pair: Local, of: str) -> None:
+def test_a_removal_by_a_state_of_each_source(pair: Local, of: str) -> None:
     pair.monitor()
     play = role_play(pair, play=ABSENT if of == "play" else "", role=ABSENT if of == "role" else "")
     if of == "roles":
@@ -68,40 +81,44 @@ def test_a_removal_shows_the_tasks_that_it_needs(pair: Local, of: str) -> None:
         pair.group_vars["monitor_agent_state"] = "absent"
     extra = ["-e", "monitor_agent_state=absent"] if of == "extra variable" else []
     for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
-        run = pair.run(play, *extra, *options)
-        assert (run.code, labels(pair)) == (0, left), run.output
-        assert shown(run) == ([REGISTER, CONFIGURE] if of == "inventory" else [CHECK, CONFIGURE, REMOVE])
-        assert ("skipping:" in run.output) == (of == "inventory")
-    assert run.changed_hosts() == set()
+        run = pair.succeed(play, *extra, *options)
+        assert labels(pair) == left, run.output
+        changes = bool(options or not left) and "changed=1" in run.output or "changed=2" in run.output
+        assert shown(run) == ([*TASKS, *OF_NEW] if changes else TASKS)
+    assert run.changed_hosts() == set() and run.statuses(REGISTER) == {}
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_a_host_without_the_first_uses_the_defaults_of_the_play(pair: Local, state: str) -> None:
-    if state == "absent":
+@pytest.mark.parametrize("section", ["tasks", "roles", "after another use"])
+def test_a_static_use_that_leaves_out_the_first_host_names_include_role(pair: Local, section: str, state: str) -> None:
+    """Core skips what runs once for all hosts then."""
+    if state == "absent" or section == "after another use":
         pair.monitor()
-        pair.group_vars["monitor_agent_state"] = "absent"
-    service = {"base_url": pair.service.base_url, "api_token": pair.service.tokens["read_write"]}
-    play = role_play(
-        pair,
-        play=f"module_defaults: {{group/monitor.cloud.api: {service}}}",
-        role=NOT_THE_FIRST,
+    before = labels(pair), pair.files()
+    play = pair.tasks(
+        f"- {{role: monitor.cloud.monitor_agent, monitor_agent_state: {state}, {NOT_THE_FIRST}}}", section="roles"
     )
-    wrong = {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4", "MONITOR_API_TOKEN": "wrong"}
-    run = pair.run(play, "-e", "ansible_python_interpreter=/nowhere/python", **wrong)
-    assert (run.code, run.changed_hosts()) == (0, {"web-2"}), run.output
-    assert labels(pair) == (["web-2"] if state == "present" else ["web-1"])
+    if section != "roles":
+        first = f"{INCLUDE}\n" if section == "after another use" else "ansible.builtin.meta: noop"
+        play = pair.tasks(f"- {first}\n- {ROLE}\n  {NOT_THE_FIRST}\n  vars: {{monitor_agent_state: {state}}}")
+    for options in (["--check"], []):
+        run = pair.run(play, *options)
+        [(host, message)] = run.failures().items()
+        assert (run.code, host, run.writes()) == (2, "web-2", []), run.output
+        assert "Use the condition on ansible.builtin.include_role instead" in message
+        assert (labels(pair), pair.files()) == before
 
 
 @pytest.mark.parametrize("options", ["prune: true, prune_pattern: '.*', prune_limit: 100", "renames: {web-1: web-9}"])
 def test_defaults_of_a_module_are_not_for_the_role(three: Local, options: str) -> None:
     three.service.seed(labels=["elsewhere"])
     defaults = f"module_defaults: {{monitor.cloud.monitor_clients: {{{options}}}}}"
-    # The second time hosts register by themselves.
-    for play, role, hosts in (("serial: 1", "", ["web-1", "web-2", "web-3"]), ("", NOT_THE_FIRST, ["web-2", "web-3"])):
-        for state, expected in {"present": hosts, "absent": []}.items():
-            book = role_play(three, play=f"{play}\n  {defaults}", role=role)
-            run = three.run(book, "-e", f"monitor_agent_state={state}")
-            assert (run.code, labels(three)) == (0, ["elsewhere", *expected]), run.output
+    hosts = ["web-1", "web-2", "web-3"]
+    for play, condition, expected in (("serial: 1", "", hosts), ("", NOT_THE_FIRST, hosts[1:])):
+        book = three.tasks(f"- {INCLUDE}\n  {condition}", play=f"{play}\n  {defaults}")
+        for state, left in {"present": expected, "absent": []}.items():
+            three.succeed(book, "-e", f"monitor_agent_state={state}")
+            assert labels(three) == ["elsewhere", *left]
 
 
 @pytest.mark.parametrize("module", ["monitor_clients", "agent_config"])
@@ -112,21 +129,25 @@ def test_an_audit_with_defaults_of_a_module_is_right(monitored: Local, module: s
     assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in run.output
 
 
-LABELS = {
-    "web{1}": "web{1}",
-    "{{ 12345 }}": "12345",
-    "{{ ansible_facts['architecture'] }}": platform.machine(),
-    "{{ hostvars['web-1'].ansible_connection }}": "local",
-}
-
-
-@pytest.mark.parametrize(("label", "expected"), LABELS.items())
+@pytest.mark.parametrize(("label", "expected"), {"web{1}": "web{1}", "{{ 12345 }}": "12345"}.items())
 def test_a_label_that_resembles_something_else_is_a_text(single: Local, label: str, expected: str) -> None:
     single.host_vars["web-1"].update(monitor_agent_label=label, ansible_python_interpreter=sys.executable)
     for options in ([], ["-e", "monitor_agent_audit_fail_on_drift=true"]):
-        tasks = f"- import_role: {AUDIT}" if options else f"- {ROLE}"
-        single.succeed(single.tasks(tasks, play="gather_subset: ['!all', '!min', platform]", facts=True), *options)
-    assert labels(single) == [expected]
+        single.succeed(single.tasks(f"- import_role: {AUDIT}" if options else f"- {ROLE}"), *options)
+        assert labels(single) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("{{ ansible_facts['architecture'] }}", "Facts of host web-1 would decide: ansible_facts."),
+        ("{{ hostvars['web-1'].ansible_connection }}", "monitor_agent_label of host web-1: "),
+    ],
+)
+def test_a_label_that_is_made_of_facts_or_of_hostvars_is_refused(single: Local, label: str, message: str) -> None:
+    single.host_vars["web-1"].update(monitor_agent_label=label, ansible_python_interpreter=sys.executable)
+    play = role_play(single, play="gather_subset: ['!all', '!min', platform]", facts=True)
+    assert message in refuse(single, play)
 
 
 def test_the_keys_of_another_host_are_redacted_in_an_installers_output(monitored: Local) -> None:
@@ -141,8 +162,9 @@ def test_an_executed_module_whose_output_breaks_shows_no_key(monitored: Local, t
     broken.write_text('#!/bin/sh\npython3 "$@" | head -c 900\n')
     broken.chmod(0o755)
     task = "{monitor.cloud.monitor_clients: {labels: [web-1, web-2, web-3], include_keys: true}, run_once: true}"
+    monitored.group_vars |= monitored.executing()
     run = monitored.run(monitored.tasks(f"- {task}"), "-vvv", "-e", f"ansible_python_interpreter={broken}")
-    assert run.failures()
+    assert run.failures() and EXECUTED in run.output
     assert found_in(run.output, secrets_of(monitored.service)) == []
 
 
@@ -165,9 +187,10 @@ def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(mon
 
 
 @pytest.mark.parametrize("failing", ["web-1", "web-2"])
-def test_a_host_that_has_failed_is_treated_in_always(three: Local, failing: str) -> None:
-    """Core leaves it out of its batch."""
-    for state, expected in {"present": ["web-1", "web-2", "web-3"], "absent": []}.items():
+def test_a_host_that_has_failed_is_to_run_again_if_the_role_is_in_always(three: Local, failing: str) -> None:
+    """Core leaves it out of its batch, so that it would be without a client."""
+    others = sorted({"web-1", "web-2", "web-3"} - {failing})
+    for state, expected in {"present": others, "absent": [failing]}.items():
         tasks = f"""
     - block:
         - ansible.builtin.fail: {{msg: not today}}
@@ -177,8 +200,10 @@ def test_a_host_that_has_failed_is_treated_in_always(three: Local, failing: str)
           vars: {{monitor_agent_state: {state}}}
 """
         run = three.run(three.tasks(tasks))
-        assert run.failures() == {failing: "not today"}, run.output
-        assert labels(three) == sorted(host for host, text in three.files().items() if text) == expected
+        [(host, message)] = run.failures().items()
+        assert (run.code, host) == (2, failing) and message.endswith("Run again."), run.output
+        assert labels(three) == sorted(configured(three)) == expected
+        three.succeed()
 
 
 @pytest.mark.parametrize("notify", ["Mine", "[Mine]"])
@@ -195,7 +220,7 @@ def test_a_role_may_run_once_for_a_single_host(monitored: Local) -> None:
     monitored.succeed(role_play(monitored, role="run_once: true"), "--limit", "web-1")
 
 
-def test_the_role_succeeds_in_rescue_once_there_is_room(three: Local) -> None:
+def test_in_rescue_of_the_role_itself_all_hosts_but_the_first_are_to_run_again(three: Local) -> None:
     """Of a task that runs once, core takes the failure of the first host only for rescued."""
     three.service.set_plan("monitor-3")
     three.service.seed(labels=["elsewhere"])
@@ -208,57 +233,59 @@ def test_the_role_succeeds_in_rescue_once_there_is_room(three: Local) -> None:
           delegate_to: localhost
         - {ROLE}
 """
-    run = three.succeed(three.tasks(tasks))
-    assert run.changed_hosts() == {"web-1", "web-2", "web-3"}
-    assert all(text and text == three.expected(host) for host, text in three.files().items())
+    run = three.run(three.tasks(tasks))
+    again = run.of(CONFIGURE)
+    assert (run.code, configured(three)) == (2, {"web-1"}), run.output
+    assert all(again[host].result["msg"].endswith("Run again.") for host in ("web-2", "web-3"))
+    assert three.succeed().changed_hosts() == {"web-2", "web-3"}
+    assert labels(three) == ["elsewhere", "web-1", "web-2", "web-3"]
 
 
-def test_a_removal_whose_check_fails_removes_nothing_if_errors_are_ignored(monitored: Local) -> None:
+def test_a_removal_removes_nothing_after_an_error_that_is_ignored(monitored: Local) -> None:
     before = labels(monitored), monitored.files()
-    monitored.host_vars["web-1"]["monitor_agent_label"] = "web-3"
-    role = "ignore_errors: true\n  vars: {monitor_agent_state: absent}"
-    run = monitored.run(role_play(monitored, role=role), "--limit", "web-1")
-    assert run.of(CONFIGURE)["web-1"].status == "ignored"
+    play = role_play(monitored, role="ignore_errors: true\n  vars: {monitor_agent_state: absent}")
+    # Without the account, each host fails, and goes on.
+    run = monitored.succeed(play, MONITOR_API_TOKEN="wrong")
+    assert set(run.statuses().values()) == {"ignored"}
     assert (labels(monitored), monitored.files()) == before
+    monitored.host_vars["web-1"]["monitor_agent_label"] = "web-3"
+    assert "have the same label 'web-3'" in refuse(monitored, play, "--limit", "web-1")
 
 
-def test_a_state_by_a_template_of_variables_that_hosts_have_is_refused(monitored: Local) -> None:
-    before = labels(monitored), monitored.files()
-    monitored.group_vars["present_here"] = True
-    state = "\"{{ 'present' if present_here | default(false) else 'absent' }}\""
-    run = monitored.run(role_play(monitored, play=f"vars: {{monitor_agent_state: {state}}}"))
-    assert all("Set it in the inventory instead." in reason for reason in run.failures().values())
-    assert len(run.failures()) == 3 and (labels(monitored), monitored.files()) == before
+@pytest.mark.parametrize("of", ["inventory", "play"])
+def test_hosts_of_one_batch_may_have_different_states(three: Local, of: str) -> None:
+    three.service.seed(labels=["web-2"])
+    three.write("web-2", three.expected("web-2"))
+    three.host_vars["web-2"]["monitor_agent_state" if of == "inventory" else "gone"] = "absent"
+    play = "vars: {monitor_agent_state: \"{{ gone | default('present') }}\"}" if of == "play" else ""
+    converge(three, role_play(three, play=play), changes={"web-1", "web-2", "web-3"})
+    assert labels(three) == sorted(configured(three)) == ["web-1", "web-3"]
+    assert three.read("web-2") is None
 
 
-def test_a_failed_installation_reports_what_was_written_and_is_retried(three: Local) -> None:
+def test_a_failed_installation_keeps_what_was_written_and_is_retried(three: Local) -> None:
     three.host_vars["web-1"].update(monitor_agent_install_command="exit 3", monitor_agent_service="agent")
     for owner, differs in (("no_file", ["content"]), ("own", ["restart"])):
         run = three.run()
         assert set(run.failures()) == {"web-1"}
+        assert "exit code 3" in run.of("Run the installer")["web-1"].result["msg"]
         result = run.of(CONFIGURE)["web-1"].result
-        assert "exit code 3" in result["msg"] and "the next run restarts it" in result["msg"]
         assert (result["changed"], result["path"]) == (True, str(three.path("web-1")))
+        # The restart is pending until a run makes it.
         assert (result["key_owner"], result["differs"]) == (owner, differs)
 
 
-@pytest.mark.parametrize(
-    "of",
-    [
-        "registration: monitor_agent_registration",
-        "client: '{{ monitor_agent_registration.clients[inventory_hostname] }}'",
-    ],
-)
-def test_a_file_of_the_users_own_is_written_without_the_roles_steps(three: Local, tmp_path: Path, of: str) -> None:
-    log, own = tmp_path / "installed", tmp_path / "own.conf"
-    three.group_vars["monitor_agent_install_command"] = f"echo once >> {log}"
+@pytest.mark.parametrize("of", ["registration: mine", "client: '{{ mine.clients[0] }}'"])
+def test_a_file_of_the_users_own_is_written_with_sealed_keys(three: Local, tmp_path: Path, of: str) -> None:
+    own = tmp_path / "own.conf"
     tasks = f"""
-    - ansible.builtin.include_role: {{name: monitor.cloud.monitor_agent}}
-    - monitor.cloud.agent_config: {{path: {own}, content: "{{{{ client.api_key }}}}", state: present, {of}}}
+    - {INCLUDE}
+    - monitor.cloud.monitor_client_info: {{seal_keys: true}}
+      register: mine
+    - monitor.cloud.agent_config: {{path: {own}, content: "@api_key@", state: present, {of}}}
       delegate_to: "{{{{ inventory_hostname }}}}"
 """
     three.succeed(three.tasks(tasks, hosts="web-1"))
-    assert log.read_text() == "once\n"
     (client,) = three.service.clients()
     assert own.read_text() == client["api_key"]
 
@@ -291,7 +318,7 @@ def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
     for removed in ("configuration of: web-1", "clients: web-1, web-9"):
         assert f"Would be removed, {removed}" in steps.check.output and f"Removed, {removed}" in steps.run.output
     assert "There was no" not in steps.run.output
-    for task in ("Remove the clients of the hosts", "Remove the clients of hosts that are gone"):
+    for task in (REMOVE, "Remove the clients of hosts that are gone"):
         assert steps.run.changed_hosts(task) == steps.check.changed_hosts(task) == {"web-1"}, task
     assert (labels(two), configured(two), two.read("web-1")) == (["old-database-1", "web-2"], {"web-2"}, None)
     assert "There was no configuration on: web-1" in steps.again.output and "Removed" not in steps.again.output
@@ -314,6 +341,8 @@ def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local, service: d
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
 OTHERS = {"web-2", "db-1", "db-2"}
+# Of a batch that has new clients: the account before the hosts are inspected, and again before clients are created.
+READS = ["list_clients", "list_clients", "get_plan"]
 
 
 @pytest.mark.parametrize("pipelining", ["False", "True"])
@@ -322,7 +351,7 @@ def test_check_run_and_second_run(controller: Controller, user: str, pipelining:
     controller.group_vars.update(ansible_user=user, ansible_become=user != "root")
     steps = converge(controller, changes=ALL, environment={"ANSIBLE_PIPELINING": pipelining})
     assert diffs(steps.check) == {name: (None, client_label(name)) for name in ALL}
-    assert sorted(steps.run.calls()) == sorted(["list_clients", "get_plan", *["create_client"] * len(ALL)])
+    assert sorted(steps.run.calls()) == sorted([*READS, *["create_client"] * len(ALL)])
     assert sorted(steps.run.writes()) == sorted(f"create_client {client_label(name)}" for name in ALL)
     assert {name: host.read() for name, host in controller.hosts.items()} == {
         name: text_of(controller, name) for name in ALL
@@ -334,7 +363,7 @@ def test_check_run_and_second_run(controller: Controller, user: str, pipelining:
 
 
 def test_how_many_commands_a_host_gets(controller: Controller) -> None:
-    """One to inspect and one to write; a single one for both if the client is new and no file is there."""
+    """One to inspect and one to write. For a new client, two to inspect and one to write; three more for a file."""
     hosts, counted = list(controller.hosts.values()), "/opt/agent-seen"
     for host in hosts:
         host.write(f'#!/bin/sh\necho >> {counted}\nexec /bin/sh "$@"\n', "/opt/agent-shell", mode="755")
@@ -350,29 +379,28 @@ def test_how_many_commands_a_host_gets(controller: Controller) -> None:
     hosts[0].write("api_key=of an image\n")
     first = commands()
     hosts[1].run(f"rm {CONFIG}")
-    assert (first, commands(), commands()) == ([3, 1, 1, 1], [1, 2, 1, 1], [1, 1, 1, 1])
+    assert (first, commands(), commands()) == ([6, 3, 3, 3], [1, 2, 1, 1], [1, 1, 1, 1])
 
 
 def test_serial_reads_the_account_once_for_each_batch(four: Local) -> None:
     steps = converge(four, role_play(four, play="serial: 2"), changes=ALL)
     assert configured(four) == set(ALL)
     # The plan is read before the first client of a batch is created, and in check mode to predict a refusal.
-    assert sorted(steps.check.calls()) == sorted(["list_clients", "get_plan"] * 2)
-    assert sorted(steps.run.calls()) == sorted(["list_clients", "get_plan"] * 2 + ["create_client"] * 4)
+    assert sorted(steps.check.calls()) == sorted(READS * 2)
+    assert sorted(steps.run.calls()) == sorted(READS * 2 + ["create_client"] * 4)
     assert steps.again.calls() == ["list_clients"] * 2
 
 
-def test_serial_with_too_small_a_plan_is_refused_before_the_first_batch(four: Local) -> None:
+def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_more(four: Local) -> None:
     four.service.set_plan("monitor-3")
     playbook = role_play(four, play="serial: 2")
-    runs = [four.run(playbook, *options) for options in (["--check"], [])]
-    for run in runs:
-        assert (run.code, run.writes(), run.calls()) == (2, [], ["list_clients", "get_plan"]), run.output
-        assert "is too small: it includes 3 clients, and 4 are needed" in run.output
-    # Hosts that the inventory sets to be absent need no room, whatever their batch.
+    run = four.run(playbook)
+    assert (run.code, labels(four)) == (2, ["web-1", "web-2"]), run.output
+    assert sorted(run.calls()) == sorted([*READS * 2, "create_client", "create_client"])
+    assert "is too small: it includes 3 clients, and 4 are needed" in run.output
+    # Hosts that the inventory sets to be absent need no room.
     four.host_vars["db-1"]["monitor_agent_state"] = four.host_vars["db-2"]["monitor_agent_state"] = "absent"
-    converge(four, playbook, changes={"web-1", "web-2"})
-    assert labels(four) == ["web-1", "web-2"]
+    converge(four, playbook, changes=())
 
 
 def test_hosts_of_another_account_need_no_room_in_the_plan(four: Local) -> None:
@@ -393,14 +421,57 @@ def test_a_host_that_has_failed_affects_no_other_and_needs_no_room_in_the_plan(f
     assert (labels(four), configured(four)) == (sorted(others), others)
 
 
+# Variables of a host that fails its checks.
+WRONG = {
+    "path": {"monitor_agent_config_path": "relative.conf"},
+    "directory": {"monitor_agent_config_path": "/dev/null/agent.conf"},
+    "owner": {"monitor_agent_config_owner": "none-such"},
+    "mode": {"monitor_agent_config_mode": "0999"},
+    "template": {"monitor_agent_config_template": "none-such.j2"},
+    "account": {"monitor_agent_api_token": "another"},
+    "unreachable": {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"},
+}
+
+
+@pytest.mark.parametrize("host", ["web-2", "db-2"])
+@pytest.mark.parametrize("case", WRONG)
+def test_a_host_that_fails_its_checks_gets_no_client(four: Local, case: str, host: str) -> None:
+    four.host_vars[host] |= WRONG[case]
+    others = set(ALL) - {host}
+    # In check mode an unknown owner is a warning, since an earlier task of the run may add it.
+    if case != "owner":
+        assert four.run(ROLLOUT, "--check").changed_hosts() == others
+    run = four.run()
+    assert (run.code, run.changed_hosts()) == (4 if case == "unreachable" else 2, others), run.output
+    assert labels(four) == sorted(configured(four)) == sorted(others)
+
+
+def test_any_errors_fatal_ends_a_run_before_the_first_client_or_after_all(four: Local) -> None:
+    four.service.configure(strict_labels=True)
+    four.group_vars["monitor_agent_service"] = "agent"
+    play = role_play(four, play="any_errors_fatal: true")
+    four.host_vars["db-1"] |= WRONG["template"]
+    run = four.run(play)
+    assert (run.code, run.writes()) == (2, []), run.output
+    # What only the service refuses fails later.
+    four.host_vars["db-1"] |= {"monitor_agent_config_template": "agent.conf.j2", "monitor_agent_label": "not so good"}
+    run = four.run(play)
+    others = {"web-1", "web-2", "db-2"}
+    assert (run.code, set(run.failures()), configured(four)) == (2, {"db-1"}, others), run.output
+    # Their restart is made by the next run.
+    check = four.run(ROLLOUT, "--check", "--limit", "!db-1")
+    assert {host: event.result["differs"] for host, event in check.of(CONFIGURE).items()} == dict.fromkeys(
+        others, ["restart"]
+    )
+
+
 @pytest.mark.parametrize("left_out", [set(), {"web-1"}], ids=["both", "by itself"])
 def test_localhost_that_is_not_in_the_inventory(single: Local, left_out: set[str]) -> None:
     single.host_vars["web-1"].pop("monitor_agent_config_path")
     single.group_vars["left_out"] = sorted(left_out)
     changed = {"web-1", "localhost"} - left_out
     path = 'vars: {monitor_agent_config_path: "{{ playbook_dir }}/{{ inventory_hostname }}.conf"}'
-    role = "{name: monitor.cloud.monitor_agent}\n  when: inventory_hostname not in left_out"
-    play = single.tasks(f"- ansible.builtin.import_role: {role}", play=path, hosts="web-1,localhost")
+    play = single.tasks(f"- {INCLUDE}\n  when: inventory_hostname not in left_out", play=path, hosts="web-1,localhost")
     converge(single, play, changes=changed)
     assert labels(single) == sorted(changed)
     assert {path.stem for path in single.directory.rglob("*.conf")} == changed
@@ -424,8 +495,7 @@ def test_first_host_unreachable(four: Local, facts: bool) -> None:
     book = role_play(four, play="gather_subset: ['!all', '!min']", facts=facts)
     converge(four, book, changes=OTHERS, codes=(4, 4, 4))
     assert configured(four) == OTHERS
-    # Its client is created if possible, and the host configured when it is back.
-    assert ("web-1" in labels(four)) is not facts
+    assert sorted(OTHERS) == labels(four)
     four.host_vars["web-1"] = reachable
     back = four.succeed(book)
     assert back.changed_hosts() == {"web-1"}
@@ -437,19 +507,23 @@ def test_first_host_unreachable(four: Local, facts: bool) -> None:
     [
         ("", ["--limit", "web-2"], {"web-2"}),
         ("when: inventory_hostname != 'db-2'", [], set(ALL) - {"db-2"}),
-        ("when: inventory_hostname != 'web-1'", [], OTHERS),
+        (NOT_THE_FIRST, [], OTHERS),
     ],
     ids=["limit", "condition", "condition on the first host"],
 )
-@pytest.mark.parametrize("use", ["import_role", "include_role", "include_tasks"])
+@pytest.mark.parametrize("use", ["include_role", "include_tasks", "import_role", "roles"])
 def test_hosts_that_are_left_out_stay_as_they_are(
     four: Local, use: str, condition: str, options: list[str], chosen: set[str]
 ) -> None:
+    if use in ("import_role", "roles") and condition == NOT_THE_FIRST:
+        pytest.skip("refused: test_a_static_use_that_leaves_out_the_first_host_names_include_role")
     (four.directory / "of_role.yml").write_text(
         "- import_role: {name: monitor.cloud.monitor_agent}\n", encoding="utf-8"
     )
     role = "include_tasks: of_role.yml" if use == "include_tasks" else f"{use}: {{name: monitor.cloud.monitor_agent}}"
     book = four.tasks(f"- ansible.builtin.{role}\n  {condition}")
+    if use == "roles":
+        book = four.tasks(f"- role: monitor.cloud.monitor_agent\n  {condition}", section="roles")
     converge(four, book, *options, changes=chosen)
     assert configured(four) == set(labels(four)) == chosen
     four.run()
@@ -457,7 +531,6 @@ def test_hosts_that_are_left_out_stay_as_they_are(
     assert configured(four) == set(labels(four)) == set(ALL) - chosen
 
 
-INCLUDE = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
 # Uses of the role that web-2 does not reach, or whose condition fails for it.
 ONLY_SOME = {
     "the item of a loop": f"""

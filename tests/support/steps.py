@@ -144,10 +144,9 @@ def own_play(
     facts: bool = False, **options: object,
 ) -> str:  # fmt: skip
     """A playbook without the role: it registers all hosts, then writes their files with these options."""
-    given = {"path": CONFIG, "content": "api_key={{ client.api_key }}\n", "registration": "registered", **options}
+    given = {"path": CONFIG, "content": "api_key=@api_key@\n", "registration": "registered", **options}
     register = {
         "monitor.cloud.monitor_clients": {"labels": f"{{{{ {labels} }}}}", "include_keys": True},
-        "vars": {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"},
         "run_once": True,
         "delegate_to": "localhost",
         "become": False,
