@@ -27,21 +27,18 @@ options:
     type: str
   audits:
     description:
-      - The audits to join. Each is the path of a file that O(json) wrote, on the controller, a pattern of such paths,
-        or such a report itself, as RV(report) has it.
+      - The audits to join. Each is the path of a file that O(json) wrote, on the controller, or a pattern of such paths.
       - Of a host that several audits have, the latest one counts; one from the future counts only for hosts that no
         other has. The report names audits that differ, and hosts of audits that the inventory does not have.
       - A host that no audit has is V(unreachable). Whose key a host carries is determined again, because clients may
         have been renamed or deleted since.
-      - Text in reports is never rendered as a template, if the option is a list, or a template that is only the name of
-        a variable.
-    # Other types would copy or render the reports.
-    type: raw
+    type: list
+    elements: str
   audits_variables:
     description:
-      - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs.
-      - A variable of such a name, or one in a template of O(audits), among the facts of a host is refused, because
-        hosts report their facts themselves. C(hostvars) and C(ansible_facts) cannot be used in O(audits).
+      - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs. No
+        text in them is rendered as a template.
+      - A variable of such a name among the facts of the host is refused, because hosts report their facts themselves.
     type: str
   max_age:
     description:
