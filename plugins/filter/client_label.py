@@ -28,23 +28,25 @@ def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[s
     if isinstance(hosts, str):
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     try:
-        return fields.labels_of_hosts(hosts, hostvars, lambda host: _own_label(hostvars, host))
+        return fields.labels_of_hosts(list(hosts), hostvars, lambda host: _own_label(hostvars, host))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
 
 
 def _own_label(hostvars: Mapping[str, t.Any], host: str) -> t.Any:
-    """The label that the inventory sets for a host, None if it sets none; InputError if its template fails."""
+    """The label that the inventory sets for a host, None if it sets none; InputError if it cannot be read."""
     try:
         label = hostvars[host].get("monitor_agent_label")
-        if isinstance(label, Undefined):
-            # Raises the reason.
-            str(label)
-    except (AnsibleError, UndefinedError) as error:
-        raise InputError(f"monitor_agent_label of host {host}: {error}") from None
+        # Since 2.19 a template that fails, or a vault without its password, raises an error when the value is used.
+        text = str(label)
+    except Exception as error:
+        reason = str(error).rstrip(".")
+        raise InputError(
+            f"monitor_agent_label of host {host}: {reason}. Check its template, or the password of its vault."
+        ) from None
     # Before 2.19 hostvars return a template that fails unchanged.
-    if isinstance(label, str) and "{{" in label:
-        raise InputError(f"monitor_agent_label of host {host}: the template {label!r} fails. Check its variables.")
+    if "{{" in text:
+        raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. Check its variables.")
     return label
 
 

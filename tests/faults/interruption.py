@@ -97,9 +97,11 @@ def kill_run(process: subprocess.Popen[str], record: Path) -> str:
 
 
 @contextmanager
-def started(controller: Controller, playbook: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def started(
+    controller: Controller, playbook: str, *options: str, **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A run that is on its way, and its record. It ends with the test, however that ends."""
-    process, record = controller.start(playbook, *options, ANSIBLE_FORKS="20")
+    process, record = controller.start(playbook, *options, ANSIBLE_FORKS="20", **environment)
     try:
         yield process, record
     finally:

@@ -60,6 +60,11 @@ class Fleet(Local):
         tally(converged=1)
         return run
 
+    def confirmed(self, command: str) -> str:
+        """The command with the digest of the list that it prints, before it has changed anything."""
+        [option] = re.findall(r"-e prune_confirm=\w{12}\b", self.does(command, environment=WHOLE).output)
+        return f"{command} {option}"
+
 
 @pytest.fixture
 def fleet_of(emulator: Emulator, tmp_path: Path) -> Fleet:

@@ -12,7 +12,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults.interruption import assert_converged, started, wait_until
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally
 from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run
+from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, ROLLOUT, WHOLE, Controller, Run
 from ansible_collections.monitor.cloud.tests.support.steps import labels
 
 NAMES = [f"web-{number:02}" for number in range(1, 7)]
@@ -82,7 +82,8 @@ def test_a_rollout_while_clients_without_a_host_are_pruned(both: tuple[Controlle
     service.fault(kind="slow", done=True, operation="list_clients", seconds=4.0)
     # The other controller needs one of them, just before it is deleted.
     service.fault(kind="meanwhile", operation="get_client", changes={"rename": {"old-2": "web-old"}})
-    with started(other, "monitor.cloud.prune", "-e", "prune_pattern=(old|web)-.*") as second:
+    given = ("-e", "prune_pattern=(old|web)-.* prune_confirm=any")
+    with started(other, PRUNE, *given, **WHOLE) as second:
         wait_until(lambda: len(service.requests("list_clients")) > 0, second[0])
         with started(one, ROLLOUT) as first:
             runs = one.finish(*first), other.finish(*second)

@@ -204,11 +204,3 @@ def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
     for name, variable in {"audit": "monitor_agent_audit_json=a.json", "report": "audits=a.json"}.items():
         run = single.succeed(f"monitor.cloud.{name}", *given, "-e", variable)
         assert "Hosts: 1 (1 ok)." in run.output and "Clients without a host" not in run.output
-
-
-def test_prune_of_a_part_of_the_inventory_is_refused_at_a_later_task_too(fleet: Local) -> None:
-    # Which is used if a run starts at a later task.
-    fleet.group_vars["ansible_python_interpreter"] = "/usr/bin/python3"
-    options = ("--limit", "fine", "--start-at-task", "Find *", "-e", "prune_pattern=retired.*")
-    run = fleet.run("monitor.cloud.prune", *options)
-    assert "Run it without --limit" in "".join(run.failures().values()) and run.writes() == [], run.output

@@ -105,7 +105,7 @@ class Reader:
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
             # It holds for the commands after it. "..." stands for the address or the token.
             value = self.environment.get(export[2].removeprefix("$"))
-            self.environment[export[1]] = value or self.service.environment()[export[1]]
+            self.environment[export[1]] = value or self.service.environment().get(export[1], export[2])
             return ""
         typed = command
         for shown, here in HALVES.items():

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, WHOLE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play, text_of
 
 _SAME = {"web-1": {"label": "the-same"}, "web-3": {"label": "the-same"}}
@@ -34,7 +34,8 @@ _LIST = "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 _ONCE = "The role can't have run_once,"
 _LINEAR = "A task that runs once .* the strategy '{}' does not ensure that.* Use the strategy 'linear'"
-_CHOOSE, _LATE = "Choose what to retire", "Run it without --start-at-task."
+# Before 2.19 core names the condition only.
+_CHOOSE, _LATE = "Choose what to retire", "retire_check"
 _GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
 _MISSPELT = r"is not a variable of the playbook {}; did you mean '{}'\? Nothing was done."
 # The start of the message, variables of the role that the inventory sets by host, and what is run: a playbook, or a
@@ -53,7 +54,9 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
     (_LENGTH, _SHORT, {"play": "serial: 2"}),
     (_UNDEFINED, _FAILING, {"playbook": "rollout"}),
     (_UNDEFINED, _FAILING, {"playbook": "audit"}),
-    (_UNDEFINED, _FAILING, {"playbook": "prune -e prune_pattern=.*"}),
+    (f".*{_UNDEFINED}", _FAILING, {"playbook": "prune -e prune_pattern=.*"}),
+    (f".*{_UNDEFINED}", _FAILING, {"playbook": "retire -e labels=web-9"}),
+    (f".*{_BOTH}", _SAME, {"playbook": "prune -e prune_pattern=.*"}),
     (_NO_TEXT.format(r"\['web-1'\]"), {"web-1": {"label": "{{ ['web-1'] }}"}}, {}),
     *(
         (_NO_TEXT.format(label), {"web-1": {"label": label}}, {"playbook": playbook})
@@ -62,9 +65,9 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
             (True, "audit"),
             (False, "adopt"),
             (1.1, "retire -e target=all"),
-            (1.1, "prune -e prune_pattern=.*"),
         )
     ),
+    (".*The label 1.1 of host web-1 is not text", {"web-1": {"label": 1.1}}, {"playbook": "prune -e prune_pattern=.*"}),
     (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL}),
     (LABEL_IN_PLAY, {}, {"role": _OWN_LABEL}),
     (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL, "role": _NOT_THE_FIRST, "failing": 2}),
@@ -94,17 +97,14 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
             (_CHOOSE, "retire -e target="),
             (_CHOOSE, "retire -e labels="),
             ("The label 'x' has 1 character", "retire -e 'target=web-1 labels=web-9,x'"),
-            ("The label 'web-2' is that of host web-2", "retire -e 'target=web-1 labels=old-1,web-2'"),
-            (r"Retire the host itself \(-e target=web-2\), or remove it from", "retire -e labels=web-2"),
+            ("The labels include those of web-2, whose", "retire -e 'target=web-1 labels=old-1,web-2'"),
+            ("those of web-1, web-2, whose .* Retire hosts by -e target=PATTERN", "retire -e labels=web-2,web-1"),
             ("monitor_agent_state is not absent", "retire -e 'target=web-1 monitor_agent_state=present'"),
             (_LATE, f"{_GONE} '{CONFIGURE}'"),
             (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
             (_MISSPELT.format("adopt", "target"), "adopt -e tagret=web-1"),
             (_MISSPELT.format("audit", "target"), "audit -e targets=web-1"),
-            (_MISSPELT.format("prune", "prune_limit"), "prune -e 'prune_limt=1 prune_pattern=web-9'"),
             (_MISSPELT.format("report", "audits_max_age"), "report -e 'audit_max_age=1 audits=audit.json'"),
-            (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 labels=web-9'"),
-            (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 target=web-1'"),
             (_MISSPELT.format("rollout", "target"), "rollout -e '{Target: web-1}'"),
             ("Run it without --limit", "prune -e prune_pattern=old.* --limit web-1"),
             ("-e prune_pattern=", "prune"),
@@ -123,7 +123,7 @@ def test_what_is_refused_before_any_call(
     monitored.service.seed(labels=["old-1", "web-9"])
     play = role_play(monitored, play=run.get("play", ""), role=run.get("role", ""))
     command = f"monitor.cloud.{run['playbook']}" if "playbook" in run else f"{play} {run.get('options', '')}"
-    found = refuse(monitored, *shlex.split(command), failing=run.get("failing", 1))
+    found = refuse(monitored, *shlex.split(command), failing=run.get("failing", 1), environment=WHOLE)
     assert re.match(message, found), found
 
 
@@ -249,25 +249,28 @@ def test_keys_of_other_clients_are_reported_of_the_first_hosts(emulator: Emulato
 
 
 _PART = "would be taken for clients without a host"
-# Options of the inventory, and the reason.
-UNKNOWN_HOSTS = {
-    "-i inventory.yml -i broken.yml": _PART,
-    "-i web-1,": _PART,
-    "-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine | default(12345) }}'": "is made of facts",
-}
+_PRUNE = "prune -e prune_pattern=web.* -e prune_confirm=any"
+# Options of the inventory, a playbook, settings and the reason.
+UNKNOWN_HOSTS = [
+    ("-i inventory.yml -i broken.yml", "adopt", {}, _PART),
+    ("-i web-1,", "adopt", {}, _PART),
+    ("-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine | default(12345) }}'", "adopt", {}, "of facts"),
+    # It is refused for the setting, whether or not there are sources that cannot be read.
+    ("-i inventory.yml -i broken.yml", _PRUNE, {}, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true"),
+    ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, f"{_PART}. Run it without --limit, with files as inventory"),
+]
 
 
-@pytest.mark.parametrize("playbook", ["prune -e prune_pattern=web.*", "adopt"])
-@pytest.mark.parametrize("source", UNKNOWN_HOSTS)
+@pytest.mark.parametrize(("source", "playbook", "settings", "reason"), UNKNOWN_HOSTS)
 def test_nothing_is_pruned_nor_adopted_if_clients_of_hosts_may_be_unknown(
-    single: Local, source: str, playbook: str
+    single: Local, source: str, playbook: str, settings: dict[str, str], reason: str
 ) -> None:
     single.inventory()
     (single.directory / "broken.yml").write_text("all: {hosts: {web-2: ", encoding="utf-8")
     single.service.seed(labels=["web-1", "web-2"])
     single.write("web-1", text_of(single, "web-2"))
-    run = single.shell(f"ansible-playbook {source} -c local monitor.cloud.{playbook}")
-    assert UNKNOWN_HOSTS[source] in run.failures()["web-1"], run.output
+    run = single.shell(f"ansible-playbook {source} -c local monitor.cloud.{playbook}", **settings)
+    assert reason in run.failures()["web-1"], run.output
     assert run.writes() == []
 
 

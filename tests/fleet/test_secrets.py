@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import WHOLE, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of, watching
 from ansible_collections.monitor.cloud.tests.support.steps import own_play, role_play
 
@@ -262,7 +262,7 @@ def test_callbacks_see_no_token(pair: Local) -> None:
     token, seen = pair.service.tokens["read_write"], pair.directory / "seen"
     pair.group_vars.update(monitor_agent_api_token=token, token_of_mine=token)
     runs = [
-        pair.run(*arguments, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
+        pair.run(*arguments, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen), **WHOLE)
         for arguments in (
             ["monitor.cloud.rollout", "--check"],
             [*(f"monitor.cloud.{name}" for name in ("rollout", "audit", "adopt", "prune")), "-e", "prune_pattern=x.*"],

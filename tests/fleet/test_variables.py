@@ -16,7 +16,7 @@ from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import facts_of
-from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local
+from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, WHOLE, Controller, Local
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
     converge,
@@ -101,9 +101,6 @@ ACCOUNTS: list[tuple[str, str, str, dict[str, str]]] = [
     (_URL, "retire -e target=all", _NAMED, {_URL: "https://other.example.com"}),
     (_TOKEN, "audit", _NAMED, {"site": "two"}),
     (_TOKEN, "adopt", _NAMED, {"site": ""}),
-    # A client of no host is not deleted from one of several accounts.
-    (_TOKEN, "retire -e labels=gone-1", _NAMED, _OTHER_TOKEN),
-    (_TOKEN, "prune -e prune_pattern=gone.*", _NAMED, {"site": "two"}),
     # A template may name a variable as text, or in another variable.
     (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_site') }}", _OTHER_TOKEN),
     (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_' ~ 'site') }}", _OTHER_TOKEN),
@@ -254,12 +251,15 @@ def test_a_vaulted_variable_of_the_task_that_is_not_used_needs_no_password(three
     converge(three, role_play(three, role=f"vars:\n{variables}"), changes=three.host_vars)
 
 
-def test_labels_of_facts_that_are_not_gathered_and_vaulted_ones_do_not_prevent_a_retirement(pair: Local) -> None:
-    pair.host_vars["web-1"]["monitor_agent_label"] = "{{ ansible_facts.hostname }}"
-    vaulted(pair, monitor_agent_label="web-two")
-    pair.service.seed(labels=["web-9"])
-    run = pair.run("monitor.cloud.retire", "-e", "labels=web-9")
-    assert (run.code, run.writes()) == (0, ["delete_client web-9"]), run.output
+def test_no_client_is_deleted_that_may_be_that_of_a_host_whose_label_is_in_a_vault(pair: Local) -> None:
+    password = vaulted(pair, monitor_agent_label="web-two")
+    pair.host_vars["web-1"]["monitor_agent_label"] = "web-one"
+    pair.service.seed(labels=["web-two", "web-9"])
+    for playbook, given in (("retire", "labels=web-two"), ("prune", "prune_pattern=web.* prune_confirm=any")):
+        message = refuse(pair, f"monitor.cloud.{playbook}", "-e", given, environment=WHOLE)
+        assert "monitor_agent_label of host web-2" in message, message
+    given = ("-e", "labels=web-9", "--vault-password-file", str(password))
+    assert pair.succeed("monitor.cloud.retire", *given).writes() == ["delete_client web-9"]
 
 
 def test_valid_values_of_all_kinds_pass(three: Local) -> None:
@@ -298,7 +298,7 @@ def test_what_a_task_sets_itself_precedes_the_variable_of_the_role(three: Local)
     three.service.seed(labels=["gone-1", "gone-2"])
     three.group_vars["monitor_agent_check_capacity"] = True
     three.succeed("monitor.cloud.audit")
-    three.succeed("monitor.cloud.prune", "-e", "prune_pattern=gone-.*")
+    three.succeed(PRUNE, "-e", "prune_pattern=gone-.* prune_confirm=any", **WHOLE)
     assert labels(three) == []
 
 
@@ -344,12 +344,10 @@ FACTS = {
     "monitor_agent_base_url": "https://192.0.2.1/v4",
     "monitor_agent_config_template": "/etc/hostname",
     "monitor_agent_label": "of-another",
-    "prune_limit": "1000",
 }
 # A playbook, or keywords of the role in a play, with options.
 RUNS = [
     *(f"monitor.cloud.{name} --limit web-2" for name in ("rollout", "audit", "adopt")),
-    "monitor.cloud.prune -e prune_pattern=.*",
     *(f"{play} -e monitor_agent_state={state}" for play in ("all", "not-the-first") for state in ("present", "absent")),
     "all --limit web-2",
 ]
@@ -488,7 +486,7 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     assert (adopt.code, adopt.writes()) == (0, ["update_client db-2"]), adopt.output
 
     controller.service.seed(labels=["gone-1", "gone-2"])
-    prune = controller.run("monitor.cloud.prune", "-e", "prune_pattern=gone-1", *given, **sudo)
+    prune = controller.run(PRUNE, "-e", "prune_pattern=gone-1 prune_confirm=any", *given, **sudo, **WHOLE)
     assert (prune.code, prune.writes()) == (0, ["delete_client gone-1"]), prune.output
 
     arguments = ("-e", '{"labels": ["gone-2"]}', "-e", "target=web-*")
@@ -512,7 +510,7 @@ def test_only_a_misspelled_variable_is_named_once_with_the_nearest_name(pair: Lo
         ("monitor.cloud.prune", *of_others),
         (role_play(pair), "-e", "targets=x", "--check"),
     ):
-        output = " ".join(pair.succeed(playbook, *misspelled, *given).output.split())
+        output = " ".join(pair.succeed(playbook, *misspelled, *given, **WHOLE).output.split())
         expected = {
             "monitor_agent_config_pth": "monitor_agent_config_path",
             "monitor_agent_token": "monitor_agent_api_token",

@@ -45,6 +45,9 @@ REGISTER = "Create the clients of hosts that have none"
 ROLLOUT = "monitor.cloud.rollout"
 # What the verbose output has of a module that is not run in the controller's process.
 EXECUTED = "Using module file"
+PRUNE = "monitor.cloud.prune"
+# Without it the playbook prune refuses to run.
+WHOLE = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
 
 
 _LONGEST = 300.0

@@ -24,7 +24,7 @@ PLUGINS = CHECKOUT / "plugins"
 ROLE = CHECKOUT / "roles" / "monitor_agent"
 # Stands for what differs, in the guide and in the texts of the sources.
 ANY = "…"
-MAGIC = re.compile("ansible_|groups$|hostvars$|inventory_hostname$|omit$|undef$|monitor_agent_")
+MAGIC = re.compile("ansible_|groups$|hostvars$|inventory_hostname$|lookup$|omit$|query$|undef$|monitor_agent_")
 
 
 def messages() -> list[str]:
@@ -62,8 +62,8 @@ def variables_of(playbook: Path) -> set[str]:
     conditions = [f"{{{{ {text} }}}}" for found in values_of(plays, "when", "that") for text in strings([found])]
     templates = [Environment(autoescape=True).parse(text) for text in (*strings(plays), *conditions)]
     read = {name.name for template in templates for name in template.find_all(nodes.Name)}
-    # What a play sets for itself is not its user's. A default of retire is.
-    defaults = {"target", "labels", "retire_limit"}
+    # What a play sets for itself is not its user's. A default of retire or prune is.
+    defaults = {"target", "labels", "retire_limit", "prune_pattern", "prune_limit", "prune_confirm"}
     own = {name for variables in values_of(plays, "vars") for name in variables if name not in defaults}
     return {name for name in read - own - set(values_of(plays, "register")) if not MAGIC.match(name)}
 
