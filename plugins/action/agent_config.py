@@ -29,7 +29,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     Registered,
     registered_result,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, Pattern
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
@@ -58,7 +58,7 @@ class ActionModule(HostAction):
         if not (self._task.check_mode or self.client.missing):
             self.client.check_readable()
         # Rendered in any case: a template that fails has to be found before a client is created.
-        text = self._template(self.client).text()
+        text = self._rendered(self.client).text
         result = self._converge(desired_file(options, text if self.client.state == "readable" else None))
         if self.client.missing:
             # Nothing was written.
@@ -118,7 +118,7 @@ class ActionModule(HostAction):
         if names := decision.other_owners(found, desired):
             done = self.shell(owners.same_owner_command(path, names))
             found = found._replace(**owners.same_owner(done.stdout, names))
-        text, pattern = (None, None) if decision.has_content(found, desired) else self._read(found, client)
+        text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
         differences = {"differs": decided.differences, "permissions": decision.permissions(found, desired)}
         result = {**self._result(decided, client.label), **differences}
@@ -131,7 +131,7 @@ class ActionModule(HostAction):
         if decided.problem:
             raise TaskFailure(decided.problem, {**result, "changed": False})
         if decided.writes:
-            self._template(client).check()
+            self._rendered(client).check()
         markers, backup = found.markers, self.options["backup"] and "content" in decided.differences
         if decided.writes and not checks:
             markers = self._put(desired, created, backup=backup)
@@ -205,29 +205,26 @@ class ActionModule(HostAction):
             raise InputError(f"Could not inspect {path}: {done.message} {hint}")
         return found
 
-    def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, Pattern | None]:
+    def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, str]:
         """The text of the file, or None if there is none that can be read, and the pattern of :func:`decision.decide`.
 
-        The pattern is None if it is not needed, or if the template fails.
+        The pattern is empty if it is not needed, or if the template fails.
         """
         if found.kind not in ("file", "link"):
-            return None, None
+            return None, ""
         with unlogged(self._connection):
             done = self.shell(remote_file.read_command(self.options["path"], link=found.kind == "link"))
         if done.returncode != 0:
-            return None, None
-        pattern = None
+            return None, ""
+        pattern = ""
         if client and (self.options["template"] is not None or self.options["content"] is not None):
             with contextlib.suppress(InputError):
-                pattern = self._template(client).pattern()
+                pattern = self._rendered(client).pattern
         return remote_file.text_in(done.stdout), pattern
 
-    def _template(self, client: Registered) -> render.Template:
-        """The template for a client. One without secrets takes the format of those of another client."""
-        secrets = client.secrets if client.state == "readable" else client.sample() or render.UNKNOWN
-        return render.Template(
-            self, self.options["template"], self.options["content"], self.variables, client.client, secrets
-        )
+    def _rendered(self, client: Registered) -> render.Rendered:
+        """The text for a client. One that has no secrets yet has the format of those of another client."""
+        return render.render(self, self.options, self.variables, client, client.sample())
 
     def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""

@@ -72,11 +72,12 @@ class Registered:
         """The client's secrets by the name of their field, as far as they are readable."""
         return {field: str(value) for field, value in fields.secrets_of(self.client).items()}
 
-    def sample(self) -> dict[str, str] | None:
-        """The secrets of another client of the account whose keys are readable, for their format; None without one."""
+    def sample(self) -> Mapping[str, str]:
+        """The secrets of another client of the account whose keys are readable, for their format; empty without one."""
+        if self.state == "readable":
+            return {}
         other = next((one for one in self.others if one.get("key_fingerprint")), None)
-        secrets = other and Registered("", unseal(other), {}).secrets
-        return secrets if secrets and secrets.keys() == set(fields.SECRET_FIELDS) else None
+        return fields.secrets_of(unseal(other)) if other else {}
 
     def check_readable(self) -> None:
         """Raise InputError, with what is missing, if the secrets can't be read."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import key_detection
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, Pattern
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile
 
@@ -52,11 +52,11 @@ def has_content(found: HostFile, desired: Desired, text: str | None = None) -> b
     return found.digest in map(_digest, same)
 
 
-def decide(found: HostFile, text: str | None, pattern: Pattern | None, desired: Desired, client: Registered) -> Decision:
+def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, client: Registered) -> Decision:
     """Decide whether to write the file; InputError for a path that no file can have. The facts never hold its text.
 
-    ``text`` is the file's: None if the digest is as desired, or if it can't be read. ``pattern`` is the file as the
-    template renders it with placeholders.
+    ``text`` is the file's: None if the digest is as desired, or if it can't be read. ``pattern`` is the file with
+    sentinels in place of its client's secrets.
     """
     _check_path(found, desired.path, create_directory=desired.create_directory)
     if not desired.service:
@@ -88,7 +88,7 @@ def decide(found: HostFile, text: str | None, pattern: Pattern | None, desired: 
     return decided._replace(problem=_problem(found, desired.path)) if decided.writes else decided
 
 
-def decide_removal(found: HostFile, text: str | None, pattern: Pattern | None, path: str, client: Registered | None) -> Decision:
+def decide_removal(found: HostFile, text: str | None, pattern: str, path: str, client: Registered | None) -> Decision:
     """Remove the file or link, leftovers included. ``client`` is None if it is not known whose the key could be."""
     _check_path(found, path, create_directory=True)
     if found.is_absent and not found.leftovers and not found.markers:
@@ -97,7 +97,7 @@ def decide_removal(found: HostFile, text: str | None, pattern: Pattern | None, p
     return Decision(key, True, _facts(found, key), {}, problem=_problem(found, path))
 
 
-def _key_owner(found: HostFile, text: str | None, pattern: Pattern | None, client: Registered | None) -> KeyOwner:
+def _key_owner(found: HostFile, text: str | None, pattern: str, client: Registered | None) -> KeyOwner:
     if text is None:
         return KeyOwner("unverifiable" if found.kind in ("file", "link") else "no_file")
     if client is None:

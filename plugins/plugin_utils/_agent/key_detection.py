@@ -17,6 +17,10 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 
 KeyState = t.Literal["no_file", "no_key", "own", "other", "unknown", "unverifiable"]
 
+# Stand for the secrets in the text of a template, which shows what surrounds them. They have the format of a key, for
+# placeholders of clients that have none yet.
+SENTINELS = {"api_key": "5E171A7E-0000-4A91-C0DE5E171A7E0000", "install_code": "5E171A7E-1111-4A91-C0DE5E171A7E1111"}
+_SECRET = re.compile("|".join(SENTINELS.values()))
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
 _TOKEN_ENDS = re.compile(r"[\s\"'`=:;,<>(){}\[\]|]+")
 
@@ -29,21 +33,14 @@ class KeyOwner(t.NamedTuple):
     fingerprint: str | None = None
 
 
-class Pattern(t.NamedTuple):
-    """A file as the template renders it with placeholders, and the placeholders by the name of the secret."""
-
-    text: str
-    placeholders: Mapping[str, str]
-
-
-def whose_key(text: str, pattern: Pattern | None, own: str | None, owners: Mapping[str, str], label: str) -> KeyOwner:
+def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str, str], label: str) -> KeyOwner:
     """Whose key a file's text holds.
 
     ``own`` is the fingerprint of the host's own key, None if that is masked or not made yet. ``owners`` gives label by
-    fingerprint. With the text around the key in ``pattern``, a key is found in the file that no client of the account
-    has.
+    fingerprint. ``pattern_text`` is the file as the template makes it, with :data:`SENTINELS`: with the text around the
+    key, a key is found in the file that no client of the account has.
     """
-    in_position = _key_in_position(text, pattern) if pattern else None
+    in_position = _key_in_position(text, pattern_text)
     if in_position:
         # A former key that was commented out is not in use.
         text = _COMMENT.sub("", text)
@@ -64,34 +61,28 @@ def possible_keys(text: str) -> list[str]:
     return [each for each in found if not looks_masked(each)]
 
 
-def _key_in_position(text: str, pattern: Pattern) -> str | None:
+def _key_in_position(text: str, pattern_text: str) -> str | None:
     """What the file has where the template puts the key; None if that is not a key.
 
     In the line of the key, what the template has before the first install code, directly before the key and directly
     after it counts. The work grows with the length of the text, whatever a host has in its file.
     """
-    key, secret = (
-        re.compile("|".join(map(re.escape, values)), re.IGNORECASE)
-        for values in ([pattern.placeholders["api_key"]], set(pattern.placeholders.values()))
-    )
-    for line in map(str.strip, pattern.text.splitlines()):
-        placeholder = key.search(line)
-        if not placeholder:
+    for line in map(str.strip, pattern_text.splitlines()):
+        before, sentinel, after = line.partition(SENTINELS["api_key"])
+        if not sentinel:
             continue
-        (first, *codes), (right, *others) = map(
-            secret.split, (line[: placeholder.start()], line[placeholder.end() :])
-        )
+        (first, *codes), (right, *others) = map(_SECRET.split, (before, after))
         # What follows an install code is tried at its first and at its last place.
         ways = [f"{way}{_loosely(codes[-1])}" for way in (".*?", ".*")] if codes else [""]
         begins = [re.compile(f"{_loosely(first)}{way}(?P<rest>.*)") for way in ways]
         end = re.compile(_loosely(right) + ("" if others else r"\Z"))
         # A line with only the key fits any text, so only the first line of the file is compared.
-        for candidate in text.splitlines()[: 1 if line == placeholder[0] else None]:
+        for candidate in text.splitlines()[: 1 if line == sentinel else None]:
             for begin in begins:
                 begun = begin.match(" ".join(candidate.split()))
                 ended = begun and end.search(begun["rest"])
-                if begun and ended and not looks_masked(found := begun["rest"][: ended.start()]):
-                    return found
+                if begun and ended and not looks_masked(key := begun["rest"][: ended.start()]):
+                    return key
     return None
 
 

@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision impo
     has_content,
     permissions,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner, Pattern
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile, Kind
 
@@ -27,8 +27,7 @@ _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _STRANGE = "EEEE2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _TEXT = f"api_key={_OWN}\n"
-_PLACEHOLDER = "5E171A7E-0000-4A91-C0DE5E171A7E0000"
-_PATTERN = Pattern(f"api_key={_PLACEHOLDER}\n", {"api_key": _PLACEHOLDER, "install_code": _PLACEHOLDER[::-1]})
+_PATTERN = f"api_key={SENTINELS['api_key']}\n"
 _DIGEST = hashlib.sha256(_TEXT.encode()).hexdigest()
 _FILE = HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST)
 _CHANGED = _FILE._replace(digest="d" * 64)

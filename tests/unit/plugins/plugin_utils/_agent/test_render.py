@@ -1,0 +1,220 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Placeholders, and files that are rendered with them: each is the one that the real secrets make, or is refused."""
+
+import re
+import string
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.task import Task
+from ansible.template import Templar
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import render
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS
+
+_HEX, _PLAIN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "deadbeef0123456789deadbeef0123456789abcd"
+# Keys and codes: as services make them, then with each sign, as numbers and dates of YAML, equal, and one in the other.
+_PAIRS = [
+    (_HEX, "C0DEC0DE-1111-2222-3333444455556666"),
+    (_PLAIN, _PLAIN[::-1]),
+    ("sk_live.Zm9vYmFyYmF6cXV4Cg==", "a~key.with:all/signs+and=more@x"),
+    ("12345678901234567890", "01234567012345670123"),
+    ("0x1234567890abcdef", "0o12345678901234567"),
+    ("+1.2345678901234e+10", "12:34:56:12:34:56"),
+    ("2001-12-14T21:59:43.10", "0123456789ABCDEFG"),
+    (_HEX, _HEX),
+    (_HEX, _HEX[:18]),
+    ("~aaaaaaaaaaaaaaaa", "-ZZZZZZZZZZ99999999"),
+]
+_LETTERS = {*string.ascii_letters, *string.digits}
+
+
+@given(st.from_regex(r"\A[A-Za-z0-9._~+/=:@-]{16,40}\Z").filter(lambda key: sum(c in _LETTERS for c in key) >= 8))
+def test_placeholders_have_the_format_of_the_secret_and_differ_everywhere(secret: str) -> None:
+    sets = render.placeholders(secret)
+    assert len(sets) == 4 and sets == render.placeholders(secret)
+    # In quotes or not: as text that YAML would read as a number needs them.
+    assert {yaml.safe_dump(each).replace(each, secret) for each in sets} == {yaml.safe_dump(secret)}
+    kept = 3 if re.match("[+-]?0", secret) else 0
+    for position, (character, *others) in enumerate(zip(secret, *sets, strict=True)):
+        if character not in _LETTERS:
+            assert {*others} == {character}
+        elif position > kept:
+            assert len({*others}) == 4
+            assert all(other.isdigit() == character.isdigit() for other in others)
+            assert all(other.isupper() == character.isupper() for other in others)
+
+
+def test_placeholders_are_made_of_the_secrets_own_characters() -> None:
+    for secret in (_HEX, _PLAIN, "0A0A-77777777777777"):
+        assert {*"".join(render.placeholders(secret))} <= {*secret, *"123456ABCDEF"}
+    assert {*"".join(render.placeholders("gggggggghhhhhhhh"))} <= {*"ghabcdef"}
+    with pytest.raises(InputError, match="a binary number, for which there are no placeholders"):
+        render.placeholders("0b10101010101010101")
+
+
+def test_texts_are_replaced_in_one_pass_and_where_they_are_quoted_for_urls() -> None:
+    assert render.replaced("a/b+c a%2Fb%2Bc a/b%2Bc x", {"a/b+c": "1/2+3", "1/2+3": "x"}) == "1/2+3 1%2F2%2B3 1/2%2B3 x"
+    assert render.replaced("ab abc", {"ab": "abc", "abc": "ab"}) == "abc ab"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("key=@api_key@ {{ client.api_key }} @install_code@\n", f"key={_HEX} {{{{ client.api_key }}}} {_PLAIN}\n"),
+        ({"key": "@api_key@"}, f'{{"key": "{_HEX}"}}'),
+        (5, "5"),
+    ],
+)
+def test_content_has_literal_placeholders(content: object, text: str) -> None:
+    client = Registered("web1", {"id": 1, "api_key": _HEX, "install_code": _PLAIN}, {})
+    unused: Any = None
+    rendered = render.render(unused, {"template": None, "content": content}, {}, client, {})
+    rendered.check()
+    assert rendered.text == text
+    assert rendered.pattern == render.replaced(text, {_HEX: SENTINELS["api_key"], _PLAIN: SENTINELS["install_code"]})
+
+
+Render = Callable[..., render.Rendered]
+
+
+@pytest.fixture
+def rendering(tmp_path: Path) -> tuple[Render, Callable[..., str]]:
+    """A function that renders a text for a client, and one that does so with its secrets instead of placeholders."""
+    unset: Any = None
+    loader: Any = DataLoader()
+    path = tmp_path / "own.j2"
+    task: Any = types.SimpleNamespace(async_val=0, get_search_path=lambda: [str(tmp_path)], _role=None)
+    (tmp_path / "other.j2").write_text("{{ client.install_code }} of {{ label }}")
+    variables = {"inventory_hostname": "web1", "ansible_search_path": [str(tmp_path)]}
+    templar = Templar(loader=loader, variables=variables)
+    connection: Any = types.SimpleNamespace(_shell=types.SimpleNamespace(tmpdir="/tmp"))
+    action = ActionModule(Task(), connection, unset, loader, templar, unset)
+    action._task = task
+    options = {"template": str(path), "content": None}
+
+    def with_placeholders(text: str, client: dict[str, Any], formats: dict[str, str] | None = None) -> render.Rendered:
+        path.write_text(text)
+        return render.render(action, options, variables, Registered("web-1", client, {}), formats or {})
+
+    def directly(text: str, client: dict[str, Any]) -> str:
+        path.write_text(text)
+        return render._template_file(action, str(path), variables)({"client": client, "label": "web-1"})
+
+    return with_placeholders, directly
+
+
+# Written by each pair of secrets.
+_WRITTEN = [
+    "{{ KEY }}",
+    "install_code={{ client.install_code }}\napi_key={{ KEY }}\n",
+    "{{ label }} {{ client.label }} {{ client.id + 1 }} {{ client.apps.nginx }} {{ inventory_hostname }} {{ KEY }}",
+    "{{ client | to_json }} {{ client | to_nice_json }}",
+    "{{ {'key': KEY, 'code': client.install_code} | to_yaml }}",
+    "{{ client | to_nice_yaml(indent=2) }}",
+    "{{ (client | to_json | from_json).api_key }}",
+    "curl https://x/?key={{ KEY | urlencode }}&{{ {'code': client.install_code} | urlencode }} {{ KEY | quote }}",
+    "{{ client.command }}; {{ client.commands.0 }}",
+    "{{ KEY | length }} {{ KEY is string }} {{ 'x' if KEY else 'y' }} {{ KEY is match('[A-Za-z0-9+~-]') }}",
+    "{{ KEY | trim | string | default('x') | e }} {{ '%-60s' | format(KEY) }} {{ KEY | center(80) }}",
+    "{% set key = KEY %}{% for each in [key, client.install_code] %}{{ each }};{% endfor %}",
+    "{{ [KEY, client.install_code] | join(':') | indent(4) }} {{ KEY | list | join }}",
+    "{{ KEY | regex_replace('^', 'x') }}",
+    "{{ lookup('template', 'other.j2') }} {% include 'other.j2' %}",
+    "{{ lookup('vars', 'client').api_key }} {{ lookup('items', client.install_code) }}",
+    "{{ {'a': {'key': KEY}} | combine({'a': {'b': 1}}, recursive=true) | to_json }}",
+    "{{ range(100) | random(seed=inventory_hostname) }} {{ now().strftime('%Y') }} {{ ansible_managed }}",
+    "{# KEY #}{% raw %}{{ KEY }}{% endraw %}",
+]
+# Refused, unless they change nothing in this pair of secrets.
+_TRANSFORMED = [
+    *(f"{{{{ KEY | {each} }}}}" for each in (
+        "b64encode", "hash('sha256')", "md5", "checksum", "upper", "lower", "capitalize", "title", "reverse",
+        "sort | join", "unique | join", "first", "last", "truncate(12)", "wordwrap(10)", "regex_replace('-', '')",
+        "replace('1', '2')", "regex_escape", "int(base=16)", "float", "split('-') | last", "to_uuid",
+        "urlencode | upper", "list", "batch(8) | list", "hash('md5') | first",
+    )),
+    *(f"{{{{ KEY[{each}] }}}}" for each in (":8", "0", "5", "-1", "4:", ":-1", "::2", "::-1")),
+    "{{ {'key': KEY[:12]} | to_yaml }} {{ KEY }}",
+    "{{ client | to_json | b64encode }}",
+    "{{ client.install_code | upper | lower }}",
+    "{{ 1000000 | random(seed=KEY) }}",
+    "{{ KEY.encode().hex() }}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "code"), _PAIRS)
+def test_a_file_is_the_one_that_the_secrets_make_or_refused(
+    rendering: tuple[Render, Callable[..., str]], key: str, code: str
+) -> None:
+    with_placeholders, directly = rendering
+    more = {"command": f"sh -c {code}", "commands": [f"a {key} b"], "apps": {"nginx": True}}
+    client = {"id": 1, "label": "web-1", "api_key": key, "install_code": code, **more}
+    refused = 0
+    for number, text in enumerate(each.replace("KEY", "client.api_key") for each in (*_WRITTEN, *_TRANSFORMED)):
+        try:
+            rendered = with_placeholders(text, client)
+            rendered.check()
+        except InputError as error:
+            assert "transforms the api_key or the install_code" in str(error), text
+            assert number >= len(_WRITTEN), text
+            refused += 1
+            continue
+        assert rendered.text == directly(text, client), text
+        assert key not in rendered.pattern
+    assert refused > 15
+
+
+@pytest.mark.parametrize("text", ["{{ now().microsecond }}", "{{ 1000000000 | random }}", "{{ KEY | shuffle | join }}"])
+def test_a_text_that_differs_each_time_is_refused_with_that_reason(
+    rendering: tuple[Render, Callable[..., str]], text: str
+) -> None:
+    client = {"id": 1, "api_key": _HEX, "install_code": _PLAIN}
+    rendered = rendering[0](f"{text} KEY".replace("KEY", "client.api_key"), client)
+    with pytest.raises(InputError, match="its text is another one each time, as with now"):
+        rendered.check()
+
+
+def test_a_second_that_passes_between_two_renderings_is_no_difference() -> None:
+    times = iter("11222222")
+    render.check_repeatable(lambda placeholders: f"{next(times)} {placeholders['api_key']}", _sets(), "x")
+    times = iter("12121212")
+    with pytest.raises(InputError, match="transforms"):
+        render.check_repeatable(lambda placeholders: next(times), _sets(), "x")
+
+
+def _sets() -> list[dict[str, str]]:
+    return [{"api_key": placeholder} for placeholder in render.placeholders(_HEX)]
+
+
+@pytest.mark.parametrize("formats", [{}, {"api_key": _PLAIN, "install_code": "A" * 20}])
+def test_a_client_without_secrets_has_placeholders_of_another_ones_format(
+    rendering: tuple[Render, Callable[..., str]], formats: dict[str, str]
+) -> None:
+    client = {"id": None, "label": "web-1"}
+    rendered = rendering[0]("{{ client.api_key }} {{ client.install_code }}", client, formats)
+    rendered.check()
+    assert rendered.text == rendered.pattern == " ".join(SENTINELS.values())
+    lengths = rendering[0]("{{ client.api_key | length }} {{ client.install_code | length }}", client, formats).text
+    assert lengths == ("40 20" if formats else "35 35")
+
+
+def test_an_error_names_the_secret_instead_of_its_placeholder(rendering: tuple[Render, Callable[..., str]]) -> None:
+    client = {"id": 1, "api_key": _HEX, "install_code": _PLAIN}
+    with pytest.raises(InputError, match=r"Could not render the template .*own.j2: .*no value for <api_key>"):
+        rendering[0]("{{ nothing | mandatory('no value for ' ~ client.api_key) }}", client)
+    with pytest.raises(InputError, match=r"own.j2: it is not text in UTF-8"):
+        rendering[0]("{{ client.more }}", {**client, "more": "\ud800"})
