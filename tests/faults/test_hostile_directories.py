@@ -424,7 +424,7 @@ TASK = {
     "name": CONFIGURE,
     "monitor.cloud.agent_config": {
         "path": "{{ item.path }}",
-        "content": "api_key={{ client.api_key }}\n",
+        "content": "api_key=@api_key@\n",
         "client": {"id": 1, "label": "web-1", "install_code": "C" * 36, "api_key": KEY.strip().partition("=")[2]},
         "owner": "root",
         "group": "daemon",

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Templates and options that fail or warn with a client's secrets in them: no part of one is shown anywhere."""
+"""Templates and options that fail, warn or change with a client's secrets: no part of one is shown anywhere."""
 
 import json
 import sys
@@ -24,9 +24,6 @@ MISTAKES = {
     "no such member, key in base64": "{{ {}[KEY | b64encode] }}",
     "no such member, key of the registration": "{{ {}[registered.clients['web-1'].api_key] }}",
     "no such member, key of another client": "{{ {}[registered.clients['web-2'].api_key] }}",
-    "no such file, key of another client, as a warning": (
-        "{{ lookup('file', registered.clients['web-2'].api_key, errors='warn') }}"
-    ),
     "a command fails": "{{ lookup('pipe', 'exit 3 ' ~ KEY) }}",
     "a command fails, as a warning": "{{ lookup('pipe', 'exit 3 ' ~ KEY, errors='warn') }}",
     "no such file": "{{ lookup('file', KEY) }}",
@@ -47,7 +44,16 @@ MISTAKES = {
     "not a regular expression": "{{ 'x' | regex_search('(' ~ KEY) }}",
     "mandatory": "{{ nothing | mandatory('no value for ' ~ KEY) }}",
     "undefined with a hint": "{{ undef('no value for ' ~ KEY) }}",
-    "only with the real key": "{{ 'x' if KEY.startswith('5E171A7E') else {}[KEY] }}",
+    "key in base64": "{{ KEY | b64encode }}",
+    "hash of the key": "{{ KEY | hash('sha256') }}",
+    "part of the key": "{{ KEY[:12] }}",
+    "a character of the key": "{{ KEY[-1] }}",
+    "key in lower case": "{{ KEY | lower }}",
+    "sorted key": "{{ KEY | sort | join }}",
+    "JSON with the key in base64": "{{ client | to_json | b64encode }}",
+    "seeded with the key": "{{ 1000000 | random(seed=KEY) }}",
+    "time": "{{ KEY }} {{ now().microsecond }}",
+    "random": "{{ KEY }} {{ 1000000000 | random }}",
 }
 OPTIONS = {
     "path": {"path": "/nowhere/{{ secret }}/agent.conf"},
@@ -65,20 +71,21 @@ OPTIONS = {
     "the registration itself": {"registration": "{{ registered }}", "mode": "rw"},
     "the client itself": {"registration": "{{ omit }}", "client": "{{ registered.clients['web-1'] }}", "mode": "rw"},
 }
-# What a message or a warning still says, with placeholders for the secrets.
+# What a message still says.
 REASONS = {
-    "no such member": "5E171A7E",
-    "mandatory": "no value for 5E171A7E",
-    "only with the real key": "because it can hold them",
-    "no such file, as a warning": "5E171A7E",
+    "no such member": "<api_key>",
+    "mandatory": "no value for <api_key>",
+    "key in base64": "transforms the api_key or the install_code",
+    "a character of the key": "transforms the api_key or the install_code",
+    "time": "its text is another one each time",
+    "random": "its text is another one each time",
     **{name: f"{name} holds the api_key of the client" for name in ("path", "owner", "group")},
     "label, key of another client": "The label '<api_key of web-2>' was not registered",
     "the placeholder": "VALUE_SPECIFIED",
 }
 SOURCES: dict[str, dict[str, dict[str, str]]] = {
-    "content": {name: {"content": text.replace("KEY", "client.api_key")} for name, text in MISTAKES.items()},
     "template": {name: {"template": f"{name}.j2"} for name in MISTAKES},
-    "options": {name: {"content": "{{ client.api_key }}", **options} for name, options in OPTIONS.items()},
+    "options": {name: {"content": "@api_key@", **options} for name, options in OPTIONS.items()},
 }
 REGISTER: dict[str, object] = {
     "monitor.cloud.monitor_clients": {"labels": ["web-1", "web-2"], "include_keys": True},

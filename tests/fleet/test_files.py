@@ -4,7 +4,10 @@
 
 """What may be at the path of the configuration, whose key that carries, and how the file is owned and written."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -251,6 +254,57 @@ def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
     assert steps.again.of(CONFIGURE)["web-1"].result["key_owner"] == "own"
 
 
+@pytest.fixture
+def two(pair: Local) -> Local:
+    """Two hosts, web-1 and web-2. The first has a client, and carries its key."""
+    pair.service.seed(labels=["web-1"])
+    pair.write("web-1", text_of(pair, "web-1"))
+    return pair
+
+
+TRANSFORMS, EACH_TIME = "transforms the api_key or the install_code", "its text is another one each time"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{{ client.api_key | b64encode }}", TRANSFORMS),
+        ("{{ client.install_code[0] }} {{ client.api_key }}", TRANSFORMS),
+        ("{{ client.api_key }} {{ now().microsecond }}", EACH_TIME),
+    ],
+)
+def test_a_template_that_transforms_a_key_or_differs_each_time_is_refused(two: Local, text: str, reason: str) -> None:
+    """By check mode as by the run, for a host with a client and for a new one, and whether the file is there or not."""
+    template, before = two.directory / "own.j2", two.files()
+    template.write_text(text)
+    two.group_vars["monitor_agent_config_template"] = str(template)
+    for options in (["--check"], []):
+        failures = two.run(ROLLOUT, *options).failures()
+        assert failures.keys() == {"web-1", "web-2"}
+        assert all(message.startswith(f"Could not render the template {template}: ") for message in failures.values())
+        assert all(reason in message for message in failures.values()), failures
+        assert two.files() == before
+    template.write_text("install_code={{ client.install_code }}\napi_key={{ client.api_key }}\n")
+    assert two.succeed(ROLLOUT).changed_hosts() == {"web-2"}
+
+
+def test_an_encrypted_template_and_one_with_yaml_and_urls(pair: Local) -> None:
+    password, template = pair.directory / "password", pair.directory / "own.j2"
+    password.write_text("secret\n")
+    template.write_text(
+        "{{ {'key': client.api_key} | to_nice_yaml }}curl https://x/?{{ client.install_code | urlencode }}\n"
+    )
+    subprocess.run(
+        [Path(sys.executable).with_name("ansible-vault"), "encrypt", "--vault-password-file", password, template],
+        check=True,
+    )
+    pair.group_vars["monitor_agent_config_template"] = str(template)
+    pair.succeed(ROLLOUT, "--vault-password-file", str(password))
+    for client in pair.service.clients():
+        text = f"key: {client['api_key']}\ncurl https://x/?{client['install_code']}\n"
+        assert pair.read(client["label"]) == text
+
+
 def test_the_header_of_a_template_counts(pair: Local) -> None:
     template = pair.directory / "own.j2"
     pair.group_vars["monitor_agent_config_template"] = str(template)
@@ -287,14 +341,6 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
     assert owners(steps.again) == {name: ("own", name) for name in four.host_vars}
     assert diffs(steps.check) == {name: (label or owner, name) for name, (owner, label) in expected.items()}
     assert configured(four) == set(four.host_vars)
-
-
-@pytest.fixture
-def two(pair: Local) -> Local:
-    """Two hosts, web-1 and web-2. The first has a client, and carries its key."""
-    pair.service.seed(labels=["web-1"])
-    pair.write("web-1", text_of(pair, "web-1"))
-    return pair
 
 
 _ACCESS = "read-write access"

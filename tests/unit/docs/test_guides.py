@@ -36,7 +36,7 @@ def messages() -> list[str]:
 @functools.cache
 def texts() -> list[str]:
     """All texts of the sources, with the sign for what differs in place of each value."""
-    found = [" ".join(path.read_text(encoding="utf-8").split()) for path in PLAYBOOKS]
+    found = [" ".join(path.read_text(encoding="utf-8").split()) for path in (*PLAYBOOKS, *ROLE.glob("tasks/*.yml"))]
     for path in PLUGINS.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):

@@ -85,7 +85,7 @@ _REFUSED = "Client 'web1' was not used: its {}.* nothing was written. Check base
 def test_a_client_that_could_be_syntax_is_refused_however_it_is_given(fields: dict[str, Any], reason: str) -> None:
     client = {**_CLIENT, **fields}
     registered = {"clients": {"web1": seal(client)}}
-    for options in ({"client": client}, {"client": seal(client)}, {"registration": ["one"], "one": registered}):
+    for options in ({"client": client}, {"client": seal(client)}, {"registration": "one", "one": registered}):
         with pytest.raises(InputError, match=_REFUSED.format(reason)) as refused:
             _chosen(**options)
         assert not any(value in str(refused.value) for value in fields.values() if isinstance(value, str))
