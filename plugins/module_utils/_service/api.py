@@ -166,7 +166,7 @@ class Api:
     def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
         self._call_or_none(
-            DELETE_CLIENT, lambda value: response.is_empty(value) or response.object_of(value), id=client_id, label=label
+            DELETE_CLIENT, lambda it: response.is_empty(it) or response.object_of(it), id=client_id, label=label
         )
 
     def get_plan(self) -> Object:
@@ -324,8 +324,8 @@ class Api:
             if received < least and ids == before:
                 problem = f"the service announced {least} entries and returned {received}"
                 hint = (
-                    "An incomplete list is not used. If the service counts what this token cannot see, use a token that "
-                    "sees it; else try a smaller page_size, or run again later."
+                    "An incomplete list is not used. If the service counts what this token cannot see, use a token "
+                    "that sees it; else try a smaller page_size, or run again later."
                 )
                 raise self._about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
             if complete(items) or ids == before or announced in ({None}, {len(items)}):
@@ -350,9 +350,7 @@ class Api:
                     raise
         return pages
 
-    def _page(
-        self, operation: Operation, check: t.Callable[[t.Any], Object], budget: Budget, number: int
-    ) -> Page:
+    def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], budget: Budget, number: int) -> Page:
         """One page of a collection, each item checked. A page past the end, which may be a 404, is empty."""
         # docs/openapi.yaml has page_size for these two collections only.
         size = self._page_sizes[0] if operation in (LIST_CLIENTS, LIST_SUBSCRIPTIONS) else None

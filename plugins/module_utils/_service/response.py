@@ -125,7 +125,7 @@ class Response(t.NamedTuple):
         """The error is at the end of a text that was cut short. Any other would come again."""
         if isinstance(failure, json.JSONDecodeError):
             rest = failure.doc[failure.pos :].strip()
-            is_cut = failure.msg.startswith("Unterminated string") or _CUT_OFF.fullmatch(rest)
+            is_cut = failure.msg.startswith("Unterminated string") or bool(_CUT_OFF.fullmatch(rest))
             problem = f"not valid JSON at line {failure.lineno}, column {failure.colno}: {failure.msg}"
         else:
             is_cut = getattr(failure, "reason", "") == "unexpected end of data"
