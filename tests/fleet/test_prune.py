@@ -77,7 +77,9 @@ def test_nothing_is_pruned_without_the_checks(two: Local, task: str) -> None:
     two.service.seed(labels=["old-1"])
     options = ("--limit", "web-1", "--start-at-task", task, "-e", "prune_pattern=old.* prune_confirm=any")
     run = two.run(PRUNE, *options, **WHOLE)
-    assert (run.code, run.calls()) == (2, []) and re.search("prune_(checked|found|orphans)", str(run.failures())), run.output
+    assert (run.code, run.calls()) == (2, []) and re.search("prune_(checked|found|orphans)", str(run.failures())), (
+        run.output
+    )
 
 
 # The text of a label can be a template, or control a terminal: 8 characters back, or from right to left.
@@ -123,7 +125,8 @@ def test_options_of_the_connection_come_from_variables_of_the_role(two: Local) -
         monitor_agent_retry_timeout="{{ nowhere_set | default(omit) }}",
     )
     wrong = {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4", "MONITOR_API_TOKEN": "wrong", "MONITOR_BRAND": "wrong"}
-    for playbook in _DELETES[:2]:
+    for deletes in _DELETES[:2]:
+        playbook, *options = deletes.split()
         two.service.seed(labels=["gone-1"])
-        run = two.succeed(*playbook.split(), **WHOLE, **wrong, MONITOR_TIMEOUT="0.001")
+        run = two.succeed(playbook, *options, **WHOLE, **wrong, MONITOR_TIMEOUT="0.001")
         assert run.writes() == ["delete_client gone-1"] and token not in run.output

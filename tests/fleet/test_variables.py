@@ -258,8 +258,8 @@ def test_no_client_is_deleted_that_may_be_that_of_a_host_whose_label_is_in_a_vau
     for playbook, given in (("retire", "labels=web-two"), ("prune", "prune_pattern=web.* prune_confirm=any")):
         message = refuse(pair, f"monitor.cloud.{playbook}", "-e", given, environment=WHOLE)
         assert "monitor_agent_label of host web-2" in message, message
-    given = ("-e", "labels=web-9", "--vault-password-file", str(password))
-    assert pair.succeed("monitor.cloud.retire", *given).writes() == ["delete_client web-9"]
+    options = ("-e", "labels=web-9", "--vault-password-file", str(password))
+    assert pair.succeed("monitor.cloud.retire", *options).writes() == ["delete_client web-9"]
 
 
 def test_valid_values_of_all_kinds_pass(three: Local) -> None:
