@@ -33,8 +33,12 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
     # A file is read once, and a name that is there is no pattern.
     assert names("a.json", "again.json", "~/a.json", "[c].json") == [f"{tmp_path}/a.json", f"{tmp_path}/[c].json"]
     variables = {"audit_2": AUDIT, "audit_1": AUDIT, "not_audit_1": 7}
-    found = names(AUDIT, "b.json", variables=variables, pattern="audit_.*")
-    assert found == ["audits[0]", "The variable audit_1", "The variable audit_2", f"{tmp_path}/b.json"]
+    found = names("b.json", variables=variables, pattern="audit_.*")
+    assert found == ["The variable audit_1", "The variable audit_2", f"{tmp_path}/b.json"]
+    for fact in ("audit_1", "1"):
+        of_host = {**variables, "ansible_1": AUDIT, "inventory_hostname": "web-1", "ansible_facts": {fact: AUDIT}}
+        with pytest.raises(InputError, match="The facts of host web-1 set "):
+            names("b.json", variables=of_host, pattern=".*_1")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +73,6 @@ def test_what_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path], Any], 
         (["none-*.json"], "", r"No file matches .*/none-\*.json"),
         ([], "nothing_.*", "No variable has a name that matches audits_variables 'nothing_"),
         ([], "(", r"audits_variables '\(' is not a valid regular expression"),
-        ([7], "", r"^audits\[0\] is not an audit"),
-        ([["a.json"]], "", r"^audits\[0\] is not an audit"),
-        ([{"hosts": []}], "", r"^audits\[0\] is not an audit"),
     ],
 )
 def test_what_names_no_audit(audits: list[Any], pattern: str, message: str) -> None:
