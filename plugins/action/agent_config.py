@@ -78,7 +78,7 @@ class ActionModule(HostAction):
             )
         read = self.variables.get(options["registration"] or "")
         known = read.get("account_fingerprint") if isinstance(read, dict) else None
-        if known and options["base_url"] is not None:
+        if known and any(options[name] is not None for name in ("inventory_label", *ACCOUNT_OPTIONS)):
             environment = {**os.environ, **given_environment(self)}
             chosen = {name: options[name] or environment.get(f"MONITOR_{name.upper()}") for name in ACCOUNT_OPTIONS}
             if account_fingerprint({**chosen, "brand": chosen["brand"] or "monitor"}) != known:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play, text_of
@@ -27,25 +26,21 @@ _FAILING = {"web-3": {"label": "{{ nowhere_set }}"}}
 _UNDEFINED = "monitor_agent_label of host web-3: .*nowhere_set.* (is undefined|fails)"
 _NO_TEXT = r"The label {} of host web-1 is not text\. Put it in quotes\.$"
 _ABSENT = "vars: {monitor_agent_state: absent}"
-_OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
-_NOTED = "vars: {{monitor_agent_label: \"{{{{ monitor_agent_note | default('') }}}}\", monitor_agent_state: {}}}"
-_BY_HOST = "{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}"
-_LIST = "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
-_ONCE = "The role can't have run_once,"
-_LINEAR = "A task that runs once .* the strategy '{}' does not ensure that.* Use the strategy 'linear'"
 _CHOOSE, _LATE = "Choose what to retire", "Run it without --start-at-task."
 _GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
-_MISSPELT = r"is not a variable of the playbook {}; did you mean '{}'\? Nothing was done."
+_LIMIT = "Choose hosts by --limit instead of -e target"
 # The start of the message, variables of the role that the inventory sets by host, and what is run: a playbook, or a
 # play of the role with these keywords.
 REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
     (_BOTH, _SAME, {}),
     (_BOTH, _SAME, {"play": "serial: 1"}),
     (_BOTH, _SAME, {"options": "--limit web-1"}),
-    (_TAKEN_BY, _TAKEN, {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"}),
-    (_TAKEN_BY, _TAKEN, {"role": f"{_NOT_THE_FIRST}\n  {_ABSENT}", "options": "--limit web-1,web-2"}),
-    (_TAKEN_BY, _TAKEN, {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"}),
+    (_TAKEN_BY, _TAKEN, {"use": f"include_role\n  {_NOT_THE_FIRST}", "options": "--limit web-1,web-2"}),
+    (_TAKEN_BY, _TAKEN, {"role": _ABSENT, "options": "--limit web-2"}),
+    (_TAKEN_BY, _TAKEN, {"role": f"ignore_errors: true\n  {_ABSENT}", "options": "--limit web-2"}),
+    (_NO_ACCOUNT, {}, {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"}),
+    (_NO_ACCOUNT, {}, {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"}),
     (_TAKEN_BY, _TAKEN, {"playbook": "retire -e target=web-2"}),
     (_LENGTH, _SHORT, {"playbook": "rollout"}),
     (_LENGTH, _SHORT, {"playbook": "audit"}),
@@ -65,25 +60,6 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
             (1.1, "prune -e prune_pattern=.*"),
         )
     ),
-    (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL}),
-    (LABEL_IN_PLAY, {}, {"role": _OWN_LABEL}),
-    (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL, "role": _NOT_THE_FIRST, "failing": 2}),
-    (
-        LABEL_IN_PLAY,
-        {},
-        {"play": "vars: {monitor_agent_label: web-3, monitor_agent_state: absent}", "options": "--limit web-1"},
-    ),
-    (LABEL_IN_PLAY, {"web-2": {"note": "web-3"}}, {"play": _NOTED.format("present")}),
-    (LABEL_IN_PLAY, {"web-2": {"note": "web-3"}}, {"play": _NOTED.format("absent")}),
-    (STATES_DIFFER, {"web-1": {"state": "absent"}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {"web-2": {"state": "absent"}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {"web-1": {"state": _LIST}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {"web-2": {"state": _LIST}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {}, {"play": f'vars: {{monitor_agent_state: "{_BY_HOST}"}}'}),
-    (_ONCE, {}, {"role": "run_once: true"}),
-    (_ONCE, {}, {"role": f"run_once: true\n  {_ABSENT}"}),
-    (_LINEAR.format("free"), {}, {"play": "strategy: free", "failing": 3}),
-    (_LINEAR.format("host_pinned"), {}, {"play": "strategy: host_pinned", "role": _ABSENT, "failing": 3}),
     ("timeout must be more than 0 seconds", {}, {"playbook": "retire -e target=all -e monitor_agent_timeout=0"}),
     *(
         (f".*{message}", {}, {"playbook": playbook})
@@ -99,13 +75,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
             ("monitor_agent_state is not absent", "retire -e 'target=web-1 monitor_agent_state=present'"),
             (_LATE, f"{_GONE} '{CONFIGURE}'"),
             (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
-            (_MISSPELT.format("adopt", "target"), "adopt -e tagret=web-1"),
-            (_MISSPELT.format("audit", "target"), "audit -e targets=web-1"),
-            (_MISSPELT.format("prune", "prune_limit"), "prune -e 'prune_limt=1 prune_pattern=web-9'"),
-            (_MISSPELT.format("report", "audits_max_age"), "report -e 'audit_max_age=1 audits=audit.json'"),
-            (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 labels=web-9'"),
-            (_MISSPELT.format("retire", "retire_limit"), "retire -e 'retire_limt=1 target=web-1'"),
-            (_MISSPELT.format("rollout", "target"), "rollout -e '{Target: web-1}'"),
+            *((_LIMIT, f"{playbook} -e target=web-1") for playbook in ("rollout", "audit", "adopt")),
             ("Run it without --limit", "prune -e prune_pattern=old.* --limit web-1"),
             ("-e prune_pattern=", "prune"),
             ("-e prune_pattern=", "prune -e prune_pattern="),
