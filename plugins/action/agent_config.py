@@ -24,7 +24,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     documented,
     takes_input,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered, registered_result
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
@@ -71,6 +71,9 @@ class ActionModule(HostAction):
         """InputError if the host would get the client of another one: by its label, by its account, or by neither."""
         options, host = self.options, self.variables["inventory_hostname"]
         own = options["inventory_label"]
+        if own is not None:
+            # Also before a removal, which would leave the client.
+            registered_result(options["registration"] or "", self.variables)
         if own is not None and client_label(host, own) != self.host_label:
             raise InputError(
                 f"The play, or a task, gives {host} the label {self.host_label!r}, and the inventory {own or 'none'!r}. "

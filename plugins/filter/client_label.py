@@ -10,6 +10,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible.errors import AnsibleError, AnsibleFilterError
+from jinja2.exceptions import UndefinedError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -36,7 +37,9 @@ def _own_label(hostvars: Mapping[str, t.Any], host: str) -> t.Any:
     """The label that the inventory sets for a host, None if it sets none; InputError if its template fails."""
     try:
         label = hostvars[host].get("monitor_agent_label")
-    except AnsibleError as error:
+        # Since 2.19 hostvars return a marker for a template that fails, which raises an error when it is used.
+        str(label)
+    except (AnsibleError, UndefinedError) as error:
         raise InputError(f"monitor_agent_label of host {host}: {error}") from None
     # Before 2.19 hostvars return a template that fails unchanged.
     if isinstance(label, str) and "{{" in label:

@@ -304,7 +304,6 @@ FACTS = {
     "monitor_agent_config_template": "/etc/hostname",
     "monitor_agent_label": "of-another",
 }
-USE = "ansible.builtin.{}: {{name: monitor.cloud.monitor_agent}}"
 # A playbook, or a use of the role in a play, with options.
 RUNS = [
     *(f"monitor.cloud.{name} --limit web-2" for name in ("rollout", "audit", "adopt")),
@@ -319,7 +318,7 @@ def test_cached_facts_choose_no_client_nor_files_nor_the_account(pair: Local, ru
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
     if "." not in playbook:
         condition = "when: inventory_hostname != 'web-1'" if playbook == "not-the-first" else ""
-        playbook = controller.tasks(f"- {USE.format('include_role')}\n  {condition}")
+        playbook = role_play(controller, role=condition, use="include_role")
     assert refuse(controller, playbook, *options, environment=CACHE).startswith(naming(*FACTS))
     assert not (controller.directory / "1000").exists()
 

@@ -88,7 +88,12 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
         client = unseal(client)
         key, label = client.get("api_key"), client["label"]
         return Registered(label, client, lambda: {} if fields.looks_masked(key) else {fields.fingerprint(key): label})
-    name = options["registration"] or ""
+    result = registered_result(options["registration"] or "", variables)
+    return (_of_account if isinstance(result["clients"], list) else _of_labels)(result, label)
+
+
+def registered_result(name: str, variables: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+    """The result that a task registered by this name; InputError if it holds no clients."""
     result = variables.get(name)
     if not isinstance(result, Mapping):
         raise InputError(
@@ -102,7 +107,7 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
         )
     if result.get("clients") is None:
         raise InputError(f"{name!r} holds no clients: {result.get('msg') or 'the task that registers it failed'}.")
-    return (_of_account if isinstance(result["clients"], list) else _of_labels)(result, label)
+    return result
 
 
 def _of_account(result: Mapping[str, t.Any], label: str) -> Registered:
