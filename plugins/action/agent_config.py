@@ -70,6 +70,9 @@ class ActionModule(HostAction):
         """InputError if the host would get the client of another one: by its label, by its account, or by neither."""
         options, host = self.options, self.variables["inventory_hostname"]
         own = options["inventory_label"]
+        if own is not None:
+            # Also before a removal, which would leave the client.
+            registered_result(options["registration"] or "", self.variables)
         if own is not None and client_label(host, own) != self.host_label:
             raise InputError(
                 f"The play, or a task, gives {host} the label {self.host_label!r}, and the inventory {own or 'none'!r}. "
@@ -78,7 +81,7 @@ class ActionModule(HostAction):
         # Also of a removal: without the account, the client would stay.
         read = registered_result(options["registration"], self.variables) if options["registration"] else {}
         known = read.get("account_fingerprint")
-        if known and options["base_url"] is not None:
+        if known and any(options[name] is not None for name in ("inventory_label", *ACCOUNT_OPTIONS)):
             environment = {**os.environ, **given_environment(self)}
             chosen = {name: options[name] or environment.get(f"MONITOR_{name.upper()}") for name in ACCOUNT_OPTIONS}
             if account_fingerprint({**chosen, "brand": chosen["brand"] or "monitor"}) != known:

@@ -39,7 +39,7 @@ class ActionModule(ActionBase):
         for host in variables["groups"]["all"] if not message else ():
             # Without the variables of the play, which are the same for all hosts.
             own = variables["hostvars"].raw_get(host)
-            if found := _deciding(own.get("ansible_facts") or {}, own, {**own, **variables}, options):
+            if found := _deciding(own.get("ansible_facts") or {}, own, variables, options):
                 message = (
                     f"Facts of host {host} would decide: {', '.join(found[:5])}. A host reports its own facts, so it "
                     "could get the token, or another host's client. Nothing was done. Find out why the host reports "
@@ -55,9 +55,10 @@ def _deciding(
     """The names among the variables, and in their templates, whose value for a host comes from its facts."""
     chosen = {name for name in {*own, *variables} if name.startswith(tuple(options["prefixes"]))}
     free = set(options["free"])
+    # The host's own value, and that of the play: which one counts is for core to decide.
+    values = [source[name] for name in chosen - free for source in (own, variables) if name in source]
     # Dictionaries are results of tasks: no variable that is chosen is one.
-    values = [own.get(name, variables.get(name)) for name in chosen - free]
-    names = {*chosen, *_names_in([value for value in values if not isinstance(value, dict)], variables)}
+    names = {*chosen, *_names_in([value for value in values if not isinstance(value, dict)], own, variables)}
     # Core names facts without their prefix, and sets variables with it.
     from_facts = {*facts, *(f"ansible_{name}" for name in facts)}
     return sorted(
@@ -71,7 +72,7 @@ def _values(facts: Mapping[str, t.Any], name: str) -> list[t.Any]:
     return [facts[each] for each in (name, name.removeprefix("ansible_")) if each in facts]
 
 
-def _names_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> set[str]:
+def _names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
     """The words in templates, and in the templates that these words name: more than what they depend on, not less."""
     found: set[str] = set()
     pending = list(values)
@@ -81,6 +82,7 @@ def _names_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> set[st
             pending += value.values() if isinstance(value, dict) else value
         elif isinstance(value, str) and _TEMPLATE.search(value):
             words = set(_WORD.findall(value)) - found - {"vars", "hostvars", "groups"}
-            pending += [variables[name] for name in words if name in variables and name != "ansible_facts"]
+            words_of_values = words - {"ansible_facts"}
+            pending += [source[name] for name in words_of_values for source in sources if name in source]
             found |= words
     return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ansible.errors import AnsibleError, AnsibleFilterError
-from jinja2 import Undefined, UndefinedError
+from ansible.errors import AnsibleFilterError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError

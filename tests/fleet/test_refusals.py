@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._role_variables import LABEL_IN_PLAY, STATES_DIFFER
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, WHOLE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play, text_of
@@ -25,34 +24,35 @@ _SHORT = {"web-3": {"label": "ab"}}
 _LENGTH = "monitor_agent_label of host web-3: The label 'ab' has 2 characters;"
 _FAILING = {"web-3": {"label": "{{ nowhere_set }}"}}
 _UNDEFINED = "monitor_agent_label of host web-3: .*nowhere_set.* (is undefined|fails)"
-_NO_TEXT = r"The label {} of host web-1 is not text\. Put it in quotes\.$"
+_NO_TEXT = r"The label {} of host web-1 is not text\. Put it in quotes\."
+_HOSTVARS = {"web-3": {"label": "{{ hostvars['web-1'].ansible_connection }}"}}
+_OF_HOSTVARS = "monitor_agent_label of host web-3: .*hostvars.* (is undefined|fails)"
+_NO_ACCOUNT = "There is no variable 'monitor_agent_account'"
+_LEFT_OUT = "a condition left out the first one. Use the condition on ansible.builtin.include_role"
 _ABSENT = "vars: {monitor_agent_state: absent}"
-_OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
-_NOTED = "vars: {{monitor_agent_label: \"{{{{ monitor_agent_note | default('') }}}}\", monitor_agent_state: {}}}"
-_BY_HOST = "{{ 'absent' if inventory_hostname | default('') == 'web-2' else 'present' }}"
-_LIST = "{{ ['present'] if inventory_hostname == 'web-2' else 'absent' }}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
-_ONCE = "The role can't have run_once,"
-_LINEAR = "A task that runs once .* the strategy '{}' does not ensure that.* Use the strategy 'linear'"
-# Before 2.19 core names the condition only.
-_CHOOSE, _LATE = "Choose what to retire", "retire_check"
+_CHOOSE, _LATE = "Choose what to retire", "Run it without --start-at-task."
 _GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
-_MISSPELT = r"is not a variable of the playbook {}; did you mean '{}'\? Nothing was done."
-# The start of the message, variables of the role that the inventory sets by host, and what is run: a playbook, or a
+_LIMIT = "Choose hosts by --limit instead of -e target"
+_USE = {"play": "", "role": "", "use": "import_role"}
+# A part of the message, variables of the role that the inventory sets by host, and what is run: a playbook, or a
 # play of the role with these keywords.
 REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
     (_BOTH, _SAME, {}),
     (_BOTH, _SAME, {"play": "serial: 1"}),
     (_BOTH, _SAME, {"options": "--limit web-1"}),
-    (_TAKEN_BY, _TAKEN, {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"}),
-    (_TAKEN_BY, _TAKEN, {"role": f"{_NOT_THE_FIRST}\n  {_ABSENT}", "options": "--limit web-1,web-2"}),
-    (_TAKEN_BY, _TAKEN, {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"}),
+    (_TAKEN_BY, _TAKEN, {"use": "include_role", "role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"}),
+    (_TAKEN_BY, _TAKEN, {"role": _ABSENT, "options": "--limit web-2"}),
+    (_TAKEN_BY, _TAKEN, {"role": f"ignore_errors: true\n  {_ABSENT}", "options": "--limit web-2"}),
+    (_NO_ACCOUNT, {}, {"role": _ABSENT, "options": f"--limit web-2 --start-at-task '*{CONFIGURE}'"}),
+    (_LEFT_OUT, {}, {"role": _NOT_THE_FIRST, "options": "--limit web-1,web-2"}),
+    (_LEFT_OUT, {}, {"role": f"{_NOT_THE_FIRST}\n  {_ABSENT}", "failing": 2}),
+    (_OF_HOSTVARS, _HOSTVARS, {"options": "--limit web-1"}),
     (_TAKEN_BY, _TAKEN, {"playbook": "retire -e target=web-2"}),
     (_LENGTH, _SHORT, {"playbook": "rollout"}),
     (_LENGTH, _SHORT, {"playbook": "audit"}),
     (_LENGTH, _SHORT, {"playbook": "retire -e target=web-3"}),
     (_LENGTH, _SHORT, {"play": "serial: 2"}),
-    (_UNDEFINED, _FAILING, {"playbook": "rollout"}),
     (_UNDEFINED, _FAILING, {"playbook": "audit"}),
     (f".*{_UNDEFINED}", _FAILING, {"playbook": "prune -e prune_pattern=.*"}),
     (f".*{_UNDEFINED}", _FAILING, {"playbook": "retire -e labels=web-9"}),
@@ -68,25 +68,6 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
         )
     ),
     (".*The label 1.1 of host web-1 is not text", {"web-1": {"label": 1.1}}, {"playbook": "prune -e prune_pattern=.*"}),
-    (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL}),
-    (LABEL_IN_PLAY, {}, {"role": _OWN_LABEL}),
-    (LABEL_IN_PLAY, {}, {"play": _OWN_LABEL, "role": _NOT_THE_FIRST, "failing": 2}),
-    (
-        LABEL_IN_PLAY,
-        {},
-        {"play": "vars: {monitor_agent_label: web-3, monitor_agent_state: absent}", "options": "--limit web-1"},
-    ),
-    (LABEL_IN_PLAY, {"web-2": {"note": "web-3"}}, {"play": _NOTED.format("present")}),
-    (LABEL_IN_PLAY, {"web-2": {"note": "web-3"}}, {"play": _NOTED.format("absent")}),
-    (STATES_DIFFER, {"web-1": {"state": "absent"}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {"web-2": {"state": "absent"}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {"web-1": {"state": _LIST}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {"web-2": {"state": _LIST}}, {"playbook": "rollout"}),
-    (STATES_DIFFER, {}, {"play": f'vars: {{monitor_agent_state: "{_BY_HOST}"}}'}),
-    (_ONCE, {}, {"role": "run_once: true"}),
-    (_ONCE, {}, {"role": f"run_once: true\n  {_ABSENT}"}),
-    (_LINEAR.format("free"), {}, {"play": "strategy: free", "failing": 3}),
-    (_LINEAR.format("host_pinned"), {}, {"play": "strategy: host_pinned", "role": _ABSENT, "failing": 3}),
     ("timeout must be more than 0 seconds", {}, {"playbook": "retire -e target=all -e monitor_agent_timeout=0"}),
     *(
         (f".*{message}", {}, {"playbook": playbook})
@@ -102,10 +83,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
             ("monitor_agent_state is not absent", "retire -e 'target=web-1 monitor_agent_state=present'"),
             (_LATE, f"{_GONE} '{CONFIGURE}'"),
             (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
-            (_MISSPELT.format("adopt", "target"), "adopt -e tagret=web-1"),
-            (_MISSPELT.format("audit", "target"), "audit -e targets=web-1"),
-            (_MISSPELT.format("report", "audits_max_age"), "report -e 'audit_max_age=1 audits=audit.json'"),
-            (_MISSPELT.format("rollout", "target"), "rollout -e '{Target: web-1}'"),
+            *((_LIMIT, f"{playbook} -e target=web-1") for playbook in ("rollout", "audit", "adopt")),
             ("Run it without --limit", "prune -e prune_pattern=old.* --limit web-1"),
             ("-e prune_pattern=", "prune"),
             ("-e prune_pattern=", "prune -e prune_pattern="),
@@ -121,10 +99,77 @@ def test_what_is_refused_before_any_call(
     for host, own in variables.items():
         monitored.host_vars[host] |= {f"monitor_agent_{name}": value for name, value in own.items()}
     monitored.service.seed(labels=["old-1", "web-9"])
-    play = role_play(monitored, play=run.get("play", ""), role=run.get("role", ""))
+    play = role_play(monitored, **{name: run.get(name, default) for name, default in _USE.items()})
     command = f"monitor.cloud.{run['playbook']}" if "playbook" in run else f"{play} {run.get('options', '')}"
     found = refuse(monitored, *shlex.split(command), failing=run.get("failing", 1), environment=WHOLE)
-    assert re.match(message, found), found
+    assert re.search(message, found, re.DOTALL), found
+
+
+# Keywords of the play, or of the role; labels of the inventory; the hosts that fail.
+_OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
+_ALL = {"web-1", "web-2", "web-3"}
+LABELS: dict[str, tuple[dict[str, str], dict[str, str], set[str]]] = {
+    "play": ({"play": _OWN_LABEL}, {}, _ALL),
+    "role": ({"role": _OWN_LABEL}, {}, _ALL),
+    "role, a host of others": ({"role": "vars: {monitor_agent_label: web-1}"}, {}, {"web-2", "web-3"}),
+    "role, for some": (
+        {"role": "vars: {monitor_agent_label: \"{{ 'web-1' if inventory_hostname == 'web-3' else '' }}\"}"}, {}, {"web-3"}
+    ),
+    "another than that of the inventory": ({"play": "vars: {monitor_agent_label: ''}"}, {"web-2": "database"}, {"web-2"}),
+    "of hostvars": ({}, {"web-3": "{{ hostvars['web-1'].inventory_hostname | default('of-web-3') }}"}, {"web-3"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+@pytest.mark.parametrize("label", LABELS)
+def test_a_label_that_is_not_the_inventorys_is_refused_by_its_host(three: Local, label: str, state: str) -> None:
+    use, of_inventory, failing = LABELS[label]
+    for host, own in of_inventory.items():
+        three.host_vars[host]["monitor_agent_label"] = own
+    three.service.seed(labels=sorted(_ALL) if state == "absent" else [])
+    for host in _ALL:
+        three.write(host, "api_key=1\n" if state == "absent" else None)
+    files = three.files()
+    for options in (["--check"], []):
+        run = three.run(role_play(three, **use), "-e", f"monitor_agent_state={state}", *options)
+        assert set(run.failures()) == failing, run.output
+        assert all("Set monitor_agent_label in the inventory." in reason for reason in run.failures().values())
+    assert set(labels(three)) & _ALL == (failing if state == "absent" else _ALL - failing)
+    assert {host: three.read(host) for host in failing} == {host: files[host] for host in failing}
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_a_role_that_runs_once_for_several_hosts_changes_nothing(monitored: Local, state: str) -> None:
+    before = labels(monitored), monitored.files()
+    run = monitored.run(role_play(monitored, role="run_once: true"), "-e", f"monitor_agent_state={state}")
+    [message] = run.failures().values()
+    assert "can't have run_once, which would leave out all hosts but web-1." in message
+    assert (labels(monitored), monitored.files()) == before
+
+
+@pytest.mark.parametrize("strategy", ["free", "host_pinned"])
+def test_a_strategy_for_which_nothing_runs_once_is_not_refused(three: Local, strategy: str) -> None:
+    play = role_play(three, play=f"strategy: {strategy}")
+    for options, changed in ((["--check"], _ALL), ([], _ALL), ([], set[str]())):
+        assert three.succeed(play, *options).changed_hosts() == changed
+    assert configured(three) == set(labels(three)) == _ALL
+    three.succeed(role_play(three, play=f"strategy: {strategy}", role=_ABSENT))
+    assert labels(three) == []
+
+
+def test_a_label_whose_template_fails_stops_the_run(monitored: Local) -> None:
+    """It could be that of another host. The check of the role's variables fails its host before."""
+    monitored.host_vars["web-3"]["monitor_agent_label"] = "{{ nowhere_set }}"
+    for options, failing in (([], {"web-1", "web-3"}), (["--limit", "web-1"], {"web-1"})):
+        run = monitored.run(role_play(monitored), *options)
+        assert (set(run.failures()), run.calls()) == (failing, []), run.output
+        assert re.search(_UNDEFINED, run.failures()["web-1"], re.DOTALL), run.failures()
+
+
+def test_an_invalid_label_of_a_host_outside_the_play_prevents_nothing(pair: Local) -> None:
+    pair.host_vars["web-2"]["monitor_agent_label"] = "ab"
+    pair.succeed(role_play(pair), "--limit", "web-1")
+    assert labels(pair) == ["web-1"]
 
 
 def test_a_state_of_the_play_takes_precedence_over_one_of_the_inventory(three: Local) -> None:
@@ -160,13 +205,13 @@ def test_windows_hosts_get_no_client_and_lose_one(emulator: Emulator, tmp_path: 
         assert labels(controller) == left
 
 
-def test_hosts_that_are_registered_alone_are_refused_alone(three: Local) -> None:
+def test_hosts_without_the_first_are_refused_alone(three: Local) -> None:
     three.add("win-1")
     three.host_vars["win-1"] = WINDOWS["cmd"]
     three.host_vars["web-2"]["monitor_agent_packages"] = {"curl": "8.5"}
-    failures = three.run(role_play(three, role=_NOT_THE_FIRST)).failures()
+    failures = three.run(role_play(three, role=_NOT_THE_FIRST, use="include_role")).failures()
     assert "this is a Windows host" in failures.pop("win-1")
-    assert failures == {"web-2": "monitor_agent_packages is invalid: write a list of strings. Nothing was done."}
+    assert failures.pop("web-2").startswith("Validation of arguments failed") and not failures
     assert labels(three) == ["web-3"]
 
 
@@ -214,12 +259,15 @@ _ROLE_DELEGATED = {
 
 @pytest.mark.parametrize("form", _ROLE_DELEGATED)
 def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local, form: str) -> None:
-    for hosts in ("web-2", "all"):
-        assert refuse(pair, pair.tasks(_ROLE_DELEGATED[form], hosts=hosts)) == (
-            "The role can't be delegated: web-1 would get the client of web-2. Nothing was done. Use the role in a "
-            "play that has web-1 among its hosts."
-        )
-    assert pair.run(pair.tasks(_ROLE_DELEGATED[form], hosts="web-1")).changed_hosts() == {"web-1"}
+    assert refuse(pair, pair.tasks(_ROLE_DELEGATED[form], hosts="web-2")) == (
+        "The role can't be delegated: web-1 would get the clients of other hosts. Use it in a play that has web-1 among "
+        "its hosts."
+    )
+    for options in (["--check"], []):
+        run = pair.run(pair.tasks(_ROLE_DELEGATED[form]), *options)
+        assert "web-1 would get the client of web-2" in run.failures()["web-2"]
+        assert run.changed_hosts() == {"web-1"}
+    assert labels(pair) == ["web-1"] and pair.read("web-2") is None
 
 
 def test_a_template_in_another_encoding_is_named(single: Local) -> None:
@@ -227,8 +275,8 @@ def test_a_template_in_another_encoding_is_named(single: Local) -> None:
     path.write_bytes("# café\n{{ client.api_key }}\n".encode("latin-1"))
     single.group_vars["monitor_agent_config_template"] = str(path)
     message = single.run().failures()["web-1"]
-    assert message.startswith(f"Could not render the template {path}: "), message
-    assert single.read("web-1") is None
+    assert message.startswith("Could not render") and "UTF-8" in message, message
+    assert single.read("web-1") is None and labels(single) == []
 
 
 def test_keys_of_other_clients_are_reported_of_the_first_hosts(emulator: Emulator, tmp_path: Path) -> None:

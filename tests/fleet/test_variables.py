@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import Any
 import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils import _role_variables
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import facts_of
-from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, WHOLE, Controller, Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, PRUNE, WHOLE, Controller, Local
+from ansible_collections.monitor.cloud.tests.support.servers import Open, forbidden
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
     converge,
@@ -26,138 +27,98 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
     role_play,
 )
 
-# Name without its prefix, value, the start of the reason: tests/unit/plugins/plugin_utils/_agent/test_options.py.
+# Name without its prefix, value, a part of the reason: that of core, or of
+# tests/unit/plugins/plugin_utils/_agent/test_options.py.
 INVALID: list[tuple[str, Any, str]] = [
-    ("state", "absnt", "write present or absent."),
-    ("packages", {"curl": "8.5"}, "write a list of strings."),
-    ("packages", [{"name": "curl"}], "write a list of strings."),
+    ("state", "absnt", "value of monitor_agent_state must be one of: present, absent, got: absnt"),
+    ("state", "{{ ['present'] }}", "value of monitor_agent_state must be one of"),
+    ("packages", {"curl": "8.5"}, "argument 'monitor_agent_packages' is of type dict"),
+    ("packages", None, "argument 'monitor_agent_packages' is of type "),
+    ("timeout", "soon", "argument 'monitor_agent_timeout' is of type str"),
+    ("retry_timeout", [300], "argument 'monitor_agent_retry_timeout' is of type list"),
+    ("concurrency", "2.5", "argument 'monitor_agent_concurrency' is of type str"),
+    ("validate_certs", "perhaps", "argument 'monitor_agent_validate_certs' is of type str"),
+    ("allow_http", "{{ 'may' ~ 'be' }}", "argument 'monitor_agent_allow_http' is of type str"),
+    ("check_capacity", [], "argument 'monitor_agent_check_capacity' is of type list"),
     ("config_mode", 640, "mode 640 is an integer, which means 1200."),
     ("config_mode", "rw-------", "mode 'rw-------' must be octal digits"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file."),
-    ("config_path", "/etc/monitor/", "path '/etc/monitor/' must be the absolute path of a file."),
-    ("config_owner", ["root"], "write a string."),
+    ("config_path", "{{ playbook_dir }}", "is a directory. Remove it, or choose another path."),
+    ("config_path", "{{ playbook_dir }}/play.yml/agent.conf", "one of its parent directories is a file."),
+    ("config_path", "{{ nowhere_set }}", "nowhere_set"),
     ("config_owner", "{{ 'web master' }}", "owner 'web master' must be a name or a number."),
     ("config_group", "-R", "group '-R' must be a name or a number."),
-    ("config_template", "nowhere.j2", "no file 'nowhere.j2' is found. Write its whole path, such as '{{ inventory_dir"),
-    ("service", {"name": "agent"}, "write a string."),
-    ("base_url", ["https://api.example.com"], "write a string."),
-    ("timeout", "soon", "write a number."),
-    ("retry_timeout", [300], "write a number."),
-    ("concurrency", "2.5", "write a whole number."),
-    ("validate_certs", "perhaps", "write true or false."),
-    ("allow_http", "{{ 'may' ~ 'be' }}", "write true or false."),
-    ("audit_fail_on_drift", "", "write true or false."),
-    ("audit_service", "monitor-agent", "write true or false."),
-    ("audit_orphan_pattern", "web-(", "orphan_pattern 'web-(' is not a valid regular expression: missing )"),
+    ("config_template", "nowhere.j2", "'nowhere.j2'"),
+    ("config_template", "{{ playbook_dir }}/failing.j2", "nowhere_set"),
+    ("base_url", ["https://api.example.com"], "uses another account than the first host of its batch"),
+    ("brand", "{{ nowhere_set }}", "nowhere_set"),
 ]
-FIRST = {f"monitor_agent_{name}": (value, reason) for name, value, reason in reversed(INVALID)}
-LAST = {f"monitor_agent_{name}": (value, reason) for name, value, reason in INVALID}
-PLAYBOOKS = ("rollout", "retire", "audit", "adopt")
 
 
-def of_all(playbook: str) -> tuple[str, str, str]:
-    return f"monitor.cloud.{playbook}", "-e", "target=all"
+def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: Local) -> None:
+    """The first host included. Check mode predicts it."""
+    valid, hosts = list(single.host_vars), [f"bad-{number:02}" for number in range(len(INVALID))]
+    single.host_vars.clear()
+    single.add(*hosts, *valid)
+    for host, (name, value, _reason) in zip(hosts, INVALID, strict=True):
+        single.host_vars[host][f"monitor_agent_{name}"] = value
+    (single.directory / "failing.j2").write_text("{{ nowhere_set }}\n", encoding="utf-8")
+    for options, created in ((["--check"], []), ([], valid), ([], valid)):
+        run = single.run(role_play(single), *options)
+        failures = run.failures()
+        wrong = [
+            (case, failures.get(host))
+            for host, case in zip(hosts, INVALID, strict=True)
+            if case[2] not in failures.get(host, "")
+        ]
+        assert (wrong, sorted(failures)) == ([], hosts)
+        assert labels(single) == created
+    assert configured(single) == set(valid)
+
+
+# Of a variable of the account that differs: keywords of the play or role, values of all hosts, and of web-3.
+OTHER = "2" * 64
+_TOKEN, _URL, _NAMED = "monitor_agent_api_token", "monitor_agent_base_url", "{{ token_of[site] }}"
+_TWO = {"site": "two"}
+ACCOUNTS: dict[str, tuple[str, str, dict[str, str], dict[str, str]]] = {
+    "token": ("", "", {}, {_TOKEN: OTHER}),
+    "token, by a template": ("", "", {_TOKEN: _NAMED}, _TWO),
+    "token, by two templates": ("", "", {_TOKEN: "{{ named }}", "named": _NAMED}, _TWO),
+    "token, by a lookup": ("", "", {_TOKEN: "{{ lookup('vars', 'na' ~ 'med') }}", "named": _NAMED}, _TWO),
+    "token, by a file": ("", "", {_TOKEN: "{{ lookup('template', inventory_dir ~ '/token.j2') }}"}, _TWO),
+    "token, by a file of variables": ("vars_files: ['{{ site }}.yml']", "", {}, _TWO),
+    "token, of the role": ("", f"vars: {{{_TOKEN}: '{_NAMED}'}}", {}, _TWO),
+    "token, without one of the play": ("", "", {}, {_TOKEN: OTHER, _URL: "{{ nowhere | default(omit) }}"}),
+    "address": ("", "", {}, {_URL: "https://other.example.com/v4"}),
+    "brand": ("", "", {}, {"monitor_agent_brand": "otherword"}),
+    "environment of the play": (f"environment: {{MONITOR_API_TOKEN: '{_NAMED}'}}", "", {}, _TWO),
+    "environment of the role": ("", f"environment: {{MONITOR_API_TOKEN: '{_NAMED}'}}", {_TOKEN: "{{ '' }}"}, _TWO),
+}
 
 
 @pytest.mark.parametrize(
-    ("playbook", "values"),
-    [*((playbook, FIRST) for playbook in PLAYBOOKS), ("rollout", LAST)],
-    ids=[*PLAYBOOKS, "rollout, other values"],
+    ("account", "state"),
+    [*((account, "present") for account in ACCOUNTS), ("token", "absent"), ("environment of the role", "absent")],
 )
-def test_all_are_named_at_once(monitored: Local, playbook: str, values: dict[str, tuple[Any, str]]) -> None:
-    given = {variable: value for variable, (value, _reason) in values.items()}
-    expected = set(given)
-    if playbook == "retire":
-        # It sets the state itself, and renders no template.
-        del given["monitor_agent_state"]
-        expected -= {"monitor_agent_state", "monitor_agent_config_template"}
-    message = refuse(monitored, *of_all(playbook), "-e", json.dumps(given))
-    missing = [variable for variable in expected if f"{variable} is invalid: {values[variable][1]}" not in message]
-    assert (missing, message.count("is invalid")) == ([], len(expected)), message
-    assert message.endswith("Nothing was done.")
-
-
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
-def test_a_value_of_one_host_is_named_with_the_host(monitored: Local, playbook: str) -> None:
-    monitored.host_vars["web-1"]["monitor_agent_validate_certs"] = "perhaps"
-    monitored.host_vars["web-2"]["monitor_agent_config_mode"] = 640
-    monitored.host_vars["web-3"]["monitor_agent_config_mode"] = 640
-    monitored.host_vars["web-3"]["monitor_agent_config_path"] = "{{ 'etc' }}/{{ inventory_hostname }}.conf"
-    message = refuse(monitored, *of_all(playbook))
-    for part in (
-        "monitor_agent_validate_certs of 'web-1' is invalid: write true or false.",
-        "monitor_agent_config_mode of 'web-2', 'web-3' is invalid: mode 640 is an integer",
-        "monitor_agent_config_path of 'web-3' is invalid: path 'etc/web-3.conf' must be",
-    ):
-        assert part in message
-
-
-OTHER = "2" * 64
-_TOKEN, _URL = "monitor_agent_api_token", "monitor_agent_base_url"
-_NAMED, _FIRST, _OTHER_TOKEN = "{{ token_of_site }}", "{{ sites.one.token }}", {"token_of_site": OTHER}
-# What differs, a playbook or a keyword of a play with the role, the token of the inventory, and what web-3 has instead.
-ACCOUNTS: list[tuple[str, str, str, dict[str, str]]] = [
-    (_TOKEN, "rollout", _NAMED, {"token_of_site": "https://other.example.com"}),
-    (_URL, "retire -e target=all", _NAMED, {_URL: "https://other.example.com"}),
-    (_TOKEN, "audit", _NAMED, {"site": "two"}),
-    (_TOKEN, "adopt", _NAMED, {"site": ""}),
-    # A template may name a variable as text, or in another variable.
-    (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_site') }}", _OTHER_TOKEN),
-    (_TOKEN, "rollout", "{{ lookup('vars', 'token_of_' ~ 'site') }}", _OTHER_TOKEN),
-    (_TOKEN, "rollout", "{{ lookup('vars', *names) }}", _OTHER_TOKEN),
-    (_TOKEN, "rollout", "{{ in_a_list.tokens[0] }}", _OTHER_TOKEN),
-    (_TOKEN, "rollout", "{{ lookup('template', inventory_dir ~ '/token.j2') }}", {"site": "two"}),
-    (_TOKEN, "vars_files: ['{{ site }}.yml']", "", {"site": "two"}),
-    # Without a variable of the role keywords count, and if it is empty.
-    ("MONITOR_API_TOKEN", "environment: {MONITOR_API_TOKEN: '{{ token_of_site }}'}", "", _OTHER_TOKEN),
-    ("MONITOR_API_TOKEN", "environment: '{{ given }}'", "{{ '' }}", _OTHER_TOKEN),
-    ("api_token", "module_defaults: {group/monitor.cloud.api: {api_token: '{{ token_of_site }}'}}", "", _OTHER_TOKEN),
-    ("api_token", "module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", "", _OTHER_TOKEN),
-    # Defaults of the module precede the role's variable.
-    ("api_token", "module_defaults: {monitor.cloud.monitor_clients: '{{ given }}'}", _FIRST, _OTHER_TOKEN),
-]
-
-
-@pytest.mark.parametrize(("name", "run", "token", "other"), ACCOUNTS)
-def test_hosts_of_different_accounts_are_refused(
-    monitored: Local, name: str, run: str, token: str, other: dict[str, str]
-) -> None:
-    monitored.service.seed(labels=["gone-1"])
-    own = monitored.service.tokens["read_write"]
-    (monitored.directory / "token.j2").write_text(_NAMED, encoding="utf-8")
-    for site, value in {"one": own, "two": OTHER}.items():
-        (monitored.directory / f"{site}.yml").write_text(f"{_TOKEN}: '{value}'\n", encoding="utf-8")
-    monitored.group_vars |= {
-        "sites": {"one": {"token": own}, "two": {"token": OTHER}},
-        "site": "one",
-        "token_of_site": "{{ sites[site].token }}",
-        "names": ["token_of_site"],
-        "in_a_list": {"tokens": [_NAMED]},
-        "given": {name: _NAMED},
-        **({_TOKEN: token} if token else {}),
-    }
-    monitored.host_vars["web-3"] |= other
-    of_play = ": " in run
-    playbook = [role_play(monitored, play=run)] if of_play else f"monitor.cloud.{run}".split()
-    message = refuse(monitored, *playbook)
-    assert message.startswith(f"{name} differs between the hosts of this play")
-    # It refuses a part of the inventory.
-    assert message.endswith("for prune, extra variables.")
-    some = playbook if len(playbook) == 1 else ["monitor.cloud.rollout"]
-    assert monitored.run(*some, "--limit", "web-1,web-2").code == 0
-    same = {"token_of_site": own, _URL: monitored.service.base_url, "site": "one", _TOKEN: own}
-    given = {variable: same[variable] for variable in ([_TOKEN, "token_of_site"] if of_play else other)}
-    assert monitored.run(*playbook, "-e", json.dumps(given)).code == 0
-
-
-def test_hosts_are_compared_that_share_a_template_which_the_first_host_lacks(three: Local) -> None:
+def test_a_host_of_another_account_fails_alone_and_gets_no_client(three: Local, account: str, state: str) -> None:
+    play, role, variables, other = ACCOUNTS[account]
     own = three.service.tokens["read_write"]
-    three.group_vars |= {_TOKEN: "{{ token_of[site] }}", "token_of": {"one": own, "two": OTHER}, "site": "one"}
-    three.host_vars["web-1"][_TOKEN] = own
-    assert three.run().code == 0
-    three.host_vars["web-3"]["site"] = "two"
-    assert refuse(three).startswith("monitor_agent_api_token differs between the hosts of this play")
-    assert three.run(role_play(three, role="when: site == 'one'")).code == 0
+    (three.directory / "token.j2").write_text(_NAMED, encoding="utf-8")
+    for site, value in {"one": own, "two": OTHER}.items():
+        (three.directory / f"{site}.yml").write_text(f"{_TOKEN}: '{value}'\n", encoding="utf-8")
+    three.group_vars |= {"token_of": {"one": own, "two": OTHER}, "site": "one", **variables}
+    three.host_vars["web-3"] |= other
+    before = three.files()
+    if state == "absent":
+        three.monitor()
+        before = three.files()
+    playbook, left = role_play(three, play=play, role=role), {"web-3"} if state == "absent" else {"web-1", "web-2"}
+    for options in (["--check"], []):
+        run = three.run(playbook, *options, "-e", f"monitor_agent_state={state}")
+        assert set(run.failures()) == {"web-3"}, run.output
+        assert "web-3 uses another account than the first host of its batch" in run.failures()["web-3"]
+        assert OTHER not in run.output and own not in run.output
+    assert (labels(three), configured(three), three.read("web-3")) == (sorted(left), left, before["web-3"])
 
 
 def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) -> None:
@@ -166,12 +127,12 @@ def test_the_inventory_takes_precedence_over_defaults_of_a_role(three: Local) ->
     for part, text in {"defaults": f"token_of_site: {own}", "tasks": tasks}.items():
         (role / part).mkdir(parents=True)
         (role / part / "main.yml").write_text(f"{text}\n", encoding="utf-8")
-    three.group_vars[_TOKEN] = _NAMED
+    three.group_vars[_TOKEN] = "{{ token_of_site }}"
     play = three.tasks("- ours", section="roles")
-    assert three.run(play).code == 0
-    three.host_vars["web-3"] |= _OTHER_TOKEN
-    assert refuse(three, play).startswith("monitor_agent_api_token differs between the hosts of this play")
-    assert three.run(play, "-e", f"token_of_site={own}").code == 0
+    three.host_vars["web-3"]["token_of_site"] = OTHER
+    run = three.run(play)
+    assert (set(run.failures()), labels(three)) == ({"web-3"}, ["web-1", "web-2"]), run.output
+    three.succeed(play, "-e", f"token_of_site={own}")
 
 
 def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Local) -> None:
@@ -187,41 +148,22 @@ def test_a_template_that_depends_on_hosts_may_choose_one_account(monitored: Loca
 
 
 def test_an_address_is_required_before_a_removal(monitored: Local) -> None:
-    assert "base_url" in refuse(monitored, *of_all("retire"), environment={"MONITOR_BASE_URL": ""})
+    play = role_play(monitored, role="vars: {monitor_agent_state: absent}")
+    assert "base_url" in refuse(monitored, play, environment={"MONITOR_BASE_URL": ""})
 
 
-@pytest.mark.parametrize(
-    ("playbook", "name"),
-    list(zip((*PLAYBOOKS, "by itself"), ("base_url", "api_token", "brand", "base_url", "api_token"), strict=True)),
-)
-def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment(
-    three: Local, playbook: str, name: str
-) -> None:
+@pytest.mark.parametrize("name", ["base_url", "api_token", "brand"])
+def test_a_variable_of_the_account_that_fails_is_not_replaced_by_the_environment(three: Local, name: str) -> None:
     three.group_vars[f"monitor_agent_{name}"] = "{{ mine_only }}"
-    alone = role_play(three, role="when: inventory_hostname == 'web-2'")
-    run = three.run(alone) if playbook == "by itself" else three.run(*of_all(playbook))
+    run = three.run(role_play(three))
+    assert run.failures().keys() == three.host_vars.keys()
+    assert all("mine_only" in message for message in run.failures().values()) and run.calls() == []
+
+
+def test_a_module_reports_a_required_option_and_how_to_set_it(three: Local) -> None:
+    run = three.run(three.tasks("- monitor.cloud.monitor_plan_info:", hosts="localhost"), MONITOR_API_TOKEN="")
     [message] = run.failures().values()
-    assert message.startswith(f"monitor_agent_{name} is set, but its template fails:"), message
-    assert "'mine_only' is undefined" in message and run.calls() == []
-
-
-def test_a_module_outside_the_role_reports_a_variable_that_only_the_role_reads(three: Local) -> None:
-    play = three.tasks("- monitor.cloud.monitor_plan_info:", hosts="localhost")
-    for variables, end in (
-        (["-e", "monitor_agent_api_token=x"], ' read it: write api_token: "{{ monitor_agent_api_token }}".'),
-        (["-e", '{"monitor_agent_api_token": "{{ 1 / 0 }}"}'], "division by zero. Nothing was done."),
-        (["-e", "{\"monitor_agent_api_token\": \"{{ lookup('env', 'UNSET') }}\"}"], "is set, but it is empty."),
-        ([], "MONITOR_API_TOKEN."),
-    ):
-        run = three.run(play, *variables, MONITOR_API_TOKEN="")
-        [message] = run.failures().values()
-        assert message.startswith("api_token is required") and message.endswith(end), message
-
-
-def test_a_module_on_a_host_reports_a_variable_of_the_controllers_environment(one: Controller) -> None:
-    run = one.run(one.tasks("- monitor.cloud.monitor_plan_info:"))
-    reason = "MONITOR_BASE_URL is set on the controller, but not where the task ran: set the option, or delegate_to: "
-    assert run.failures()["web-1"].endswith(f" {reason}localhost.")
+    assert message.startswith("api_token is required") and message.endswith("variable MONITOR_API_TOKEN.")
 
 
 def vaulted(controller: Local, **values: str) -> Path:
@@ -239,7 +181,8 @@ def vaulted(controller: Local, **values: str) -> Path:
 def test_a_vaulted_value_is_checked_and_not_shown(three: Local) -> None:
     password = vaulted(three, monitor_agent_timeout="hunter2")
     run = three.run("monitor.cloud.rollout", "--vault-password-file", str(password))
-    assert set(run.failures().values()) == {"monitor_agent_timeout is invalid: write a number. Nothing was done."}
+    assert set(run.failures()) == {"web-1", "web-2", "web-3"}
+    assert all("argument 'monitor_agent_timeout' is of type" in reason for reason in run.failures().values())
     assert run.calls() == [] and "hunter2" not in run.output
 
 
@@ -269,27 +212,25 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
         "monitor_agent_config_mode": 0o640,
         "monitor_agent_config_owner": os.geteuid(),
         "monitor_agent_config_group": os.getegid(),
-        "monitor_agent_packages": None,
         "monitor_agent_retry_timeout": "20.5",
         "monitor_agent_concurrency": "{{ 2 * 2 }}",
         "monitor_agent_check_capacity": "no",
-        "monitor_agent_validate_certs": "",
-        "monitor_agent_service": False,
-        "monitor_agent_base_url": "{{ mine_only | default(omit) }}",
+        "monitor_agent_validate_certs": "yes",
+        "monitor_agent_base_url": "{{ mine_only | default('') }}",
         "monitor_agent_brand": "{{ mine_only | default(omit) }}",
-        # Of another playbook's run.
+        # Of another entry point.
         "monitor_agent_audit_html": "{{ undefined_here }}/report.html",
     }
     three.host_vars["web-1"]["monitor_agent_label"] = 1001
-    three.host_vars["web-2"] |= {"monitor_agent_config_mode": "0o600", "monitor_agent_audit_service": "yes"}
+    three.host_vars["web-2"] |= {"monitor_agent_config_mode": "0o600"}
     # What only the host has.
     path = three.host_vars["web-3"]["monitor_agent_config_path"]
     three.host_vars["web-3"] |= {"path_here": path, "monitor_agent_config_path": "{{ path_here }}"}
     options = ["--vault-password-file", str(password)]
-    for playbook, changed in (("rollout", set(three.host_vars)), ("audit -e monitor_agent_audit_html=", set[str]())):
-        run = three.run(*f"monitor.cloud.{playbook}".split(), *options)
+    for state, changed in (("present", set(three.host_vars)), ("present", set[str]()), ("absent", set(three.host_vars))):
+        run = three.run(role_play(three), *options, *(["-e", "monitor_agent_state=absent"] * (state == "absent")))
         assert (run.code, run.changed_hosts()) == (0, changed), run.output
-    assert (three.run(*of_all("retire"), *options).code, labels(three)) == (0, [])
+    assert labels(three) == []
 
 
 def test_what_a_task_sets_itself_precedes_the_variable_of_the_role(three: Local) -> None:
@@ -302,8 +243,28 @@ def test_what_a_task_sets_itself_precedes_the_variable_of_the_role(three: Local)
     assert labels(three) == []
 
 
-def test_every_documented_option_has_a_type_that_is_known() -> None:
-    assert {option["type"] for option in _role_variables._OPTIONS.values()} == set(_role_variables._KINDS)
+# Hosts of one batch with different states
+
+STATES = [
+    {"web-1": "absent", "web-2": "present", "web-3": "present"},
+    {"web-1": "present", "web-2": "absent", "web-3": "absent"},
+]
+
+
+@pytest.mark.parametrize("states", STATES)
+@pytest.mark.parametrize("known", [True, False], ids=["monitored", "new"])
+def test_hosts_of_one_batch_have_different_states(three: Local, states: dict[str, str], known: bool) -> None:
+    if known:
+        three.monitor()
+        # web-2 is to get a client, and to lose one without having a file.
+        three.write("web-2", None)
+    for host, state in states.items():
+        three.host_vars[host]["monitor_agent_state"] = state
+    present = {host for host, state in states.items() if state == "present"}
+    changes = set(states) - ({"web-3"} if states["web-3"] == "present" else {"web-1", "web-2"}) if known else present
+    steps = converge(three, changes=changes)
+    assert (configured(three), set(labels(three))) == (present, present)
+    assert {host: event.result["state"] for host, event in steps.check.of(CONFIGURE).items()} == states
 
 
 # A host whose root adds variables of the role to its facts, which take precedence over the inventory
@@ -334,10 +295,11 @@ def hostile(controller: Local, **facts: Any) -> Local:
 
 
 def naming(*names: str) -> str:
-    """The start of a refusal that names these variables."""
-    return f"The facts of host web-2 set {', '.join(map(repr, names))}. "
+    """The start of a refusal that names these facts."""
+    return f"Facts of host web-2 would decide: {', '.join(names)}. "
 
 
+# In the order of their names.
 FACTS = {
     "monitor_agent_api_token": "0" * 64,
     "monitor_agent_audit_html": "1000",
@@ -345,22 +307,21 @@ FACTS = {
     "monitor_agent_config_template": "/etc/hostname",
     "monitor_agent_label": "of-another",
 }
-# A playbook, or keywords of the role in a play, with options.
+# A playbook, or a use of the role in a play, with options.
 RUNS = [
     *(f"monitor.cloud.{name} --limit web-2" for name in ("rollout", "audit", "adopt")),
-    *(f"{play} -e monitor_agent_state={state}" for play in ("all", "not-the-first") for state in ("present", "absent")),
+    *(f"{use} -e monitor_agent_state={state}" for use in ("all", "not-the-first") for state in ("present", "absent")),
     "all --limit web-2",
 ]
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_cached_facts_choose_no_client_nor_files_nor_the_account_and_raise_no_limit(pair: Local, run: str) -> None:
+def test_cached_facts_choose_no_client_nor_files_nor_the_account(pair: Local, run: str) -> None:
     controller, (playbook, *options) = hostile(pair, **FACTS), run.split()
-    controller.service.seed(20)
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
     if "." not in playbook:
         condition = "when: inventory_hostname != 'web-1'" if playbook == "not-the-first" else ""
-        playbook = role_play(controller, role=condition)
+        playbook = role_play(controller, role=condition, use="include_role")
     assert refuse(controller, playbook, *options, environment=CACHE).startswith(naming(*FACTS))
     assert not (controller.directory / "1000").exists()
 
@@ -392,6 +353,67 @@ def test_facts_that_the_run_itself_gathers_are_refused(pair: Local, state: str) 
     assert refuse(pair, play, "-e", f"monitor_agent_state={state}").startswith(naming("monitor_agent_label"))
 
 
+# What a variable of the role is made of; other variables, of all hosts and of web-2; the names in the refusal.
+DECIDING: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "token": ({"api_token": "{{ chosen }}"}, {}, "chosen"),
+    "address": ({"base_url": "{{ chosen }}"}, {}, "chosen"),
+    "address, in part": ({"base_url": "http://127.0.0.1:{{ chosen.port | default(1) }}/v4"}, {}, "chosen"),
+    "address, by another variable": ({"base_url": "{{ urls.of_site }}", "~urls": {"of_site": "{{ chosen }}"}}, {}, "chosen"),
+    "address, by a lookup": ({"base_url": "{{ lookup('vars', 'chosen') }}"}, {}, "chosen"),
+    "brand": ({"brand": "{% if chosen %}{{ chosen }}{% endif %}"}, {}, "chosen"),
+    "label": ({"label": "{{ chosen }}"}, {}, "chosen"),
+    "label, by a variable of the host": ({"label": "{{ named }}", "~named": "of-web-1"}, {"named": "{{ chosen }}"}, "chosen"),
+    "label, a standard fact": ({"label": "{{ ansible_facts.nodename | default(inventory_hostname) }}"}, {}, "ansible_facts"),
+    "label, an injected fact": ({"label": "{{ ansible_nodename | default('known') }}"}, {}, "ansible_nodename"),
+    "template": ({"config_template": "{{ chosen }}"}, {}, "chosen"),
+}
+
+
+@pytest.mark.parametrize(
+    ("variable", "source"), [*((variable, "cacheable") for variable in DECIDING), ("address", "cache"), ("label", "cache")]
+)
+def test_facts_do_not_decide_through_templates(pair: Local, opened: Open, variable: str, source: str) -> None:
+    """The host is alone in its batch, so what it reports would decide."""
+    given, of_host, names = DECIDING[variable]
+    listener = forbidden(opened)
+    fact = {"address": f"http://127.0.0.1:{listener.port}/v4", "template": "/etc/hostname"}
+    chosen = fact.get(variable.partition(",")[0], "of-another")
+    pair.group_vars["chosen"] = "known-only"
+    pair.group_vars |= {f"monitor_agent_{name}".replace("monitor_agent_~", ""): value for name, value in given.items()}
+    pair.host_vars["web-2"] |= of_host
+    pair.service.seed(labels=["of-another"])
+    facts = json.dumps({"chosen": chosen, "ansible_nodename": chosen, "cacheable": True})
+    before = f"{{ansible.builtin.set_fact: {facts}, when: inventory_hostname == 'web-2'}}"
+    if source == "cache":
+        pair.succeed(pair.tasks(f"- {before}"), **CACHE)
+        before = "meta: noop"
+    for role, options in (("", []), ("ignore_errors: true", ["--limit", "web-2"])):
+        message = refuse(pair, role_play(pair, before=before, role=role), *options, environment=CACHE)
+        assert re.match(rf"Facts of host web-[12] would decide: {names}\. ", message), message
+    assert listener.requests == [] and pair.service.tokens["read_write"].encode() not in listener.received
+
+
+def test_the_account_is_not_read_if_the_check_of_facts_is_left_out(pair: Local) -> None:
+    for task in ("Read the account", "Check that each host of the inventory has a label of its own"):
+        run = pair.run(role_play(pair), "--start-at-task", f"*{task}")
+        assert (run.code, run.calls()) == (2, []), run.output
+
+
+def test_what_concerns_the_host_alone_may_be_made_of_facts(pair: Local) -> None:
+    pair.group_vars |= {
+        "ansible_python_interpreter": sys.executable,
+        "monitor_agent_config_path": "{{ playbook_dir }}/{{ ansible_facts.system }}/{{ inventory_hostname }}.conf",
+        "monitor_agent_packages": "{{ packages_of[ansible_facts.system] }}",
+        "monitor_agent_service": "{{ 'agent' if ansible_system == 'other' else '' }}",
+        "monitor_agent_state": "{{ 'present' if ansible_facts.system == 'Linux' else 'absent' }}",
+        "packages_of": {"Linux": []},
+    }
+    for values in pair.host_vars.values():
+        del values["monitor_agent_config_path"]
+    pair.succeed(role_play(pair, play="gather_subset: ['!all', '!min', platform]", facts=True))
+    assert {path.stem for path in (pair.directory / "Linux").iterdir()} == {"web-1", "web-2"}
+
+
 @pytest.mark.parametrize(
     "labels", ["['web-1', 'of-another']", "(['web-2'] | monitor.cloud.client_labels(hostvars)).values() | list"]
 )
@@ -401,9 +423,9 @@ def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
 ) -> None:
     controller = hostile(pair, monitor_agent_label="of-another")
     controller.write("web-2", text)
-    path = "{{ monitor_agent_config_path }}"
-    run = controller.run(own_play(controller, play=MINIMUM, facts=True, labels=labels, path=path, state=state))
-    assert "The facts of host web-2 set 'monitor_agent_label'" in str(run.failures()), run.output
+    given = {"path": "{{ monitor_agent_config_path }}", "content": "x", "state": state}
+    run = controller.run(own_play(controller, play=MINIMUM, facts=True, labels=labels, **given))
+    assert run.failures()["web-2"].startswith("monitor_agent_label is a fact of the host"), run.output
     assert controller.read("web-2") == text
 
 
@@ -493,32 +515,3 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     converge(controller, "monitor.cloud.retire", *arguments, *given, changes={"web-1", "web-2"}, environment=sudo)
     assert labels(controller) == ["db-1", "db-2"]
     assert configured(controller) == {"db-1", "db-2"}
-
-
-def test_only_a_misspelled_variable_is_named_once_with_the_nearest_name(pair: Local) -> None:
-    """Not variables of other playbooks, nor the user's own, which are for a template."""
-    pair.group_vars |= {"monitor_agent_config_pth": "/etc/agent.conf", "monitor_agent_audit_orphan_pattern": "x"}
-    pair.group_vars |= {"monitor_agent_timeout": 20, "monitor_agent_region": "eu", "targets": "x"}
-    pair.host_vars["web-2"]["monitor_agent_lable"] = "database"
-    misspelled = ("-e", "monitor_agent_token=x", "-e", "monitor_agent_html=audit.html")
-    of_others = ("-e", "retire_limit=50 labels=gone-1 audits=x stage=eu", "-e", "prune_pattern=gone-1 prune_limit=20")
-    for playbook, *given in (
-        ("monitor.cloud.rollout",),
-        ("monitor.cloud.audit", *of_others),
-        ("monitor.cloud.adopt",),
-        ("monitor.cloud.retire", "-e", "target=all"),
-        ("monitor.cloud.prune", *of_others),
-        (role_play(pair), "-e", "targets=x", "--check"),
-    ):
-        output = " ".join(pair.succeed(playbook, *misspelled, *given, **WHOLE).output.split())
-        expected = {
-            "monitor_agent_config_pth": "monitor_agent_config_path",
-            "monitor_agent_token": "monitor_agent_api_token",
-            "monitor_agent_html": "monitor_agent_audit_html",
-            # prune concerns no host.
-            **({"monitor_agent_lable": "monitor_agent_label"} if "prune" not in playbook else {}),
-        }
-        for name, nearest in expected.items():
-            text = f"{name!r} is not a variable of the role monitor.cloud.monitor_agent; did you mean {nearest!r}?"
-            assert (output.count(text), output.count(repr(name))) == (1, 1), (playbook, name)
-        assert output.count("is not a variable") == len(expected), output

@@ -132,10 +132,11 @@ def diffs(run: Run) -> dict[str, tuple[str | None, str | None]]:
 
 
 def role_play(
-    controller: Controller, *, play: str = "", role: str = "", before: str = "meta: noop", facts: bool = False
-) -> str:
+    controller: Controller, *, play: str = "", role: str = "", before: str = "meta: noop", facts: bool = False,
+    use: str = "import_role",
+) -> str:  # fmt: skip
     """A playbook with the role: keywords of the play, of the role, a task before it, facts gathered or not."""
-    tasks = f"- {before}\n- ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent}}\n  {role}\n"
+    tasks = f"- {before}\n- ansible.builtin.{use}: {{name: monitor.cloud.monitor_agent}}\n  {role}\n"
     return controller.tasks(tasks, play=play, facts=facts)
 
 

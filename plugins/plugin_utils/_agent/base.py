@@ -125,6 +125,9 @@ class HostAction(PrivateAction):
         """The label of the host's client: the option, the host's monitor_agent_label, or the one of its host name."""
         own = self.options["label"]
         if own in (None, ""):
+            # In the role refuse_facts looks for more.
+            if "monitor_agent_label" in (self.variables.get("ansible_facts") or ()):
+                raise InputError("monitor_agent_label is a fact of the host, which could get the client of another one.")
             own = self._templar.template(self.variables.get("monitor_agent_label"))
         return client_label(str(self.variables["inventory_hostname"]), own)
 
