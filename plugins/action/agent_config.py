@@ -34,6 +34,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
 
+
 class ActionModule(HostAction):
     # Made once, before the forks for the hosts.
     VALIDATOR = documented(
@@ -70,13 +71,10 @@ class ActionModule(HostAction):
         """InputError if the host would get the client of another one: by its label, by its account, or by neither."""
         options, host = self.options, self.variables["inventory_hostname"]
         own = options["inventory_label"]
-        if own is not None:
-            # Also before a removal, which would leave the client.
-            registered_result(options["registration"] or "", self.variables)
         if own is not None and client_label(host, own) != self.host_label:
             raise InputError(
-                f"The play, or a task, gives {host} the label {self.host_label!r}, and the inventory {own or 'none'!r}. "
-                "So several hosts could get one client. Set monitor_agent_label in the inventory."
+                f"The play, or a task, gives {host} the label {self.host_label!r}, the inventory {own or 'none'!r}. So "
+                "several hosts could get one client. Set monitor_agent_label in the inventory."
             )
         # Also of a removal: without the account, the client would stay.
         read = registered_result(options["registration"], self.variables) if options["registration"] else {}
@@ -97,7 +95,9 @@ class ActionModule(HostAction):
         """Remove the markers of restarts that were made."""
         command = remote_file.remove_command(self.options["path"], markers)
         if markers and not self._task.check_mode:
-            remote_file.check_done(self.shell(command), f"The restart markers of {self.options['path']} could not be removed")
+            remote_file.check_done(
+                self.shell(command), f"The restart markers of {self.options['path']} could not be removed"
+            )
         return {"changed": False, "path": self.options["path"]}
 
     def act_on_windows(self) -> Result:
@@ -109,10 +109,9 @@ class ActionModule(HostAction):
 
     def _converge(self, desired: Desired) -> Result:
         client, path, inspects = self.client, desired.path, self.options["inspect_service"]
-        checks = self._task.check_mode or client.missing
         # The host of a client that this run created has no file yet, most likely.
         created = None
-        if client.new and not (inspects or checks) and takes_input(self._connection):
+        if client.new and not (inspects or self._task.check_mode) and takes_input(self._connection):
             created = self.shell(remote_file.create_command(desired), data=desired.data)
         # A host that runs no command with standard input gives no facts then.
         found = remote_file.parse_facts(created.stdout) if created else None
@@ -133,19 +132,25 @@ class ActionModule(HostAction):
             result.pop("diff", None)
         if decided.problem:
             raise TaskFailure(decided.problem, {**result, "changed": False})
+        markers = found.markers
         if decided.writes:
             self._rendered(client).check()
-        markers, backup = found.markers, self.options["backup"] and "content" in decided.differences
-        if decided.writes and not checks:
-            markers = self._put(desired, created, backup=backup)
-        elif decided.writes and not self._audits:
-            done = self.shell(remote_file.enter_command(path, backup=backup))
-            remote_file.check_done(done, f"{path} could not be written")
-            self._check_owner(desired)
+            markers = self._write(desired, created, decided) or markers
         if desired.service:
             result["restart_markers"] = list(markers)
         self._warn_of_clone(decided.key)
         return result
+
+    def _write(self, desired: Desired, created: Completed | None, decided: decision.Decision) -> tuple[str, ...]:
+        """Write the file, and return the markers beside it; or only check that it could be written."""
+        backup = self.options["backup"] and "content" in decided.differences
+        if not (self._task.check_mode or self.client.missing):
+            return self._put(desired, created, backup=backup)
+        if not self._audits:
+            done = self.shell(remote_file.enter_command(desired.path, backup=backup))
+            remote_file.check_done(done, f"{desired.path} could not be written")
+            self._check_owner(desired)
+        return ()
 
     @property
     def _audits(self) -> bool:

@@ -152,8 +152,8 @@ options:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) or
         M(monitor.cloud.monitor_client_info) task with O(monitor.cloud.monitor_clients#module:seal_keys=true) or
-        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered again
-        for each host, and be shown among the arguments of the task.
+        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered
+        again for each host, and be shown among the arguments of the task.
     type: str
 """
 

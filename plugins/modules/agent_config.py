@@ -26,8 +26,8 @@ description:
   - A file that is a mount is written in place, if no other user can change its directory, and can't be removed.
   - At most 64 KiB are read or written.
   - Returns whose key the host carried before, so that clones are found, and warns of the key of another client.
-  - The template is rendered with placeholders instead of the client's secrets, which are put in afterwards. So no message
-    of a template shows one. A template that changes or encodes a secret, or makes another text each time, is refused.
+  - The template is rendered with placeholders instead of the client's secrets, which are put in afterwards. So no
+    message of a template shows one. A template that transforms a secret, or makes another text each time, is refused.
     Comparisons with a secret see the placeholder. Options that hold a secret are refused.
   - Cannot be delegated. On a Windows host O(state=present) fails, and O(state=absent) does nothing.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
@@ -45,8 +45,8 @@ options:
     type: str
   content:
     description:
-      - The text itself. C(@api_key@) and C(@install_code@) stand for the two values; Ansible renders arguments before the
-        client is known, so it is not a template of C(client).
+      - The text itself. C(@api_key@) and C(@install_code@) stand for the two values; Ansible renders arguments before
+        the client is known, so it is not a template of C(client).
     type: raw
   state:
     description: Whether the file has to exist.
@@ -54,8 +54,8 @@ options:
     choices: [present, absent]
     default: present
   inventory_label:
-    description: The label that the inventory gives the host, empty for none. If O(label) is another one, which a play or
-      a task can set for all hosts at once, the task fails.
+    description: The label that the inventory gives the host, empty for none. If O(label) is another one, which a play
+      or a task can set for all hosts at once, the task fails.
     type: raw
   base_url:
     description:
@@ -184,8 +184,9 @@ state:
   type: str
   sample: present
 registered:
-  description: Whether the host has a client. If not, and O(registration) names what M(monitor.cloud.monitor_client_info)
-    read, all else is checked and nothing is written. Always true with O(state=absent).
+  description: Whether the host has a client. If not, and O(registration) names what
+    M(monitor.cloud.monitor_client_info) read, all else is checked and nothing is written. Always true with
+    O(state=absent).
   returned: success
   type: bool
 key_owner:

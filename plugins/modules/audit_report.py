@@ -27,7 +27,8 @@ options:
     type: str
   audits:
     description:
-      - The audits to join. Each is the path of a file that O(json) wrote, on the controller, or a pattern of such paths.
+      - The audits to join. Each is the path of a file that O(json) wrote, on the controller, or a pattern of such
+        paths.
       - Of a host that several audits have, the latest one counts; one from the future counts only for hosts that no
         other has. The report names audits that differ, and hosts of audits that the inventory does not have.
       - A host that no audit has is V(unreachable). Whose key a host carries is determined again, because clients may

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import HOSTS, break_all
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.runs import TEMPLATES, Local, Run, texts
+from ansible_collections.monitor.cloud.tests.support.runs import TEMPLATES, WHOLE, Local, Run, texts
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
 AUDIT = "monitor.cloud.audit"
@@ -213,10 +213,9 @@ def test_exactly_the_orphans_of_the_audit_are_deleted(fleet_of: Fleet) -> None:
     before = fleet_of.run(AUDIT).output
     command = proposals(fleet_of.run(AUDIT))["Clients without a host"]
     assert "special characters: " in " ".join(before.split())
-    listed = fleet_of.does(command, "-i inventory.yml --check")
-    assert "Would be removed, clients without a host: 123, a-1_B, a.b" in listed.output
-    fleet_of.does(command, writes=[f"delete_client {label}" for label in _LABELS])
-    assert "No client without a host has a label that matches" in fleet_of.does(command).output
+    confirmed = fleet_of.confirmed(command)
+    fleet_of.does(confirmed, writes=[f"delete_client {label}" for label in _LABELS], environment=WHOLE)
+    assert "No client without a host has a label that matches" in fleet_of.does(confirmed, environment=WHOLE).output
 
 
 def test_more_orphans_than_prune_limit_are_not_deleted_without_a_choice(fleet_of: Fleet) -> None:
@@ -225,8 +224,9 @@ def test_more_orphans_than_prune_limit_are_not_deleted_without_a_choice(fleet_of
     fleet_of.monitor()
     fleet_of.service.seed(labels=["theirs-1", *orphans])
     command = fleet_of.audit("-e", "monitor_agent_audit_orphan_pattern=ours-.*")["Clients without a host"]
-    assert "prune_limit" in fleet_of.does(command, code=2).output
-    fleet_of.does(command, "-i inventory.yml -e prune_limit=12", writes=[f"delete_client {label}" for label in orphans])
+    assert "prune_limit" in fleet_of.does(command, code=2, environment=WHOLE).output
+    confirmed = fleet_of.confirmed(f"{command} -e prune_limit=12")
+    fleet_of.does(confirmed, writes=[f"delete_client {label}" for label in orphans], environment=WHOLE)
 
 
 def test_names_with_special_characters_are_in_words_only(fleet_of: Fleet) -> None:

@@ -151,7 +151,11 @@ def test_a_playbook_with_a_fault(hosts: Local, cell: Cell) -> None:
         assert run.code == 0, run.output
     elif cell.fault in matrix.PASSING:
         # Hosts with a client are configured before others are created, and a client is deleted after its host's file.
-        done = {**dict.fromkeys(("get_plan", "create_client"), {"web-1", "web-2"}), "get_client": {"web-1"}, "delete_client": {"web-1"}}
+        done = {
+            **dict.fromkeys(("get_plan", "create_client"), {"web-1", "web-2"}),
+            "get_client": {"web-1"},
+            "delete_client": {"web-1"},
+        }
         assert done_by(run) >= done[cell.operation] if cell.operation in done else not done_by(run), run.output
     assert_converges(hosts, playbook)
 

@@ -153,7 +153,8 @@ ROLE = f"- {IMPORT}\n"
 # The run is killed after the configuration is written, when the packages are first needed.
 KILLED = f"""- {IMPORT[:-1]}, rolespec_validate: false}}
   vars:
-    monitor_agent_packages: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 $(sed -n s/^PPid:.//p /proc/$PPID/status)') }}}}"
+    parent: $(sed -n s/^PPid:.//p /proc/$PPID/status)
+    monitor_agent_packages: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 ' ~ parent) }}}}"
 """
 LEFT_OUT = ROLE + "  when: retired is defined\n"
 FIRST_USE = ROLE + "  when: retired is not defined\n"

@@ -152,7 +152,9 @@ def test_a_module_for_a_host_is_executed_there(one: Controller) -> None:
     """The hosts of the tests have the controller's loopback interface, and its Python."""
     one.group_vars["ansible_python_interpreter"] = sys.executable
     environment = {name: value for name, value in one.service.environment().items() if name.startswith("MONITOR_")}
-    play = one.tasks("- monitor.cloud.monitor_clients: {labels: [web-1]}", play=f"environment: {json.dumps(environment)}")
+    play = one.tasks(
+        "- monitor.cloud.monitor_clients: {labels: [web-1]}", play=f"environment: {json.dumps(environment)}"
+    )
     run = one.succeed(play, "-vvv")
     assert run.writes() == ["create_client web-1"] and EXECUTED in run.output
 

@@ -112,10 +112,10 @@ LABELS: dict[str, tuple[dict[str, str], dict[str, str], set[str]]] = {
     "play": ({"play": _OWN_LABEL}, {}, _ALL),
     "role": ({"role": _OWN_LABEL}, {}, _ALL),
     "role, a host of others": ({"role": "vars: {monitor_agent_label: web-1}"}, {}, {"web-2", "web-3"}),
-    "role, for some": (
-        {"role": "vars: {monitor_agent_label: \"{{ 'web-1' if inventory_hostname == 'web-3' else '' }}\"}"}, {}, {"web-3"}
+    "for some": (
+        {"role": "vars: {monitor_agent_label: \"{{ inventory_hostname == 'web-3' and 'x-1' or '' }}\"}"}, {}, {"web-3"}
     ),
-    "another than that of the inventory": ({"play": "vars: {monitor_agent_label: ''}"}, {"web-2": "database"}, {"web-2"}),
+    "another than the inventory's": ({"play": "vars: {monitor_agent_label: ''}"}, {"web-2": "database"}, {"web-2"}),
     "of hostvars": ({}, {"web-3": "{{ hostvars['web-1'].inventory_hostname | default('of-web-3') }}"}, {"web-3"}),
 }  # fmt: skip
 
@@ -130,8 +130,9 @@ def test_a_label_that_is_not_the_inventorys_is_refused_by_its_host(three: Local,
     for host in _ALL:
         three.write(host, "api_key=1\n" if state == "absent" else None)
     files = three.files()
+    play = role_play(three, play=use.get("play", ""), role=use.get("role", ""))
     for options in (["--check"], []):
-        run = three.run(role_play(three, **use), "-e", f"monitor_agent_state={state}", *options)
+        run = three.run(play, "-e", f"monitor_agent_state={state}", *options)
         assert set(run.failures()) == failing, run.output
         assert all("Set monitor_agent_label in the inventory." in reason for reason in run.failures().values())
     assert set(labels(three)) & _ALL == (failing if state == "absent" else _ALL - failing)
@@ -260,8 +261,8 @@ _ROLE_DELEGATED = {
 @pytest.mark.parametrize("form", _ROLE_DELEGATED)
 def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local, form: str) -> None:
     assert refuse(pair, pair.tasks(_ROLE_DELEGATED[form], hosts="web-2")) == (
-        "The role can't be delegated: web-1 would get the clients of other hosts. Use it in a play that has web-1 among "
-        "its hosts."
+        "The role can't be delegated: web-1 would get the clients of other hosts. Use it in a play that has web-1 "
+        "among its hosts."
     )
     for options in (["--check"], []):
         run = pair.run(pair.tasks(_ROLE_DELEGATED[form]), *options)

@@ -66,7 +66,7 @@ def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> Non
     runs = [pair.succeed("monitor.cloud.rollout", *options) for options in (["--check"], [], [])]
     assert [shown(run) for run in runs] == [[*TASKS, *OF_NEW]] * 2 + [TASKS]
     once = {task for task in TASKS if len(runs[1].of(task)) == 1}
-    assert once == {task for task in (*TASKS[1:5], REGISTER)}
+    assert once == {*TASKS[1:5], REGISTER}
     pair.host_vars["web-2"].update(monitor_agent_service="monitor-agent", monitor_agent_config_mode="0640")
     assert set(pair.succeed("monitor.cloud.rollout", "--check").of(RESTART)) == {"web-2"}
 

@@ -227,7 +227,11 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
     path = three.host_vars["web-3"]["monitor_agent_config_path"]
     three.host_vars["web-3"] |= {"path_here": path, "monitor_agent_config_path": "{{ path_here }}"}
     options = ["--vault-password-file", str(password)]
-    for state, changed in (("present", set(three.host_vars)), ("present", set[str]()), ("absent", set(three.host_vars))):
+    for state, changed in (
+        ("present", set(three.host_vars)),
+        ("present", set[str]()),
+        ("absent", set(three.host_vars)),
+    ):
         run = three.run(role_play(three), *options, *(["-e", "monitor_agent_state=absent"] * (state == "absent")))
         assert (run.code, run.changed_hosts()) == (0, changed), run.output
     assert labels(three) == []
@@ -358,19 +362,32 @@ DECIDING: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "token": ({"api_token": "{{ chosen }}"}, {}, "chosen"),
     "address": ({"base_url": "{{ chosen }}"}, {}, "chosen"),
     "address, in part": ({"base_url": "http://127.0.0.1:{{ chosen.port | default(1) }}/v4"}, {}, "chosen"),
-    "address, by another variable": ({"base_url": "{{ urls.of_site }}", "~urls": {"of_site": "{{ chosen }}"}}, {}, "chosen"),
+    "address, by another variable": (
+        {"base_url": "{{ urls.of_site }}", "~urls": {"of_site": "{{ chosen }}"}},
+        {},
+        "chosen",
+    ),
     "address, by a lookup": ({"base_url": "{{ lookup('vars', 'chosen') }}"}, {}, "chosen"),
     "brand": ({"brand": "{% if chosen %}{{ chosen }}{% endif %}"}, {}, "chosen"),
     "label": ({"label": "{{ chosen }}"}, {}, "chosen"),
-    "label, by a variable of the host": ({"label": "{{ named }}", "~named": "of-web-1"}, {"named": "{{ chosen }}"}, "chosen"),
-    "label, a standard fact": ({"label": "{{ ansible_facts.nodename | default(inventory_hostname) }}"}, {}, "ansible_facts"),
+    "label, by a variable of the host": (
+        {"label": "{{ named }}", "~named": "of-web-1"},
+        {"named": "{{ chosen }}"},
+        "chosen",
+    ),
+    "label, a standard fact": (
+        {"label": "{{ ansible_facts.nodename | default(inventory_hostname) }}"},
+        {},
+        "ansible_facts",
+    ),
     "label, an injected fact": ({"label": "{{ ansible_nodename | default('known') }}"}, {}, "ansible_nodename"),
     "template": ({"config_template": "{{ chosen }}"}, {}, "chosen"),
 }
 
 
 @pytest.mark.parametrize(
-    ("variable", "source"), [*((variable, "cacheable") for variable in DECIDING), ("address", "cache"), ("label", "cache")]
+    ("variable", "source"),
+    [*((variable, "cacheable") for variable in DECIDING), ("address", "cache"), ("label", "cache")],
 )
 def test_facts_do_not_decide_through_templates(pair: Local, opened: Open, variable: str, source: str) -> None:
     """The host is alone in its batch, so what it reports would decide."""
@@ -423,7 +440,7 @@ def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
 ) -> None:
     controller = hostile(pair, monitor_agent_label="of-another")
     controller.write("web-2", text)
-    given = {"path": "{{ monitor_agent_config_path }}", "content": "x", "state": state}
+    given: dict[str, Any] = {"path": "{{ monitor_agent_config_path }}", "content": "x", "state": state}
     run = controller.run(own_play(controller, play=MINIMUM, facts=True, labels=labels, **given))
     assert run.failures()["web-2"].startswith("monitor_agent_label is a fact of the host"), run.output
     assert controller.read("web-2") == text

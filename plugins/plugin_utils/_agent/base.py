@@ -127,7 +127,9 @@ class HostAction(PrivateAction):
         if own in (None, ""):
             # In the role refuse_facts looks for more.
             if "monitor_agent_label" in (self.variables.get("ansible_facts") or ()):
-                raise InputError("monitor_agent_label is a fact of the host, which could get the client of another one.")
+                raise InputError(
+                    "monitor_agent_label is a fact of the host, which could get the client of another one."
+                )
             own = self._templar.template(self.variables.get("monitor_agent_label"))
         return client_label(str(self.variables["inventory_hostname"]), own)
 

@@ -131,8 +131,8 @@ def _of_account(result: Mapping[str, t.Any], label: str) -> Registered:
     found = [client for client in clients if client["label"] == label]
     if len(found) > 1:
         raise InputError(
-            f"The account has {len(found)} clients with the label {label!r}, so it is unknown which is meant. Delete or "
-            "rename all but one by id (monitor_client)."
+            f"The account has {len(found)} clients with the label {label!r}, so it is unknown which is meant. Delete "
+            "or rename all but one by id (monitor_client)."
         )
 
     owners = {client["key_fingerprint"]: client["label"] for client in clients if client["key_fingerprint"]}

@@ -145,8 +145,8 @@ def slices_of(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: st
     facts = variables.get("ansible_facts") or {}
     if of_hosts := [name for name in names if name in facts or name.removeprefix("ansible_") in facts]:
         raise InputError(
-            f"The facts of host {variables['inventory_hostname']} set {listed(of_hosts)}, which match audits_variables. "
-            "A host reports its own facts, so nothing was done. Choose a pattern that no fact matches."
+            f"The facts of host {variables['inventory_hostname']} set {listed(of_hosts)}, which match "
+            "audits_variables. A host reports its own facts, so nothing was done. Choose another pattern."
         )
     if pattern and not names:
         raise InputError(

@@ -110,7 +110,11 @@ _OTHER = {"id": 2, "label": "web2", "key_fingerprint": None, "keys_masked": True
 def test_the_client_of_the_hosts_label_in_the_account() -> None:
     account = [_OTHER, seal({**_CLIENT, **_SHOWN})]
     found = _chosen(registration="one", one={"clients": account})
-    assert (found.client, found.key_owners, found.missing) == ({**_CLIENT, **_SHOWN}, {fingerprint(_KEY): "web1"}, False)
+    assert (found.client, found.key_owners, found.missing) == (
+        {**_CLIENT, **_SHOWN},
+        {fingerprint(_KEY): "web1"},
+        False,
+    )
     missing = registered_client({"client": None, "registration": "one"}, {"one": {"clients": account}}, "web3")
     assert (missing.missing, missing.state, missing.client["label"]) == (True, "pending", "web3")
     # A template may use each field; the format of keys is that of another client.
