@@ -502,21 +502,25 @@ def test_first_host_unreachable(four: Local, facts: bool) -> None:
     assert configured(four) == set(ALL)
 
 
+_CHOSEN: dict[str, tuple[str, list[str], set[str]]] = {
+    "limit": ("", ["--limit", "web-2"], {"web-2"}),
+    "condition": ("when: inventory_hostname != 'db-2'", [], set(ALL) - {"db-2"}),
+    "condition on the first host": (NOT_THE_FIRST, [], OTHERS),
+}
+
+
 @pytest.mark.parametrize(
-    ("condition", "options", "chosen"),
+    ("use", "case"),
     [
-        ("", ["--limit", "web-2"], {"web-2"}),
-        ("when: inventory_hostname != 'db-2'", [], set(ALL) - {"db-2"}),
-        (NOT_THE_FIRST, [], OTHERS),
+        *((use, case) for use in ("include_role", "include_tasks") for case in _CHOSEN),
+        # The third is refused: test_a_static_use_that_leaves_out_the_first_host_names_include_role.
+        *((use, case) for use in ("import_role", "roles") for case in list(_CHOSEN)[:2]),
     ],
-    ids=["limit", "condition", "condition on the first host"],
 )
-@pytest.mark.parametrize("use", ["include_role", "include_tasks", "import_role", "roles"])
 def test_hosts_that_are_left_out_stay_as_they_are(
-    four: Local, use: str, condition: str, options: list[str], chosen: set[str]
+    four: Local, use: str, case: str
 ) -> None:
-    if use in ("import_role", "roles") and condition == NOT_THE_FIRST:
-        pytest.skip("refused: test_a_static_use_that_leaves_out_the_first_host_names_include_role")
+    condition, options, chosen = _CHOSEN[case]
     (four.directory / "of_role.yml").write_text(
         "- import_role: {name: monitor.cloud.monitor_agent}\n", encoding="utf-8"
     )
