@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import typing as t
 
@@ -59,7 +60,7 @@ class ActionModule(HostAction):
         if not (self._task.check_mode or self.client.missing):
             self.client.check_readable()
         # Rendered in any case: a template that fails has to be found before a client is created.
-        text = self._rendered(self.client).text
+        text = self._rendered.text
         result = self._converge(desired_file(options, text if self.client.state == "readable" else None))
         if self.client.missing:
             # Nothing was written.
@@ -112,6 +113,7 @@ class ActionModule(HostAction):
         # The host of a client that this run created has no file yet, most likely.
         created = None
         if client.new and not (inspects or self._task.check_mode) and takes_input(self._connection):
+            self._rendered.check()
             created = self.shell(remote_file.create_command(desired), data=desired.data)
         # A host that runs no command with standard input gives no facts then.
         found = remote_file.parse_facts(created.stdout) if created else None
@@ -134,7 +136,6 @@ class ActionModule(HostAction):
             raise TaskFailure(decided.problem, {**result, "changed": False})
         markers = found.markers
         if decided.writes:
-            self._rendered(client).check()
             markers = self._write(desired, created, decided) or markers
         if desired.service:
             result["restart_markers"] = list(markers)
@@ -144,6 +145,8 @@ class ActionModule(HostAction):
     def _write(self, desired: Desired, created: Completed | None, decided: decision.Decision) -> tuple[str, ...]:
         """Write the file, and return the markers beside it; or only check that it could be written."""
         backup = self.options["backup"] and "content" in decided.differences
+        if created is None and not self._audits:
+            self._rendered.check()
         if not (self._task.check_mode or self.client.missing):
             return self._put(desired, created, backup=backup)
         if not self._audits:
@@ -227,12 +230,13 @@ class ActionModule(HostAction):
         pattern = ""
         if client and (self.options["template"] is not None or self.options["content"] is not None):
             with contextlib.suppress(InputError):
-                pattern = self._rendered(client).pattern
+                pattern = self._rendered.pattern
         return remote_file.text_in(done.stdout), pattern
 
-    def _rendered(self, client: Registered) -> render.Rendered:
-        """The text for a client. One that has no secrets yet has the format of those of another client."""
-        return render.render(self, self.options, self.variables, client, client.sample())
+    @functools.cached_property
+    def _rendered(self) -> render.Rendered:
+        """The text for the task's client. One that has no secrets yet has the format of those of another client."""
+        return render.render(self, self.options, self.variables, self.client, self.client.sample())
 
     def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
         """Write the file unless the command ``created`` has, and return the markers that are beside it then."""

@@ -269,7 +269,7 @@ TRANSFORMS, EACH_TIME = "transforms the api_key or the install_code", "its text 
     ("text", "reason"),
     [
         ("{{ client.api_key | b64encode }}", TRANSFORMS),
-        ("{{ client.install_code[0] }} {{ client.api_key }}", TRANSFORMS),
+        ("{{ client.install_code[-1] }} {{ client.api_key }}", TRANSFORMS),
         ("{{ client.api_key }} {{ now().microsecond }}", EACH_TIME),
     ],
 )

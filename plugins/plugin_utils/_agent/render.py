@@ -209,8 +209,10 @@ def _reported(name: str, given: Fields | None = None) -> Iterator[None]:
 
 def _checked(text: str) -> str:
     """The text, or InputError if it has single surrogates, which no file can have."""
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise InputError("it is not text in UTF-8. Convert it.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError("it is not text in UTF-8. Convert it.") from None
     return text
 
 
