@@ -86,7 +86,8 @@ class ActionModule(base.FleetAction):
         return bool(variables.get("ansible_limit") or is_slice or is_no_file or set(self.known) - set(hosts))
 
     def _slices(self) -> list[slices.Slice]:
-        return base.slices_of(self.options["audits"] or [], self.variables, self.options["audits_variables"] or "")
+        paths = [path for path in self.options["audits"] or () if path]
+        return base.slices_of(paths, self.variables, self.options["audits_variables"] or "")
 
     def _audited(self) -> tuple[list[str], bool]:
         """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""

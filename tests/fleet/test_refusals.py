@@ -280,8 +280,8 @@ def test_a_template_in_another_encoding_is_named(single: Local) -> None:
     assert single.read("web-1") is None and labels(single) == []
 
 
-def test_keys_of_other_clients_are_reported_of_the_first_hosts(emulator: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, emulator, *(f"web-{number}" for number in range(1, 31)))
+def test_keys_of_other_clients_are_reported(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, *(f"web-{number}" for number in range(1, 4)))
     emulator.seed(labels=["elsewhere"])
     for host in controller.host_vars:
         controller.write(host, text_of(controller, "elsewhere"))
@@ -291,19 +291,17 @@ def test_keys_of_other_clients_are_reported_of_the_first_hosts(emulator: Emulato
     check, run, again = (" ".join(each.output.split()) for each in runs)
     text = r"(web-\d+) carried the key of client 'elsewhere', so it reported as that one\. It {} the key of '\1'\."
     adopt = r" If it was renamed, run monitor\.cloud\.adopt first: it keeps that client\."
-    assert len(re.findall(text.format("would get") + adopt, check)) == 20
-    assert len(re.findall(text.format("now has"), run)) == 20
-    assert check.count("More hosts carried keys of other") == run.count("More hosts carried keys of other") == 1
-    assert "carried the key" not in again and len(runs[1].changed_hosts()) == 30
+    assert len(re.findall(text.format("would get") + adopt, check)) == 3
+    assert len(re.findall(text.format("now has"), run)) == 3
+    assert "carried the key" not in again and len(runs[1].changed_hosts()) == 3
 
 
 _PART = "would be taken for clients without a host"
 _PRUNE = "prune -e prune_pattern=web.* -e prune_confirm=any"
 # Options of the inventory, a playbook, settings and the reason.
 UNKNOWN_HOSTS = [
-    ("-i inventory.yml -i broken.yml", "adopt", {}, _PART),
     ("-i web-1,", "adopt", {}, _PART),
-    ("-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine | default(12345) }}'", "adopt", {}, "of facts"),
+    ("-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine }}'", "adopt", {}, "would decide: ansible_facts"),
     # It is refused for the setting, whether or not there are sources that cannot be read.
     ("-i inventory.yml -i broken.yml", _PRUNE, {}, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true"),
     ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, f"{_PART}. Run it without --limit, with files as inventory"),
