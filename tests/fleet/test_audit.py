@@ -51,12 +51,12 @@ def test_every_state_at_once(fleet: Local) -> None:
     before, started = snapshots(fleet), time.time()
     run, states = audit(fleet, "-vvv")
     assert (run.code, states) == (0, EXPECTED), run.output
-    # Nothing was changed, the account was read once, and each host but the first costs one task.
+    # Nothing was changed, the account was read once, and each host but the first costs core's check and one task.
     assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
     assert snapshots(fleet) == before
     assert not any(event.status == "changed" for event in run.events)
     tasks = collections.Counter(event.host for event in run.events)
-    assert [name for name in EXPECTED if tasks[name] != 1] == [run.events[0].host]
+    assert [name for name in EXPECTED if tasks[name] != 2] == [run.events[0].host]
 
     forms = {kind: (fleet.directory / f"audit.{kind}").read_text(encoding="utf-8") for kind in FORMS}
     document = json.loads(forms["json"])
@@ -198,9 +198,10 @@ def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(
 def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
     single.service.seed(labels=["web-1", "localhost"])
     file = single.directory / "agent.conf"
-    given = ("-e", "target=localhost", "-e", f"monitor_agent_config_path={file}")
+    given = ("-e", f"monitor_agent_config_path={file}")
     file.write_text(text_of(single, "localhost"), encoding="utf-8")
     file.chmod(0o600)
-    for name, variable in {"audit": "monitor_agent_audit_json=a.json", "report": "audits=a.json"}.items():
-        run = single.succeed(f"monitor.cloud.{name}", *given, "-e", variable)
+    for name, variable in {"audit": "audit_json=a.json", "report": "audits=a.json"}.items():
+        role = f"- ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent, tasks_from: {name}}}"
+        run = single.succeed(single.tasks(role, hosts="localhost"), *given, "-e", f"monitor_agent_{variable}")
         assert "Hosts: 1 (1 ok)." in run.output and "Clients without a host" not in run.output

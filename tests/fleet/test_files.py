@@ -150,13 +150,14 @@ def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controll
     path, machine = "/opt/agent/etc/agent.conf", host(one)
     one.group_vars["monitor_agent_config_path"] = path
     machine.run("mkdir -p /opt/agent /opt/agent-1; ln -s ../agent-1 /opt/agent/etc; chown -h daemon /opt/agent")
-    for playbook, failure in ((ROLLOUT, "written"), ("monitor.cloud.retire", "removed")):
+    retire = ("monitor.cloud.retire", "-e", "target=all")
+    for playbook, failure in (((ROLLOUT,), "written"), (retire, "removed")):
         messages = []
         for options in (("--check",), ()):
-            run = one.run(playbook, "-e", "target=all", *options)
+            run = one.run(*playbook, *options)
             messages.append(run.failures())
             assert f"{path} could not be {failure}: a parent directory is a symbolic link" in messages[-1]["web-1"]
-            assert machine.run("ls -A /opt/agent-1").split() == ["agent.conf"] * (playbook != ROLLOUT)
+            assert machine.run("ls -A /opt/agent-1").split() == ["agent.conf"] * (playbook == retire)
         assert messages[0] == messages[1]
         machine.write("old", path)
     assert one.run("monitor.cloud.audit").failures() == {}, "an audit writes nothing"

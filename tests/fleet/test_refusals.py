@@ -31,7 +31,7 @@ _NO_ACCOUNT = "There is no variable 'monitor_agent_account'"
 _LEFT_OUT = "a condition left out the first one. Use the condition on ansible.builtin.include_role"
 _ABSENT = "vars: {monitor_agent_state: absent}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
-_CHOOSE, _LATE = "Choose what to retire", "Run it without --start-at-task."
+_CHOOSE, _LATE = "Choose what to retire", "retire_check"
 _GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
 _LIMIT = "Choose hosts by --limit instead of -e target"
 _USE = {"play": "", "role": "", "use": "import_role"}

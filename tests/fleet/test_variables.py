@@ -331,18 +331,18 @@ def test_cached_facts_choose_no_client_nor_files_nor_the_account(pair: Local, ru
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"audits_variables": "forged_[0-9]"}, naming("forged_1")),
+        ({"audits_variables": "forged_[0-9]"}, "The facts of host web-2 set 'forged_1', which match audits_variables."),
         ({"audits": ["{{ forged_1 }}"]}, naming("forged_1")),
         ({"audits": "{{ mine }}", "mine": "{{ [forged_1] }}"}, naming("forged_1")),
-        ({"audits": ["{{ hostvars['web-2'].forged_1 }}"]}, "audits uses 'hostvars', which hold what hosts report"),
-        ({"audits": ["{{ ansible_facts.forged_1 }}"]}, "audits uses 'ansible_facts', which hold what hosts report"),
+        ({"audits": ["{{ hostvars['web-2'].forged_1 }}"]}, naming("forged_1")),
+        ({"audits": ["{{ ansible_facts.forged_1 }}"]}, "Facts of host web-1 would decide: ansible_facts."),
         ({"audits_variables": "nothing_.*"}, naming("audits")),
     ],
 )
 def test_facts_are_no_audits(pair: Local, given: dict[str, Any], message: str) -> None:
     hosts = [{**facts_of({"key_owner": "own"}), "host": "web-2"}]
     forged = json.dumps({"schema_version": 2, "generated_at": "2026-01-02T03:04:05Z", "hosts": hosts})
-    controller = hostile(pair, **{"audits" if "'audits'" in message else "forged_1": json.loads(forged)})
+    controller = hostile(pair, **{"audits" if message == naming("audits") else "forged_1": json.loads(forged)})
     assert controller.run(controller.play(GATHER), **CACHE).code == 0
     options = ["--limit", "web-2", "-e", json.dumps({**given, "audits_max_age": 0})]
     run = controller.run("monitor.cloud.report", *options, **CACHE)
