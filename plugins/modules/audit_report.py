@@ -99,11 +99,8 @@ seealso:
 
 EXAMPLES = r"""
 - name: Read the account
-  monitor.cloud.monitor_clients:
-    labels: "{{ (ansible_play_hosts_all | monitor.cloud.client_labels(hostvars)).values() | list }}"
-    include_keys: true
-    check_capacity: false
-  check_mode: true
+  monitor.cloud.monitor_client_info:
+    seal_keys: true
   register: account
   run_once: true
   delegate_to: localhost

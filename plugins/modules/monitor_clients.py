@@ -16,7 +16,7 @@ description:
     missing is created, several at a time.
   - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
   - Each client is read again right before it is deleted. One that got another label since the list was read is
-    kept, with a warning. One that this read does not find is deleted: the service may be late.
+    kept, with a warning. One that this read does not find is deleted, because the service may be late.
   - Renames come first, then deletes, then creates, so that what is pruned makes room in the plan.
   - A client without a label is never matched. If the service has several clients of one label, that label fails with
     their ids, and none of them is changed.

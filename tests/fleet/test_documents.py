@@ -254,7 +254,7 @@ def test_the_examples_of_the_role_work(reader: Reader) -> None:
     examples_of = {name: entry["examples"] for name, entry in specification["argument_specs"].items()}
     reader.run(FIRST)
     reader.run(f"{AUDIT} -e monitor_agent_audit_json=audits/1.json")
-    for name in sorted(examples_of, key=lambda name: name == "rollout"):
+    for name in sorted(examples_of, key=lambda name: name == "main"):
         tasks = textwrap.indent(examples_of[name], "    ")
         reader.write("site.yml", f"- hosts: all\n  gather_facts: false\n  become: true\n  tasks:\n{tasks}")
         reader.run("ansible-playbook -i inventory site.yml")

@@ -310,7 +310,8 @@ def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -
         for name, machine in seen.items():
             calls = [call["operation"] for call in run.requests if call["method"] != "GET" and call["label"] == name]
             there = files(machine, name, expected.get(name, {}))
-            results[name][step] = statuses.get(name, "no status"), failures.get(name, ""), calls, there
+            status = "failed" if name in failures else statuses.get(name, "no status")
+            results[name][step] = status, failures.get(name, ""), calls, there
     return results
 
 

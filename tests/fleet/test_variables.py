@@ -453,7 +453,7 @@ def test_set_fact_is_no_fact_of_the_host(pair: Local) -> None:
 WRONG = {"base_url": "http://127.0.0.1:1/v4", "api_token": "not-a-token", "retry_timeout": "0"}
 
 
-SOURCES = ("environment", "defaults of the group", "variables", "defaults of the module")
+SOURCES = ("environment", "variables")
 
 
 @pytest.mark.parametrize("counts", SOURCES)
@@ -466,8 +466,8 @@ def test_precedence_of_the_sources_of_the_connection(single: Local, counts: str)
         "retry_timeout": "9",
     }
     settings[counts] = right
-    of_group, of_module = (settings.get(f"defaults of the {kind}", {}) for kind in ("group", "module"))
-    defaults = f"module_defaults: {{group/monitor.cloud.api: {of_group}, monitor.cloud.monitor_clients: {of_module}}}"
+    # Those of modules do not count for the role.
+    defaults = f"module_defaults: {{group/monitor.cloud.api: {WRONG}, monitor.cloud.monitor_clients: {WRONG}}}"
     given = settings.get("variables", {})
     single.group_vars.update({f"monitor_agent_{name}": value for name, value in given.items()})
     environment = {f"MONITOR_{name.upper()}": value for name, value in settings.get("environment", {}).items()}
@@ -494,7 +494,7 @@ def test_the_other_options_of_the_connection(single: Local) -> None:
         monitor_agent_concurrency=1,
     )
     run = single.succeed(MONITOR_BRAND="wrong", MONITOR_TIMEOUT="0.001")
-    assert run.calls() == ["list_clients", "create_client"], "without a read of the plan"
+    assert run.calls() == ["list_clients", "list_clients", "create_client"], "without a read of the plan"
     assert all("/otherword/" in request["path"] for request in run.requests)
 
 

@@ -103,7 +103,6 @@ _TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} a
         (monitor_client, {"id": 1, "label": "web2", "state": "absent"}, "Client 1 has the label 'old1', not 'web2'"),
         # Field note "too many clients for the plan".
         (monitor_client, {"label": "web3"}, _TOO_SMALL.format(4)),
-        (monitor_clients, {"labels": ["web3"], "planned_labels": ["web2", "web3", "web4"]}, _TOO_SMALL.format(5)),
         (monitor_clients, {"labels": ["web3", "web4"], "prune": True, "prune_pattern": "old1"}, _TOO_SMALL.format(4)),
         (monitor_plan, {"subscription": "free"}, "The account has 3 clients, and the limit of the free plan"),
     ],

@@ -194,7 +194,7 @@ def test_many_labels_on_an_account_with_many_other_clients(emulator: Emulator) -
     assert sum(made.values()) == result["api_usage"]["requests"]
     assert len({entry["connection"] for entry in log}) <= 3
     assert result["created"] == desired
-    assert len(result["account_labels"]) == 1000
+    assert len(result["key_owners"]) == 1000
     emulator.clear_log()
     again = go(emulator, monitor_clients, labels=desired, concurrency=3)
     assert again["changed"] is False
