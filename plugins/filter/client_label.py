@@ -13,6 +13,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
 
 
 def client_label(host: str) -> str:
@@ -43,8 +44,8 @@ def _own_label(hostvars: Mapping[str, t.Any], host: str) -> t.Any:
         raise InputError(
             f"monitor_agent_label of host {host}: {reason}. Check its template, or the password of its vault."
         ) from None
-    # Before 2.19 hostvars return a template that fails unchanged.
-    if "{{" in text:
+    # Before 2.19 hostvars return a template that fails unchanged, as text that is not marked as data.
+    if not TRUSTS_MARKED and "{{" in text and not hasattr(label, "__UNSAFE__"):
         raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. Check its variables.")
     return label
 

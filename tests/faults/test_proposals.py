@@ -103,10 +103,10 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     found = of.audit()
     assert set(found) == {"Unreachable", "Not configured", "Restart pending", "Clients without a host"}
     of.does(found["Not configured"], shared, hosts=["closed"])
-    of.does(found["Clients without a host"], "-i inventory.yml --check")
+    confirmed = of.confirmed(found["Clients without a host"])
     # The label with a template is in no command.
     gone_for_good = ["delete_client retired-1", "delete_client retired-2"]
-    of.does(found["Clients without a host"], writes=gone_for_good)
+    of.does(confirmed, writes=gone_for_good, environment=WHOLE)
 
 
 def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
