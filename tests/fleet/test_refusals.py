@@ -301,7 +301,12 @@ _PRUNE = "prune -e prune_pattern=web.* -e prune_confirm=any"
 # Options of the inventory, a playbook, settings and the reason.
 UNKNOWN_HOSTS = [
     ("-i web-1,", "adopt", {}, _PART),
-    ("-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine }}'", "adopt", {}, "would decide: ansible_facts"),
+    (
+        "-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine }}'",
+        "adopt",
+        {},
+        "would decide: ansible_facts",
+    ),
     # It is refused for the setting, whether or not there are sources that cannot be read.
     ("-i inventory.yml -i broken.yml", _PRUNE, {}, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true"),
     ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, f"{_PART}. Run it without --limit, with files as inventory"),

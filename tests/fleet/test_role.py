@@ -517,9 +517,7 @@ _CHOSEN: dict[str, tuple[str, list[str], set[str]]] = {
         *((use, case) for use in ("import_role", "roles") for case in list(_CHOSEN)[:2]),
     ],
 )
-def test_hosts_that_are_left_out_stay_as_they_are(
-    four: Local, use: str, case: str
-) -> None:
+def test_hosts_that_are_left_out_stay_as_they_are(four: Local, use: str, case: str) -> None:
     condition, options, chosen = _CHOSEN[case]
     (four.directory / "of_role.yml").write_text(
         "- import_role: {name: monitor.cloud.monitor_agent}\n", encoding="utf-8"
