@@ -446,6 +446,13 @@ def test_a_host_that_fails_its_checks_gets_no_client(four: Local, case: str, hos
     assert labels(four) == sorted(configured(four)) == sorted(others)
 
 
+def test_a_host_that_failed_gets_no_client_although_errors_are_ignored(four: Local) -> None:
+    four.host_vars["web-2"] |= WRONG["directory"]
+    others = set(ALL) - {"web-2"}
+    run = four.succeed(role_play(four, role="ignore_errors: true"))
+    assert (run.statuses()["web-2"], labels(four)) == ("ignored", sorted(others))
+
+
 def test_any_errors_fatal_ends_a_run_before_the_first_client_or_after_all(four: Local) -> None:
     four.service.configure(strict_labels=True)
     four.group_vars["monitor_agent_service"] = "agent"
