@@ -146,7 +146,7 @@ def _change_by_id(api: Api, client_id: str, label: str | None, present: bool) ->
     client = api.get_client(client_id)
     if client is None:
         # A late replica may lack a client that the list has.
-        client = next((each for each in api.list_clients() if each["id"] == client_id), None)
+        client = next((each for each in api.list_clients() if str(each["id"]) == client_id), None)
     if client is None:
         if present:
             raise InputError(f"There is no client with the id {client_id}. Give label alone to create one.")

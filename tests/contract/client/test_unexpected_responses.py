@@ -301,7 +301,7 @@ _NOT_FOUND = {"kind": "status", "status": 404, "body": {"errors": [{"reason": "N
     ("module", "options"),
     [
         (monitor_client, {"label": "web1", "state": "absent"}),
-        (monitor_client, {"id": 1, "state": "absent"}),
+        (monitor_client, {"id": "1", "state": "absent"}),
         (monitor_clients, {"labels": ["web1"], "state": "absent"}),
         (monitor_clients, {"labels": ["web2"], "prune": True, "prune_pattern": "web1"}),
     ],
