@@ -270,10 +270,12 @@ class Api:
             # The error is of another request, which checks the response to this one.
             return error
         error.method, error.url = request.method, self.http.settings.base_url + request.path
-        scope, grants = f"{self._brand}:read_write", (request.access or "").partition(" and ")[2]
-        if request.access and error.lacks_access and (scope in error.scopes or error.scopes == "*"):
-            needed = f"needs {grants}" if grants else "does not have this access"
-            error.hint = f"The token has the scope {scope}; its user {needed}."
+        needed, _and, grants = (request.access or "").partition(" and ")
+        scopes = (needed.rpartition(" ")[2], f"{self._brand}:read_write", "*")
+        scope = next((each for each in scopes if each in error.scopes.replace(",", " ").split()), None)
+        if request.access and error.lacks_access and scope:
+            lacks = f"needs {grants}" if grants else "does not have this access"
+            error.hint = f"The token has the scope {scope}; its user {lacks}."
         elif request.access and error.lacks_access:
             has = f" It has the scopes {error.scopes}." if error.scopes else ""
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""

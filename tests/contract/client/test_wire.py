@@ -15,6 +15,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSI
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
+    monitor_client_info,
     monitor_clients,
     monitor_plan,
     monitor_subscription_info,
@@ -80,7 +81,7 @@ _401 = {"missing_scope": "unauthorized"}
         ("read_only", {**_401, **_SILENT}, monitor_client, _NEW, _CREATE),
         ("no_plan", {"grant_for_create": True}, monitor_client, _NEW, f"{_USER} needs the grant add_{{0}}."),
         ("no_plan", {"grant_for_create": True, **_SILENT}, monitor_client, _NEW, _CREATE),
-        ("all", {}, monitor_client, _NEW, f"{_USER} does not have this access."),
+        ("all", {}, monitor_client, _NEW, "The token has the scope *; its user does not have this access."),
         ("some", {}, monitor_client, {"id": 1, **_NEW}, f"{_USER} does not have this access."),
         ("some", {}, monitor_client, {"id": 1, "state": "absent"}, f"{_USER} does not have this access."),
         ("no_plan", {}, monitor_plan, {"min_clients": 1}, _GRANTS),
@@ -108,6 +109,13 @@ def test_missing_access_is_named(
     message = failed(emulator, module, token=token, brand=brand, **options)
     assert message.endswith(f" {expected.format(brand)}")
     assert "wrong-token" not in message
+
+
+def test_a_refusal_of_a_token_that_has_the_scope_is_not_blamed_on_the_scope(emulator: Emulator) -> None:
+    emulator.fault(operation="list_clients", kind="status", status=403, body={"message": "Blocked by policy"})
+    message = failed(emulator, monitor_client_info, token="read_only")
+    assert "the service returned 403: Blocked by policy (GET " in message
+    assert message.endswith("The token has the scope monitor:read_only; its user does not have this access.")
 
 
 @pytest.mark.parametrize("status", [401, 403])
