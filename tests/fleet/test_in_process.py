@@ -6,11 +6,18 @@
 
 import dataclasses
 import json
+import shutil
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
+import certifi
+import charset_normalizer
+import idna
 import pytest
+import requests
+import urllib3
 
 from ansible_collections.monitor.cloud.tests.support.runs import EXECUTED, REGISTER, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
@@ -164,9 +171,12 @@ def test_where_a_module_runs(single: Local, keywords: str, extra: str, becomes: 
 
 
 def test_a_module_for_a_host_is_executed_there(one: Controller) -> None:
-    """The hosts of the tests have the controller's loopback interface, and its Python."""
-    one.host_vars["web-1"] = {"ansible_python_interpreter": sys.executable}
+    """The hosts of the tests have the controller's loopback interface, and Debian's Python without requests."""
+    libraries = Path(f"/proc/{one.hosts['web-1'].first_process}/root/tmp/libraries")
+    for library in (requests, urllib3, idna, certifi, charset_normalizer):
+        shutil.copytree(Path(library.__file__ or "").parent, libraries / library.__name__)
     environment = {name: value for name, value in one.service.environment().items() if name.startswith("MONITOR_")}
+    environment["PYTHONPATH"] = "/tmp/libraries"
     play = one.tasks(
         "- monitor.cloud.monitor_clients: {labels: [web-1]}", play=f"environment: {json.dumps(environment)}"
     )
