@@ -15,6 +15,18 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.monitor.cloud.plugins.modules import refuse_facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented, problem_of
 
+# Their templates may use facts: they concern nothing but the host itself.
+_FREE = {
+    "monitor_agent_config_path",
+    "monitor_agent_config_owner",
+    "monitor_agent_config_group",
+    "monitor_agent_config_mode",
+    "monitor_agent_packages",
+    "monitor_agent_install_command",
+    "monitor_agent_install_creates",
+    "monitor_agent_service",
+    "monitor_agent_state",
+}
 _TEMPLATE = re.compile(r"\{[{%]")
 _WORD = re.compile(r"\w+")
 
@@ -29,7 +41,7 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         variables = task_vars or {}
         checked = self.VALIDATOR.validate(self._task.args)
-        options = checked.validated_parameters
+        prefixes = tuple(checked.validated_parameters["prefixes"])
         message = problem_of(self._task.action, checked)
         if not message and self._task.delegate_to not in (None, variables["inventory_hostname"]):
             message = (
@@ -39,7 +51,7 @@ class ActionModule(ActionBase):
         for host in variables["groups"]["all"] if not message else ():
             # Without the variables of the play, which are the same for all hosts.
             own = variables["hostvars"].raw_get(host)
-            if found := _deciding(own.get("ansible_facts") or {}, own, variables, options):
+            if found := _deciding(own.get("ansible_facts") or {}, own, variables, prefixes):
                 message = (
                     f"Facts of host {host} would decide: {', '.join(found[:5])}. A host reports its own facts, so it "
                     "could get the token, or another host's client. Nothing was done. Find out why the host reports "
@@ -50,13 +62,12 @@ class ActionModule(ActionBase):
 
 
 def _deciding(
-    facts: Mapping[str, t.Any], own: Mapping[str, t.Any], variables: Mapping[str, t.Any], options: Mapping[str, t.Any]
+    facts: Mapping[str, t.Any], own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: tuple[str, ...]
 ) -> list[str]:
     """The names among the variables, and in their templates, whose value for a host comes from its facts."""
-    chosen = {name for name in {*own, *variables} if name.startswith(tuple(options["prefixes"]))}
-    free = set(options["free"])
+    chosen = {name for name in {*own, *variables} if name.startswith(prefixes)}
     # The host's own value, and that of the play: which one counts is for core to decide.
-    values = [source[name] for name in chosen - free for source in (own, variables) if name in source]
+    values = [source[name] for name in chosen - _FREE for source in (own, variables) if name in source]
     # Dictionaries are results of tasks: no variable that is chosen is one.
     names = {*chosen, *_names_in([value for value in values if not isinstance(value, dict)], own, variables)}
     # Core names facts without their prefix, and sets variables with it.

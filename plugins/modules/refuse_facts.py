@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: refuse_facts
-short_description: Fail if facts of hosts are among the values of variables
+short_description: Fail if facts of hosts would decide instead of variables
 version_added: 1.0.0
 description:
   - Facts come from the hosts, and take precedence over the inventory. A compromised host can report a fact of the name
@@ -17,6 +17,10 @@ description:
   - Fails if a fact of a host of the inventory is a variable whose name begins with one of O(prefixes), or a variable
     that a template of such a variable names, directly or through other templates. Fails too if such a template uses
     C(ansible_facts), or if the task is delegated to a host that is not its own.
+  - Templates of C(monitor_agent_config_path), C(monitor_agent_config_owner), C(monitor_agent_config_group),
+    C(monitor_agent_config_mode), C(monitor_agent_packages), C(monitor_agent_install_command),
+    C(monitor_agent_install_creates), C(monitor_agent_service) and C(monitor_agent_state) may use facts, because they
+    concern nothing but the host itself.
   - Runs on the controller, once for all hosts. Connects to no host, changes nothing.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
 options:
@@ -24,12 +28,7 @@ options:
     description: Beginnings of the names of the variables.
     type: list
     elements: str
-    required: true
-  free:
-    description: Variables whose templates may use facts, because they concern nothing but the host itself.
-    type: list
-    elements: str
-    default: []
+    default: [monitor_agent_]
 seealso:
   - module: monitor.cloud.agent_config
 """
@@ -37,8 +36,6 @@ seealso:
 EXAMPLES = r"""
 - name: Refuse facts that would decide
   monitor.cloud.refuse_facts:
-    prefixes: [monitor_agent_]
-    free: [monitor_agent_config_path]
   run_once: true
 """
 
