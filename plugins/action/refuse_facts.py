@@ -10,10 +10,13 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
+from ansible import template
 from ansible.plugins.action import ActionBase
+from ansible.utils.unsafe_proxy import AnsibleUnsafe
 
 from ansible_collections.monitor.cloud.plugins.modules import refuse_facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented, problem_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
 
 # Their templates may use facts: they concern nothing but the host itself.
 _FREE = {
@@ -48,39 +51,54 @@ class ActionModule(ActionBase):
                 f"The role can't be delegated: {self._task.delegate_to} would get the clients of other hosts. Use it "
                 f"in a play that has {self._task.delegate_to} among its hosts."
             )
-        for host in variables["groups"]["all"] if not message else ():
+        if not message:
             # Without the variables of the play, which are the same for all hosts.
-            own = variables["hostvars"].raw_get(host)
-            if found := _deciding(own.get("ansible_facts") or {}, own, variables, prefixes):
-                message = (
-                    f"Facts of host {host} would decide: {', '.join(found[:5])}. A host reports its own facts, so it "
-                    "could get the token, or another host's client. Nothing was done. Find out why the host reports "
-                    "them. Set such variables in the inventory or the play, or by set_fact without cacheable."
-                )
-                break
+            hosts = {host: variables["hostvars"].raw_get(host) for host in variables["groups"]["all"]}
+            # All names for all hosts: a template of one may read the variables of another.
+            names = {"inventory_hostname"}.union(*(_chosen(own, variables, prefixes) for own in hosts.values()))
+            message = next(filter(None, (_problem(host, own, names) for host, own in hosts.items())), "")
         return {"failed": True, "msg": message} if message else {"changed": False}
 
 
-def _deciding(
-    facts: Mapping[str, t.Any], own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: tuple[str, ...]
-) -> list[str]:
-    """The names among the variables, and in their templates, whose value for a host comes from its facts."""
+def _chosen(own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: tuple[str, ...]) -> set[str]:
+    """The names of the variables for a host, and those in their templates."""
     chosen = {name for name in {*own, *variables} if name.startswith(prefixes)}
     # The host's own value, and that of the play: which one counts is for core to decide.
     values = [source[name] for name in chosen - _FREE for source in (own, variables) if name in source]
     # Dictionaries are results of tasks: no variable that is chosen is one.
-    names = {*chosen, *_names_in([value for value in values if not isinstance(value, dict)], own, variables)}
-    # Core names facts without their prefix, and sets variables with it.
-    from_facts = {*facts, *(f"ansible_{name}" for name in facts)}
-    return sorted(
-        name
-        for name in names
-        if name == "ansible_facts" or (name in from_facts and name in own and own[name] in _values(facts, name))
+    return chosen | _names_in([value for value in values if not isinstance(value, dict)], own, variables)
+
+
+def _problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
+    """The message about a host of which a fact decides, else empty."""
+    facts = own.get("ansible_facts") or {}
+    # Core names facts without their prefix there, and sets variables with it and without. If a host reports both, the
+    # value of one is in the variable alone.
+    reported = {*facts, *(f"ansible_{name}" for name in facts)}
+    found = [
+        name for name in names & reported & own.keys() if own[name] in _values(facts, name) or _is_of_host(own[name])
+    ]
+    found += names & {"ansible_facts"}
+    if not found:
+        return ""
+    return (
+        f"Facts of host {host} would decide: {', '.join(sorted(found)[:5])}. A host reports its own facts, so it could "
+        "get the token, or another host's client. Nothing was done. Find out why the host reports them. Set such "
+        "variables in the inventory or the play, or by set_fact without cacheable, with a name that no fact has."
     )
 
 
 def _values(facts: Mapping[str, t.Any], name: str) -> list[t.Any]:
     return [facts[each] for each in (name, name.removeprefix("ansible_")) if each in facts]
+
+
+def _is_of_host(value: t.Any) -> bool:
+    """Whether a host may have reported a value or a part of it: core marks texts alone, so all others may be."""
+    if isinstance(value, (dict, list)) and value:
+        return any(map(_is_of_host, value.values() if isinstance(value, dict) else value))
+    if not isinstance(value, str):
+        return True
+    return isinstance(value, AnsibleUnsafe) if not TRUSTS_MARKED else not template.is_trusted_as_template(value)
 
 
 def _names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:

@@ -252,6 +252,17 @@ def test_a_removal_removes_nothing_after_an_error_that_is_ignored(monitored: Loc
     assert "have the same label 'web-3'" in refuse(monitored, play, "--limit", "web-1")
 
 
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_nothing_is_changed_in_another_account_than_was_read(three: Local, state: str) -> None:
+    three.monitor() if state == "absent" else None
+    before = labels(three)
+    # The account is that of the first host, which then fails; the second one is the first that is left.
+    three.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    three.host_vars["web-2"]["monitor_agent_api_token"] = three.service.set_token("other")
+    run = three.run(role_play(three, role=f"ignore_errors: true\n  vars: {{monitor_agent_state: {state}}}"))
+    assert (run.statuses()["web-2"], run.writes(), labels(three)) == ("ignored", [], before), run.output
+
+
 @pytest.mark.parametrize("of", ["inventory", "play"])
 def test_hosts_of_one_batch_may_have_different_states(three: Local, of: str) -> None:
     three.service.seed(labels=["web-2"])

@@ -16,7 +16,7 @@ import pytest
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import facts_of
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, PRUNE, WHOLE, Controller, Local
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, PRUNE, ROLLOUT, WHOLE, Controller, Local
 from ansible_collections.monitor.cloud.tests.support.servers import Open, forbidden
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
@@ -273,9 +273,12 @@ def test_hosts_of_one_batch_have_different_states(three: Local, states: dict[str
 
 INTERPRETER = """#!{python}
 import json, subprocess, sys
-done = subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
-result = json.loads(done.stdout)
-if "ansible_facts" in result:
+if {instead} and "setup" not in sys.argv[1]:
+    result = {{"changed": True, "ansible_facts": {{}}}}
+else:
+    done = subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+    result = json.loads(done.stdout)
+if "ansible_facts" in result and {instead} == ("setup" not in sys.argv[1]):
     result["ansible_facts"].update({facts})
 print(json.dumps(result))
 """
@@ -285,10 +288,10 @@ GATHER = f"- {{hosts: all, gather_facts: true, {MINIMUM}}}\n"
 CACHE = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": "facts"}
 
 
-def hostile(controller: Local, **facts: Any) -> Local:
-    """The controller, with a host that reports these facts."""
+def hostile(controller: Local, *, instead: bool = False, **facts: Any) -> Local:
+    """The controller, with a host that reports these facts; ``instead`` of what modules but setup do."""
     path = controller.directory / "python"
-    path.write_text(INTERPRETER.format(python=sys.executable, facts=facts), encoding="utf-8")
+    path.write_text(INTERPRETER.format(python=sys.executable, facts=facts, instead=instead), encoding="utf-8")
     path.chmod(0o755)
     controller.group_vars["ansible_python_interpreter"] = sys.executable
     controller.host_vars["web-2"]["ansible_python_interpreter"] = str(path)
@@ -350,9 +353,63 @@ def test_facts_are_no_audits(pair: Local, given: dict[str, Any], message: str) -
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_facts_that_the_run_itself_gathers_are_refused(pair: Local, state: str) -> None:
-    play = role_play(hostile(pair, monitor_agent_label="of-another"), play=MINIMUM, facts=True)
-    assert refuse(pair, play, "-e", f"monitor_agent_state={state}").startswith(naming("monitor_agent_label"))
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"monitor_agent_label": "of-another"},
+        # Core keeps the last of both as one fact, and the first as a variable.
+        {"monitor_agent_label": "of-another", "ansible_monitor_agent_label": "x"},
+        {"inventory_hostname": "web-1"},
+    ],
+    ids=str,
+)
+def test_facts_that_the_run_itself_gathers_are_refused(pair: Local, facts: dict[str, str], state: str) -> None:
+    play = role_play(hostile(pair, **facts), play=MINIMUM, facts=True)
+    assert refuse(pair, play, "-e", f"monitor_agent_state={state}").startswith(naming(next(iter(facts))))
+
+
+@pytest.mark.parametrize("value", ["evil", 1])
+def test_a_variable_of_the_inventory_may_have_the_name_of_a_standard_fact(pair: Local, value: str | int) -> None:
+    pair.group_vars |= {"env": "prod", "monitor_agent_label": "{{ env }}-{{ inventory_hostname }}"}
+    pair.group_vars["ansible_python_interpreter"] = sys.executable
+    play = role_play(pair, play="gather_subset: ['!all', '!min', env]", facts=True)
+    pair.succeed(play)
+    assert labels(pair) == ["prod-web-1", "prod-web-2"]
+    hostile(pair, env=value, ansible_env={})
+    assert refuse(pair, play).startswith(naming("env"))
+
+
+def test_a_fact_that_the_template_of_another_host_reads_is_refused(three: Local) -> None:
+    three.host_vars["web-3"]["monitor_agent_config_template"] = "{{ hostvars['web-2'].own | default('agent.conf.j2') }}"
+    play = role_play(hostile(three, own="/etc/hostname"), play=MINIMUM, facts=True)
+    assert refuse(three, play).startswith(naming("own"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("inventory_hostname", "web-1"),
+        ("monitor_agent_label", "web-1"),
+        ("monitor_agent_config_template", "/proc/self/environ"),
+    ],
+)
+def test_facts_that_come_with_packages_are_refused(pair: Local, name: str, value: str) -> None:
+    pair.monitor()
+    before = pair.files()
+    hostile(pair, instead=True, **{name: value})
+    pair.host_vars["web-2"]["monitor_agent_packages"] = ["agent"]
+    run = pair.run()
+    assert run.failures()["web-2"].startswith(naming(name)), run.output
+    assert pair.files() == before
+
+
+def test_no_fact_that_comes_with_a_restart_decides_which_clients_are_retired(pair: Local, opened: Open) -> None:
+    pair.monitor()
+    listener = forbidden(opened)
+    hostile(pair, instead=True, monitor_agent_base_url=f"http://127.0.0.1:{listener.port}/v4")
+    pair.host_vars["web-2"]["monitor_agent_service"] = "agent"
+    run = pair.succeed("monitor.cloud.retire", "-e", "target=web-2 labels=of-another")
+    assert (labels(pair), listener.requests) == (["web-1"], []), run.output
 
 
 # What a variable of the role is made of; other variables, of all hosts and of web-2; the names in the refusal.
@@ -408,9 +465,24 @@ def test_facts_do_not_decide_through_templates(pair: Local, opened: Open, variab
     assert listener.requests == [] and pair.service.tokens["read_write"].encode() not in listener.received
 
 
-def test_the_account_is_not_read_if_the_check_of_facts_is_left_out(pair: Local) -> None:
-    for task in ("Read the account", "Check that each host of the inventory has a label of its own"):
-        run = pair.run(role_play(pair), "--start-at-task", f"*{task}")
+REMOVE = "Delete the clients of hosts whose configuration is removed"
+CHECKED = {"changed": False}
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"monitor_agent_facts_checked": CHECKED},
+        {"monitor_agent_config": {**CHECKED, "state": "absent", "label": "web-1"}},
+    ],
+    ids=str,
+)
+def test_nothing_is_read_nor_changed_if_the_check_of_facts_is_left_out(pair: Local, facts: dict[str, Any]) -> None:
+    pair.service.seed(labels=["web-1"])
+    pair.succeed(hostile(pair, **facts).play(GATHER), **CACHE)
+    for task in ("Check that each host of the inventory has a label of its own", "Read the account", REMOVE):
+        run = pair.run(ROLLOUT, "--limit", "web-2", "--start-at-task", f"*{task}", **CACHE)
         assert (run.code, run.calls()) == (2, []), run.output
 
 
@@ -442,6 +514,15 @@ def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
     run = controller.run(own_play(controller, play=MINIMUM, facts=True, labels=labels, **given))
     assert run.failures()["web-2"].startswith("monitor_agent_label is a fact of the host"), run.output
     assert controller.read("web-2") == text
+
+
+def test_a_host_that_says_that_it_is_another_gets_no_key_in_a_play_of_the_user(pair: Local) -> None:
+    controller = hostile(pair, inventory_hostname="web-1")
+    run = controller.run(
+        own_play(controller, play=MINIMUM, facts=True, path="{{ monitor_agent_config_path }}", content="x")
+    )
+    assert "A fact of the host says that it is web-1." in str(run.failures()), run.output
+    assert controller.read("web-2") is None
 
 
 def test_set_fact_is_no_fact_of_the_host(pair: Local) -> None:

@@ -86,6 +86,10 @@ class HostAction(PrivateAction):
     def _checked_act(self) -> Result:
         """:meth:`act` with checked options, for a host that it can work on."""
         host = self.variables["inventory_hostname"]
+        if "inventory_hostname" in self.variables.get("ansible_facts", {}):
+            raise InputError(
+                f"A fact of the host says that it is {host}. Nothing was done. Find out why it reports that."
+            )
         if self._task.delegate_to not in (None, host):
             raise InputError(
                 f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
