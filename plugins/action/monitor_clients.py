@@ -31,7 +31,7 @@ from ansible.utils.display import Display
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import load_requests
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import MISSING
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import sealed_keys
 
@@ -55,8 +55,6 @@ _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stde
 _STDERR = -1
 with contextlib.suppress(OSError):
     _STDERR = os.dup(2)
-# Imported before the workers start: else each worker would take 0.1 s for it.
-load_requests()
 
 
 class ActionModule(sealed_keys.PrivateAction):
@@ -112,7 +110,7 @@ class ActionModule(sealed_keys.PrivateAction):
 
     def _runs_here(self) -> bool:
         """Whether the task's host is the controller, whatever connection variables say; not without requests here."""
-        if self._task.async_val or load_requests() is not None:
+        if self._task.async_val or MISSING:
             return False
         is_local = self._connection.transport == "local" and not self._connection.become
         return is_local or self._task.delegate_to in _CONTROLLER

@@ -13,7 +13,6 @@ import re
 import threading
 import time
 import typing as t
-import unicodedata
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
@@ -32,6 +31,12 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.http import
 _LEAST_IN_A_ROW = 3
 # The reason of a label that is taken: its text differs between services.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
+
+_NOT_LISTED = (
+    "Another client has the label, or one that the service treats as equal (case, white space), and the list of this "
+    "token does not show that label: use a token that sees all clients, or choose another label. If another controller "
+    "made that client just now, run again."
+)
 
 
 class ChangeResult(t.NamedTuple):
@@ -103,9 +108,8 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
 class _Worker:
     """The threads that make changes. They skip the rest once it is certain that each would get the same error.
 
-    If the service cannot be reached or refuses the token, one error is enough. Other errors may be transient, or about
-    one label without naming it: they have one cause if as many occur in a row as there are workers, and at least three.
-    After a response about another object no more changes are made, of this kind or another.
+    One is enough if the service cannot be reached or refuses the token. Others have one cause if as many occur in a row
+    as there are workers, and at least three. After a response about another object no change of any kind is made.
     """
 
     api: Api
@@ -316,28 +320,9 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
             # A request without a response may still arrive.
             if error.outcome == "unknown" and error.status is not None:
                 error.outcome = "pending"
-            resolved.append(_not_listed(entry, error, existing) if _is_taken(error) else entry)
+            if _is_taken(error):
+                error.hint = _NOT_LISTED
+            resolved.append(entry)
         else:
             resolved.append(ChangeResult(entry.change if entry.change.label in unknown else keep(client), client))
     return resolved
-
-
-def _not_listed(entry: ChangeResult, error: ApiError, existing: t.Mapping[str, fields.Client]) -> ChangeResult:
-    """A label that is taken but not in the list; final if the list has one that the service may treat as equal."""
-    requested = _normalized(entry.change.label)
-    same = next((client for label, client in existing.items() if _normalized(label) == requested), None)
-    if same is None:
-        error.hint = (
-            "A client that is not in the list of this token has the label: use a token that sees all clients, or "
-            "choose another label. If another controller made that client just now, run again."
-        )
-        return entry
-    problem = (
-        f"{error} Client {same['id']} has the label {same['label']!r}, which the service seems to treat as equal. "
-        "Use that label, or, if no host needs that client, delete it by its id (monitor_client)."
-    )
-    return entry._replace(error=InputError(problem))
-
-
-def _normalized(label: str) -> str:
-    return unicodedata.normalize("NFKC", label).strip().casefold()

@@ -245,16 +245,16 @@ def check_plan_fits(change: Change, existing: int) -> None:
     """Raise InputError for a switch to a plan that includes fewer clients than exist, or whose limit is unknown."""
     if not existing:
         return
-    clients = "1 client" if existing == 1 else f"{existing} clients"
-    if not change.after:
-        raise InputError(
-            f"The account has {clients}, and the limit of the free plan is not known. Set allow_over_capacity: true to "
-            "switch nevertheless, or delete clients first."
+    clients, after = "1 client" if existing == 1 else f"{existing} clients", change.after
+    if not after or after["clients_included"] < existing:
+        fits = (
+            f"{after['id']!r} includes {after['clients_included']}"
+            if after
+            else "the limit of the free plan is unknown"
         )
-    if change.after["clients_included"] < existing:
         raise InputError(
-            f"The account has {clients}, and the subscription {change.after['id']!r} includes "
-            f"{change.after['clients_included']}. Choose a larger one, or set allow_over_capacity: true."
+            f"The account has {clients}, and {fits}. Choose a larger subscription, delete clients first, or set "
+            "allow_over_capacity: true."
         )
 
 

@@ -261,13 +261,10 @@ class Views:
         self._include_keys, self._reads_only = include_keys, reads_only
 
     def show(self, client: Client) -> Client:
-        """A client as a result shows it: its fields without the secrets, ``key_fingerprint`` and ``keys_masked``.
+        """A client as a result shows it, ``{}`` for none: no secrets, but ``key_fingerprint`` and ``keys_masked``.
 
-        Of one whose keys are masked also ``mask_reason``.
-
-        With ``include_keys`` the two secrets stay in, unless masked: a template that uses a masked one has to fail
-        rather than write the mask. Without it, other fields that hold a secret are left out too, such as an install
-        command. A client that check mode predicts has no key yet. ``{}`` for none.
+        With ``include_keys`` the two secrets stay in, unless masked: a template that uses a mask has to fail. Without
+        it, other fields that hold a secret are left out too, such as an install command.
         """
         if not client:
             return {}

@@ -205,11 +205,7 @@ class Api:
         return self._get_by_name(GET_REGION, response.region_of, region_id)
 
     def get_region_availability(self, region_id: str) -> list[Object]:
-        """The availability records of one region.
-
-        The documented single record may be the first of several, and an envelope the first of its pages: the list of
-        all regions has them all.
-        """
+        """The availability records of one region. A single record, and an envelope, may be the first of several."""
 
         def checked(value: t.Any) -> list[Object] | Object:
             if not isinstance(value, list):
@@ -223,12 +219,7 @@ class Api:
         return [record for record in self.list_availability() if record.get("region") == region_id] or single
 
     def _get_by_name(self, operation: Operation, check: t.Callable[[t.Any], Object], name: str) -> Object | None:
-        def viewed(value: t.Any) -> Object:
-            item = check(value)
-            # A service may take a name in any case, and returns it in its own.
-            return item if str(item["id"]).casefold() == name.casefold() else response.requested(item, id=name)
-
-        return self._call_or_none(operation, viewed, id=name)
+        return self._call_or_none(operation, lambda value: response.requested(check(value), id=name), id=name)
 
     def _call_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
         """The same as :meth:`_call`, or None if there is no such object."""
@@ -308,13 +299,11 @@ class Api:
 
         A list that changes while it is read moves entries between pages. It is read again until it has as many items as
         the service announced, or the same as the last time, or is complete; at most ``reads`` times. If the service has
-        no order of entries, all reads together have to have as many; at most ``_MAX_READS`` times.
-
-        ApiError if two reads lack the same entries: then no concurrent writer is the cause, and the list is incomplete.
+        no order, all reads together count; at most ``_MAX_READS`` times. ApiError if two reads lack the same entries.
         """
         seen: dict[str, Object] = {}
         before: tuple[str, ...] | None = None
-        read_page = functools.partial(self._page, operation, check, Budget.of_list(self.http.settings))
+        read_page = functools.partial(self._page, operation, check, Budget(self.http.settings))
         for number in range(1, _MAX_READS + 1):
             pages = self._read_pages(read_page)
             announced = {page["results"] for page in pages}

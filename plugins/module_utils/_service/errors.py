@@ -86,8 +86,8 @@ class ApiError(MonitorError):
 
     @property
     def is_missing(self) -> bool:
-        """Whether the object does not exist: a 404 of the service, which has errors, and not of a gateway before it."""
-        return self.status == 404 and bool(self.errors)
+        """Whether the object does not exist: so the service says, with errors, and not a gateway before it."""
+        return self.status in (404, 410) and bool(self.errors)
 
     @property
     def rejects_token(self) -> bool:

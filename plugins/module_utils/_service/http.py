@@ -14,15 +14,11 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import importlib.util
-import io
-import math
 import os
 import random
 import socket
 import ssl
 import sys
-import sysconfig
 import threading
 import time
 import typing as t
@@ -40,11 +36,13 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
     unsupported_encoding,
 )
 
-if t.TYPE_CHECKING:
+try:
     import requests
     import urllib3
-else:
-    requests = urllib3 = None  # until load_requests
+
+    MISSING = ""
+except ImportError as _error:
+    MISSING = str(_error)
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FIRST_BACKOFF = 0.5
@@ -59,20 +57,6 @@ _MOST_MIB, _MOST_VALUES = 64, 2_000_000
 _LONGEST_LIST = 900.0
 # Bytes that are decoded at a time: gzip expands them to 16 MiB at most.
 _CHUNK = 16384
-
-
-def load_requests() -> str | None:
-    """Import requests and urllib3, and return why that failed, if it did.
-
-    Not with this file: the process that starts the workers needs neither, and they take 7 MiB.
-    """
-    global requests, urllib3
-    try:
-        import requests
-        import urllib3
-    except ImportError as error:
-        return str(error)
-    return None
 
 
 class Settings(t.NamedTuple):
@@ -93,10 +77,11 @@ class Http:
     """The connection to the service. ``usage``: requests, how many of them were retries, seconds waited for these."""
 
     def __init__(self, settings: Settings) -> None:
-        if missing := load_requests():
+        if MISSING:
             raise InputError(
-                f"The Python library requests is missing for {sys.executable} ({missing}). Install it there: "
-                f"{_how_to_install()}. Or run the task where Ansible runs, if that is elsewhere: "
+                f"The Python library requests is missing for {sys.executable} ({MISSING}). Install it there, with "
+                "what installed that Python: pip install requests, pipx inject, uv tool install --with, or the "
+                "system's package python3-requests. Or run the task where Ansible runs, if that is elsewhere: "
                 "delegate_to: localhost."
             )
         self.settings = settings
@@ -117,7 +102,7 @@ class Http:
         Public operations carry no token. A request that is not idempotent is sent again only if the service
         certainly did not do it. ``budget``: what the requests of a list share. Raises ApiError.
         """
-        budget = budget or Budget()
+        budget = budget or Budget(self.settings)
         token = self.settings.token if operation.access else None
         headers = {"Authorization": f"Bearer {token}"} if token else None
         began = time.monotonic()
@@ -144,20 +129,13 @@ class Http:
         raise AssertionError("the back-off never ends")
 
     def _attempt(self, operation: Operation, budget: Budget, **options: t.Any) -> t.Any:
-        timeout = self.settings.timeout
-        _thread.deadline = time.monotonic() + timeout
+        url, timeout = self.settings.base_url + operation.path, self.settings.timeout
+        options.update(timeout=(min(timeout, _FIRST_CONTACT), timeout), allow_redirects=False, stream=True)
         try:
             budget.spend()
             with self._lock:
                 self.usage["requests"] += 1
-            with self._session.request(
-                operation.method,
-                self.settings.base_url + operation.path,
-                timeout=(min(timeout, _FIRST_CONTACT), timeout),
-                allow_redirects=False,
-                stream=True,
-                **options,
-            ) as response:
+            with _deadline(timeout), self._session.request(operation.method, url, **options) as response:
                 content = _content(response, budget)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, _TooLarge) as failure:
             raise self._no_response(failure, operation) from None
@@ -299,15 +277,36 @@ def _check_proxy(proxy: str, settings: Settings) -> None:
         )
 
 
-# ``deadline``: the end of the attempt that the thread makes.
+# ``sockets``: those from which the request of the thread has read.
 _thread = threading.local()
 
 
-def _time_left() -> float:
-    left: float = _thread.deadline - time.monotonic()
-    if left <= 0:
-        raise socket.timeout("the deadline has passed")
-    return left
+@contextlib.contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Shut down the connection of this thread's request after these seconds, until which every byte may take long."""
+    done, was_late = threading.Event(), threading.Event()
+    sockets = _thread.sockets = []
+
+    def watch() -> None:
+        pause = seconds
+        while not done.wait(pause):
+            # Until there is one: connecting, and a handshake of TLS, have a timeout of their own.
+            pause = 0.1
+            gone = contextlib.suppress(OSError, IndexError)
+            with gone, socket.socket(fileno=os.dup(sockets[-1].fileno())) as same:
+                was_late.set()
+                same.shutdown(socket.SHUT_RDWR)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        # A body of unknown length would seem complete.
+        if was_late.is_set():
+            raise socket.timeout("the deadline has passed")
 
 
 class _TooLarge(Exception):
@@ -317,14 +316,10 @@ class _TooLarge(Exception):
 class Budget:
     """What the responses to one operation may take: many pages of legal size exhaust memory and time too."""
 
-    def __init__(self, seconds: float = math.inf) -> None:
-        self._began, self._seconds = time.monotonic(), seconds
+    def __init__(self, settings: Settings) -> None:
+        self._began, self._seconds = time.monotonic(), _LONGEST_LIST + settings.retry_timeout
         self._size = self._values = 0
         self._lock = threading.Lock()
-
-    @classmethod
-    def of_list(cls, settings: Settings) -> Budget:
-        return cls(_LONGEST_LIST + settings.retry_timeout)
 
     def spend(self, content: bytes = b"") -> None:
         """Count what was received; _TooLarge if that is too much, or took too long."""
@@ -341,37 +336,12 @@ class Budget:
                 raise _TooLarge(f"{limit:.0f} {unit}")
 
 
-class _Reader(io.RawIOBase):
-    """The bytes of a response, until the deadline of the attempt, and up to the limit.
-
-    The timeout of a socket restarts with each byte, so the time left is set before each read.
-    """
-
-    def __init__(self, raw: io.RawIOBase, connection: socket.socket) -> None:
-        self._raw, self._connection, self._size = raw, connection, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: t.Any) -> int | None:
-        self._connection.settimeout(_time_left())
-        size = self._raw.readinto(buffer)
-        self._size += size or 0
-        if self._size > _MOST_MIB * 2**20:
-            raise _TooLarge(f"{_MOST_MIB} MiB")
-        return size
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
 class _Response(http.client.HTTPResponse):
-    """A response, also of a proxy to CONNECT, that is read by :class:`_Reader`."""
+    """A response, also of a proxy to CONNECT, whose socket :func:`_deadline` knows."""
 
-    def __init__(self, sock: socket.socket, *args: t.Any, **options: t.Any) -> None:
+    def __init__(self, sock: t.Any, *args: t.Any, **options: t.Any) -> None:
         super().__init__(sock, *args, **options)
-        self.fp = io.BufferedReader(_Reader(self.fp.detach(), sock))
+        _thread.sockets.append(sock)
 
     def _read_status(self) -> tuple[str, int, str]:
         version, status, reason = super()._read_status()  # type: ignore[misc]
@@ -379,36 +349,11 @@ class _Response(http.client.HTTPResponse):
         return version, http.client.CONTINUE if 101 < status < 200 else status, reason
 
 
-class _ToProxy(ssl.SSLSocket):
-    """A connection to a proxy over TLS. urllib3 reads TLS within TLS from it piece by piece."""
-
-    def recv(self, *args: t.Any) -> bytes:
-        self.settimeout(_time_left())
-        return super().recv(*args)
-
-
-class _Limited:
-    """The limits that are added to a connection class of urllib3."""
-
-    response_class = _Response
-
-    def _new_conn(self) -> socket.socket:
-        connection: socket.socket = super()._new_conn()  # type: ignore[misc]
-        # The limit of the TLS handshake.
-        connection.settimeout(_time_left())
-        return connection
-
-    def _connect_tls_proxy(self, *args: t.Any) -> t.Any:
-        connection = super()._connect_tls_proxy(*args)  # type: ignore[misc]
-        if isinstance(connection, ssl.SSLSocket):
-            connection.__class__ = _ToProxy
-        return connection
-
-
 def _limit(manager: t.Any) -> None:
-    """Limit the connections of a pool manager to the deadline and the size."""
+    """Let the connections of a pool manager make a :class:`_Response`."""
+    own = {"response_class": _Response}
     manager.pool_classes_by_scheme = {
-        scheme: type("Pool", (pool,), {"ConnectionCls": type("Connection", (_Limited, pool.ConnectionCls), {})})
+        scheme: type("Pool", (pool,), {"ConnectionCls": type("Connection", (pool.ConnectionCls,), own)})
         for scheme, pool in manager.pool_classes_by_scheme.items()
     }
 
@@ -417,6 +362,8 @@ def _content(response: t.Any, budget: Budget) -> bytes:
     """The decoded body. One in an encoding that was not requested is not read: it may expand without limit."""
     # The default of urllib3 2; urllib3 1.26 needs it.
     response.raw.enforce_content_length = True
+    # http.client reads chunks, not urllib3: versions before 2.7 take lines without limit.
+    response.raw.chunked = False
     # Not all versions of urllib3 know x-gzip, and identity beside another encoding.
     response.raw.headers["Content-Encoding"] = encoding_of(response.headers)
     content = bytearray()
@@ -424,21 +371,6 @@ def _content(response: t.Any, budget: Budget) -> bytes:
         content += chunk
         budget.spend(chunk)
     return bytes(content)
-
-
-def _how_to_install() -> str:
-    """The command that installs requests for this interpreter."""
-    tools = {"pipx_metadata.json": "pipx inject {} requests", "uv-receipt.toml": "uv tool install --with requests {}"}
-    for marker, command in tools.items():
-        if os.path.exists(os.path.join(sys.prefix, marker)):
-            return command.format(os.path.basename(sys.prefix))
-    managed = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
-    if sys.prefix == sys.base_prefix and os.path.exists(managed):
-        debian = os.path.exists("/etc/debian_version")
-        return "apt install python3-requests" if debian else "use the package manager of the system"
-    if importlib.util.find_spec("pip") is None:
-        return f"uv pip install --python {sys.executable} requests"
-    return f"{sys.executable} -m pip install requests"
 
 
 def _causes(failure: BaseException | None) -> Iterator[BaseException]:
@@ -486,15 +418,11 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
     reason = f"{type(last).__name__}: {last}"
     if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
         return f"the response was cut short: {last}", "Check the network, and any proxy between.", False
-    if "CA certificate bundle" in str(failure):
-        hint = "Check ca_path and the environment's REQUESTS_CA_BUNDLE."
-        return f"no secure connection: {last}", hint, True
     # A connection ends in the middle when a service or a balancer before it restarts.
     is_cut = _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-    if isinstance(failure, requests.exceptions.SSLError) and not is_cut:
-        hint = "Check base_url; for a private certificate authority set ca_path (monitor_agent_ca_path)."
-        if settings.ca_path:
-            hint = f"Check base_url, and that ca_path ({settings.ca_path}) has the certificates of its authority."
+    if (isinstance(failure, requests.exceptions.SSLError) and not is_cut) or "CA certificate bundle" in str(failure):
+        authorities = f"{settings.ca_path} (ca_path)" if settings.ca_path else "ca_path or REQUESTS_CA_BUNDLE"
+        hint = f"Check base_url, and that {authorities} names a file with the certificates of its authority."
         return f"no secure connection: {reason}", hint, True
     unknown = any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME for cause in _causes(failure))
     invalid = _is_invalid(failure) or unknown

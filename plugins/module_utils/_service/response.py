@@ -16,7 +16,6 @@ import json
 import math
 import re
 import typing as t
-import urllib.parse
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject, Outcome
@@ -143,11 +142,8 @@ class Response(t.NamedTuple):
         if not self.headers.get("Location"):
             problem = f"the service returned {self.status}, which is not a valid response to this request"
             return self._error(problem, hint=_OTHER_SERVER)
-        try:
-            target = urllib.parse.urlsplit(self.headers.get("Location", ""))
-            bare = target._replace(query="", fragment="", netloc=target.netloc.rpartition("@")[2]).geturl()
-        except ValueError:
-            bare = "an invalid address"
+        # Without credentials, query and fragment.
+        bare = re.sub(r"(?<=//)[^/]*@|[?#].*", "", self.headers["Location"], flags=re.DOTALL)
         problem = f"the service returned {self.status}, a redirect to {self.redact(bare)!r}, which is not followed"
         return self._error(problem, hint="Set base_url to the right address.")
 
