@@ -175,7 +175,7 @@ def test_many_changes_at_many_calls(emulator: Emulator, seed: int) -> None:
 
 @pytest.mark.parametrize("past_end", ["not_found", "empty"])
 def test_a_client_that_every_read_misses_is_found(emulator: Emulator, past_end: str) -> None:
-    """Field note "page past the end". The service knows the label, and reports it at the create; the list is read until
+    """Observed: "page past the end". The service knows the label, and reports it at the create; the list is read until
     it shows the client."""
     emulator.configure(list_order="newest", past_end=past_end)
     emulator.seed(labels=["web-1", *_KEEP[:24]])

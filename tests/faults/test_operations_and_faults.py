@@ -115,7 +115,7 @@ def assert_never_sent_blindly(calls: Sequence[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("cell", matrix.cells(), ids=lambda cell: cell.name)
 def test_a_task_with_a_fault(emulator: Emulator, cell: matrix.Cell) -> None:
-    """Field notes "lost responses", "statuses", "gateway", "errors", "unknown fields"."""
+    """Observed: "lost responses", "statuses", "gateway", "errors", "unknown fields"."""
     case = cell.case
     right, sequence = usual(emulator, case)
     begin(emulator)

@@ -101,7 +101,7 @@ _TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} a
         (monitor_client, {"id": 99}, _NO_CLIENT),
         (monitor_client, {"id": 99, "label": "web1"}, _NO_CLIENT),
         (monitor_client, {"id": 1, "label": "web2", "state": "absent"}, "Client 1 has the label 'old1', not 'web2'"),
-        # Field note "too many clients for the plan".
+        # Observed: "too many clients for the plan".
         (monitor_client, {"label": "web3"}, _TOO_SMALL.format(4)),
         (monitor_clients, {"labels": ["web3", "web4"], "prune": True, "prune_pattern": "old1"}, _TOO_SMALL.format(4)),
         (monitor_plan, {"subscription": "free"}, "The account has 3 clients, and the limit of the free plan"),
@@ -144,7 +144,7 @@ def test_ids_of_any_characters_are_of_nothing(emulator: Emulator, value: str) ->
         ("api_token", "wrong", "the service returned 401"),
         ("brand", "acme", "/acme/clients"),
         ("validate_certs", "perhaps", "'validate_certs' is of type"),
-        ("ca_path", "/nonexistent/ca.pem", "Check ca_path and the environment's REQUESTS_CA_BUNDLE."),
+        ("ca_path", "/nonexistent/ca.pem", "Check base_url, and that /nonexistent/ca.pem (ca_path) names a file"),
         ("allow_http", "perhaps", "'allow_http' is of type"),
         ("timeout", "0", "timeout must be more than 0"),
         ("retry_timeout", "-1", "retry_timeout at least 0"),

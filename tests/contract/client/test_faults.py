@@ -72,7 +72,7 @@ def test_the_time_to_retry_starts_anew_with_each_client_created(
 
 
 def test_one_labels_failure_does_not_stop_the_others(emulator: Emulator) -> None:
-    """Field note "label": only the length is checked here. The reason of the service is shown, and no secret."""
+    """Observed: "label": only the length is checked here. The reason of the service is shown, and no secret."""
     emulator.configure(strict_labels=True)
     desired = ["web1", "web 2", "web3", "web4"]
     with pytest.raises(TaskFailure) as refused:
@@ -180,7 +180,7 @@ def test_one_client_that_breaks_the_service_or_a_gateway_does_not_stop_the_other
 
 
 def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator) -> None:
-    """Field note "rate limit"."""
+    """Observed: "rate limit"."""
     headers = {"Retry-After": "1"}
     emulator.fault(kind="status", status=429, headers=headers, operation="create_client", skip=3)
     desired = [f"web{number:02}" for number in range(40)]
@@ -197,7 +197,7 @@ def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator
 
 
 def test_a_create_that_is_retried_waits_as_the_service_asks(emulator: Emulator) -> None:
-    """Field note "Retry-After"."""
+    """Observed: "Retry-After"."""
     emulator.fault(kind="status", status=503, headers={"Retry-After": "1"}, operation="create_client")
     usage = go(emulator, monitor_client, label="web1")["api_usage"]
     assert (usage["retries"], usage["waited"]) == (1, 1.0)
@@ -229,7 +229,7 @@ def test_a_pause_beyond_the_budget_fails_at_once(emulator: Emulator, operation: 
 def test_a_pause_of_two_minutes_is_within_the_default_budget(
     emulator: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Field note "Retry-After"."""
+    """Observed: "Retry-After"."""
     pauses: list[float] = []
     monkeypatch.setattr(http.Http, "pause", lambda _self, seconds, **_details: pauses.append(seconds))
     emulator.fault(kind="status", status=429, headers={"Retry-After": "120"}, operation="list_clients")
@@ -252,7 +252,7 @@ def test_a_gateways_page_is_retried_for_the_whole_budget(
 
 @pytest.mark.parametrize("settings", [{"duplicate_status": 409}, {"duplicate_reason": "Taken"}, {}], ids=str)
 def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, settings: dict[str, Any]) -> None:
-    """Field note "duplicate label": the list does not show the clients yet, then their creates are refused."""
+    """Observed: "duplicate label": the list does not show the clients yet, then their creates are refused."""
     emulator.configure(**settings, list_lag=1)
     emulator.seed(labels=["web1", "web2"])
     result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"])

@@ -211,7 +211,7 @@ def test_regions_by_what_is_available_there(emulator: Emulator) -> None:
 
 
 def test_one_region_shows_all_that_the_whole_list_shows(emulator: Emulator) -> None:
-    """Field note "region availability of one region": one record, or an array of all."""
+    """Observed: "region availability of one region": one record, or an array of all."""
     assert all("availability" not in region for region in go(emulator, region_info, token=None)["regions"])
     everywhere = go(emulator, region_info, token=None, include_availability=True)["regions"]
     assert all(record["region"] == each["id"] for each in everywhere for record in each["availability"])

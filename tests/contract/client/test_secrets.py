@@ -143,7 +143,7 @@ def _assert_masked(client: Result) -> None:
     ids=str,
 )
 def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, Any]) -> None:
-    """Field note "api_key, install_code"."""
+    """Observed: "api_key, install_code"."""
     emulator.seed(labels=["web1", "web2"])
     emulator.configure(**mask)
     listed = go(emulator, monitor_client_info, token="read_only", include_keys=True)["clients"]
@@ -158,7 +158,7 @@ def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, 
 
 
 def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
-    """Field note "api_key, install_code"."""
+    """Observed: "api_key, install_code"."""
     emulator.seed(labels=["web1", "web2", "web3"])
     emulator.set_token("some", scopes=["monitor:read_write"], read_only_ids=[2])
     result = go(emulator, monitor_clients, token="some", labels=["web1", "web2", "web3"], include_keys=True)
@@ -181,7 +181,7 @@ def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
 def test_keys_masked_in_responses_to_writes_only(
     emulator: Emulator, module: Module, options: dict[str, Any], mask: str
 ) -> None:
-    """Field note "api_key, install_code". The keys are those of the list, as in the second run."""
+    """Observed: "api_key, install_code". The keys are those of the list, as in the second run."""
     emulator.seed(labels=["web1"])
     for operation in ("create_client", "update_client"):
         masks = dict.fromkeys(_SECRETS, mask)
@@ -226,7 +226,7 @@ def test_a_mask_has_its_reason_and_what_to_do(
 
 @pytest.mark.parametrize("code", ["ACCT4711", "one-code-for-the-account"])
 def test_an_install_code_may_be_short_and_one_for_the_account(emulator: Emulator, code: str) -> None:
-    """Field note "api_key, install_code": such a code is not a mask."""
+    """Observed: "api_key, install_code": such a code is not a mask."""
     emulator.seed(labels=["web1"])
     emulator.configure(account_code=code)
     result = go(emulator, monitor_clients, labels=["web1", "web2"], include_keys=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Services of this family differ: the modules do their work with each of them. Docstrings name the field note."""
+"""Services of this family differ: the modules do their work with each of them. Docstrings name what was observed."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def _story(emulator: Emulator, **options: Any) -> None:
     ids=str,
 )
 def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
-    """Field notes "label on create", "product word": a label is always sent; paths, tiers and fields have the word."""
+    """Observed: "label on create", "product word": a label is always sent; paths, tiers and fields have the word."""
     emulator.configure(**settings)
     _story(emulator, brand=settings.get("brand", "monitor"))
 
@@ -72,7 +72,7 @@ def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, 
     [("put_only", ["POST", "PUT", "PUT", "PUT", "PUT"]), ("post", ["POST", "POST", "POST", "POST"])],
 )
 def test_a_service_that_renames_by_put_gets_one_post(emulator: Emulator, verb: str, methods: list[str]) -> None:
-    """Field note "client update"."""
+    """Observed: "client update"."""
     emulator.configure(update_verb=verb)
     emulator.seed(4)
     old = labels(emulator)
@@ -104,7 +104,7 @@ def test_no_refusal_but_405_is_followed_by_a_put(emulator: Emulator, status: int
     ids=str,
 )
 def test_page_size_falls_back_once_per_process(emulator: Emulator, status: int, body: dict[str, Any]) -> None:
-    """Field note "page_size": 500, then 100, then none, whatever the service or a gateway names."""
+    """Observed: "page_size": 500, then 100, then none, whatever the service or a gateway names."""
     refusal = {"kind": "status", "status": status, "body": body, "operation": "list_clients"}
     emulator.seed(150)
     for times, expected in ((1, ["page_size=100", "page_size=100&page=2"]), (2, ["page_size=100", "", "page=2"])):
@@ -128,7 +128,7 @@ def test_page_size_of_the_task_is_used_or_refused(emulator: Emulator) -> None:
 
 
 def test_regions_are_requested_without_a_page_size(emulator: Emulator) -> None:
-    """Field note "/regions/availability": followed to the last page."""
+    """Observed: "/regions/availability": followed to the last page."""
     result = go(emulator, region_info, token=None, include_availability=True)
     assert sum(len(region["availability"]) for region in result["regions"]) == 500
     assert sorted(entry["query"] for entry in emulator.requests()) == ["", "", "page=2", "page=3", "page=4", "page=5"]
@@ -139,7 +139,7 @@ def test_regions_are_requested_without_a_page_size(emulator: Emulator) -> None:
     [("oldest", [{"delete": ["old1"]}]), ("newest", [{"create": ["new1"]}, {"create": ["new2"]}])],
 )
 def test_a_list_that_changes_while_it_is_read(emulator: Emulator, order: str, changes: list[dict[str, Any]]) -> None:
-    """Field note "a list that changes while it is read": a client that moves to a page that was read already is found,
+    """Observed: "a list that changes while it is read": a client that moves to a page that was read already is found,
     although the number of clients is the announced one; a client on two pages is listed once."""
     emulator.configure(list_order=order)
     emulator.seed(labels=["old1"])
@@ -173,7 +173,7 @@ def test_a_client_whose_id_is_text(opened: Open) -> None:
 
 @pytest.mark.parametrize("plan_null", ["unchanged", "refused"])
 def test_a_service_that_does_not_switch_to_free(emulator: Emulator, plan_null: str) -> None:
-    """Field note "plan null"."""
+    """Observed: "plan null"."""
     emulator.configure(plan_null=plan_null)
     emulator.set_plan("monitor-10")
     message = failed(emulator, monitor_plan, subscription="free")
@@ -186,7 +186,7 @@ def test_a_service_that_does_not_switch_to_free(emulator: Emulator, plan_null: s
 
 
 def test_a_full_free_plan_fails_with_the_reason_of_the_service(emulator: Emulator) -> None:
-    """Field note "too many clients for the plan"."""
+    """Observed: "too many clients for the plan"."""
     emulator.configure(free_limit=2)
     result: Result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], allow_failures=True)
     assert len(result["created"]) == 2
@@ -222,7 +222,7 @@ def test_a_plan_that_cannot_be_read_blocks_no_create(
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_the_capacity_check_is_left_to_the_service_without_the_grant(emulator: Emulator, status: int) -> None:
-    """Field note "plan view without the grant"."""
+    """Observed: "plan view without the grant"."""
     emulator.configure(forbidden_status=status)
     result = go(emulator, monitor_clients, token="no_plan", labels=["web1"])
     assert result["created"] == ["web1"]

@@ -98,7 +98,7 @@ _401 = {"missing_scope": "unauthorized"}
 def test_missing_access_is_named(
     emulator: Emulator, token: str, settings: Any, module: Module, options: dict[str, Any], expected: str, brand: str
 ) -> None:
-    """Field notes "statuses", "scopes of the token", "grant for a create": also with 401, which is not a bad token."""
+    """Observed: "statuses", "scopes of the token", "grant for a create": also with 401, which is not a bad token."""
     emulator.configure(**settings, brand=brand)
     emulator.seed(labels=["web1"])
     emulator.set_token("nothing", scopes=[])
@@ -134,7 +134,7 @@ def test_a_public_call_that_is_refused_is_not_blamed_on_the_token(emulator: Emul
     ids=str,
 )
 def test_a_refusal_of_a_gateway_is_not_blamed_on_the_token(emulator: Emulator, fault: Any, text: str) -> None:
-    """Field note "errors"."""
+    """Observed: "errors"."""
     emulator.configure(scope_headers=False)
     body = {name: each.format(token=emulator.tokens["read_write"]) for name, each in fault.get("body", {}).items()}
     emulator.fault(operation="list_clients", status=403, **{**fault, **({"body": body} if body else {})})
@@ -166,10 +166,11 @@ def test_check_mode_warns_of_a_missing_scope(
     assert "warnings" not in monitor_client.MODULE.execute(values, check_mode=True, diff=False)
 
 
-def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
-    """Field note "statuses": 404 on delete means that it is done."""
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator, status: int) -> None:
+    """Observed: "statuses": 404 or 410 on delete means that it is done."""
     emulator.seed(labels=["web1", "web2"])
-    emulator.fault(kind="status", status=404, operation="delete_client", match={"label": "web1"})
+    emulator.fault(kind="status", status=status, operation="delete_client", match={"label": "web1"})
     result = go(emulator, monitor_clients, labels=["web1", "web2"], state="absent")
     assert result["deleted"] == ["web1", "web2"]
 
@@ -181,7 +182,7 @@ def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
 def test_404_of_a_gateway_does_not_mean_that_a_client_is_gone(
     emulator: Emulator, operation: str, page: dict[str, Any]
 ) -> None:
-    """Field note "errors": a gateway in front responds with its own pages."""
+    """Observed: "errors": a gateway in front responds with its own pages."""
     emulator.seed(labels=["web1"])
     emulator.fault(**page, status=404, operation=operation, times=-1)
     hint = "the service returned 404: .* Check base_url, which includes the version segment, and brand"

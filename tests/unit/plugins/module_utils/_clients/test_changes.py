@@ -155,8 +155,8 @@ def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
     ("desired", "existing", "problem"),
     [
         ("monitor-3", 3, None),
-        ("monitor-3", 4, "The account has 4 clients, and the subscription 'monitor-3' includes 3"),
-        ("free", 1, "The account has 1 client, and the limit of the free plan is not known."),
+        ("monitor-3", 4, "The account has 4 clients, and 'monitor-3' includes 3"),
+        ("free", 1, "The account has 1 client, and the limit of the free plan is unknown."),
         ("free", 0, None),
     ],
 )

@@ -145,7 +145,7 @@ def test_masks(value: object) -> None:
 
 @pytest.mark.parametrize("value", [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)"])
 def test_keys(value: str) -> None:
-    """Field note "key format": opaque."""
+    """Observed: "key format": opaque."""
     assert not looks_masked(value)
 
 

@@ -110,7 +110,7 @@ def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> N
     ids=str,
 )
 def test_the_text_of_another_shape_is_quoted_but_is_not_of_the_service(body: Any, text: str, status: int) -> None:
-    """Field note "errors"."""
+    """Observed: "errors"."""
     error = _error(status, body)
     assert error.problem == f"the service returned {status}: {text}"
     assert (error.errors, error.is_missing, error.lacks_access) == ([], False, False)
@@ -202,7 +202,7 @@ def test_redirects_are_errors(status: int) -> None:
     assert "a redirect to 'https://sso.example.com/login', which is not followed" in str(error)
     assert (error.retryable, error.outcome) == (False, "not_done")
     assert "secret" not in str(error)
-    assert "a redirect to 'an invalid address'" in str(_error(status, b"", Location="https://[::1"))
+    assert "a redirect to 'https://[::1'" in str(_error(status, b"", Location="https://a:secret@[::1"))
 
 
 def test_a_pause_is_obeyed_only_if_the_request_is_sent_again() -> None:
@@ -230,7 +230,7 @@ _NOT_JSON = "the response is not JSON but "
     ids=lambda value: str(value)[:40],
 )
 def test_what_is_not_json_is_described(content: bytes, headers: dict[str, Any], problem: str) -> None:
-    """Field note "errors": 200 with a page of HTML."""
+    """Observed: "errors": 200 with a page of HTML."""
     error = _error(200, content, **headers)
     assert error.problem.startswith(problem)
     assert (error.retryable, error.outcome) == (False, "unknown")
@@ -321,7 +321,7 @@ def test_objects_of_another_shape_are_errors(convert: Any, value: object, proble
 
 
 def test_members_of_apps_become_booleans() -> None:
-    """Field note "apps": 0 and 1 in the response to a create."""
+    """Observed: "apps": 0 and 1 in the response to a create."""
     apps = {"apache": 1, "mysql": 0, "nginx": True, "version": 2, "name": "x", "port": -1}
     client = client_of({"id": 1, "label": "web1", "apps": apps})
     assert client["apps"] == {**apps, "apache": True, "mysql": False}
