@@ -82,9 +82,11 @@ def _print_environment(options: argparse.Namespace, port: int, state: State) -> 
     """
     scheme = "https" if options.tls_cert else "http"
     kept = "is lost then" if options.database == ":memory:" else f"stays in {options.database}"
-    _explain(options, "Paste these two lines into another shell, in which you run Ansible:\n")
+    _explain(options, "Paste these lines into another shell, in which you run Ansible:\n")
     print(f"export MONITOR_BASE_URL={scheme}://{options.host}:{port}{BASE_PATH}")
-    print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}", flush=True)
+    print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}")
+    # For an audit, or to see masked keys: MONITOR_API_TOKEN=$MONITOR_READ_ONLY_TOKEN ansible-playbook ...
+    print(f"export MONITOR_READ_ONLY_TOKEN={state.tokens['read_only'].value}", flush=True)
     _explain(options, f"\nServing. Stop it with Ctrl-C in this shell; the account {kept}.")
 
 

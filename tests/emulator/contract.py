@@ -124,7 +124,7 @@ def _branded(value: Any, brand: str) -> Any:
     return _PRODUCT_WORD.sub(brand, value) if isinstance(value, str) else value
 
 
-# Errors: section 7 of `api.md`
+# Errors: the schema `Errors` of the contract
 
 
 @dataclass

@@ -140,7 +140,7 @@ def _no_operation(call: Call) -> ServiceError:
 
 
 def _admit(state: State, call: Call) -> None:
-    """Raise what the contract, sections 4.2 and 5 of `api.md` and the rate limits have against the call."""
+    """Raise what the contract, its scopes and grants included, and the rate limits have against the call."""
     settings, operation, token = state.settings, call.operation, call.token
     if operation is None:
         raise _no_operation(call)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The thirteen operations of section 4 of `api.md`, named as in the contract.
+"""The thirteen operations of docs/openapi.yaml, by their names.
 
 Each takes the state and a request that the contract allows, and returns the body of the response, with its status if
 that isn't 200. Tokens, scopes and grants were checked before, see `gate`.

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Behaviour of the emulated service that `api.md` leaves open.
+"""Behaviour of the emulated service that docs/openapi.yaml leaves open.
 
-Each setting names the row of the field notes that it plays. The defaults keep to the contract. Settings are plain
-values and can be changed while the service runs; `change` is the one way to do so.
+Each setting names the row of README.md, "What services do", that it plays. The defaults keep to the contract. Settings
+are plain values and can be changed while the service runs; `change` is the one way to do so.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ def _choice(row: str, about: str, choices: tuple[Any, ...]) -> Any:
 
 
 def _setting(default: Any, row: str, about: str, choices: tuple[Any, ...] = ()) -> Any:
-    """A field with its default, the topic of its row in the field notes, and what it does."""
+    """A field with its default, the topic of its row in README.md, and what it does."""
     # The call is made within the dataclass below, by way of this function.
     # pylint: disable-next=invalid-field-call
     return field(default=default, metadata={"row": row, "about": about, "choices": choices})
@@ -177,7 +177,7 @@ def parse(assignment: str) -> dict[str, Any]:
 
 
 def describe() -> str:
-    """All settings for people: default, choices, the row of the field notes, and what they do."""
+    """All settings for people: default, choices, the row of README.md, and what they do."""
     lines = []
     for each in dataclasses.fields(Settings):
         choices = ", ".join(json.dumps(choice) for choice in each.metadata["choices"])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole state of the emulator, and tokens, with their scopes and the grants of their users (`api.md` 4.2 and 5)."""
+"""The whole state of the emulator, and tokens, with their scopes and the grants of their users."""
 
 import secrets
 from collections import Counter, defaultdict, deque

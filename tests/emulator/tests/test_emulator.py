@@ -32,16 +32,20 @@ def test_prints_the_environment_and_ends_cleanly(number: signal.Signals) -> None
     pipe = subprocess.PIPE
     with subprocess.Popen([*COMMAND, "--port", "0"], stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
-        lines = [process.stdout.readline().strip().removeprefix("export ") for dummy in range(2)]
+        lines = [process.stdout.readline().strip().removeprefix("export ") for dummy in range(3)]
         environment = dict(line.split("=", 1) for line in lines)
-        assert set(environment) == {"MONITOR_BASE_URL", "MONITOR_API_TOKEN"}
+        assert list(environment) == ["MONITOR_BASE_URL", "MONITOR_API_TOKEN", "MONITOR_READ_ONLY_TOKEN"]
         assert environment["MONITOR_BASE_URL"].endswith("/v4")
-        assert requests.get(environment["MONITOR_BASE_URL"] + "/regions", timeout=60).ok
+        address, both, reads = environment.values()
+        for token, scope in ((both, "monitor:read_write"), (reads, "monitor:read_only")):
+            headers = {"Authorization": f"Bearer {token}"}
+            answer = requests.get(address + "/monitor/clients", headers=headers, timeout=60)
+            assert answer.ok and scope in answer.headers["X-OAuth-Scopes"]
         process.send_signal(number)
         dummy, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert errors.splitlines() == [
-        "Paste these two lines into another shell, in which you run Ansible:",
+        "Paste these lines into another shell, in which you run Ansible:",
         "",
         "",
         "Serving. Stop it with Ctrl-C in this shell; the account is lost then.",

@@ -91,11 +91,7 @@ def test_each_guide_is_in_the_contents() -> None:
     assert sorted(listed) == sorted(path.stem for path in GUIDES.glob("*.rst"))
 
 
-# Observations of how services behave: a docstring of a test names its row of the field notes, by topic
-
-# Faults of the emulator play these, or nothing: they cost the client no decision.
-_WITHOUT_SETTING = {"lost responses", "gateway", "Retry-After"}
-# Rows about hosts and agents.
+# Rows about hosts and agents: the tests of what the role does there.
 _OF_HOSTS = {
     "agents": "test_packages_are_installed_and_an_installer_gets_the_code_once "
     "test_only_hosts_that_changed_get_a_restart test_template_of_the_user_and_the_bare_key",
@@ -104,15 +100,18 @@ _OF_HOSTS = {
 }
 
 
-def test_each_row_has_its_tests() -> None:
+def test_each_row_of_what_services_do_has_its_tests() -> None:
+    readme = (CHECKOUT / "tests" / "emulator" / "README.md").read_text(encoding="utf-8").replace("`", "")
+    rows = set(re.findall(r"^\| (?!Topic|---)([^|]+) \|", readme, re.MULTILINE))
     nodes = [
         node
         for path in (CHECKOUT / "tests").rglob("test_*.py")
         for node in ast.parse(path.read_text(encoding="utf-8")).body
     ]
     tests = {node.name: ast.get_docstring(node) or "" for node in nodes if isinstance(node, ast.FunctionDef)}
-    lists = [match[1] for text in tests.values() if (match := re.match(r'Field notes? ("[^"]+"(?:, "[^"]+")*)', text))]
+    lists = [match[1] for text in tests.values() if (match := re.match(r'Observed: ("[^"]+"(?:, "[^"]+")*)', text))]
+    assert {row for each in lists for row in re.findall('"([^"]+)"', each)} == rows - {"agents", "cloned machines"}
     played = {setting.metadata["row"].replace("`", "") for setting in dataclasses.fields(Settings)}
-    rows = played - {"(the emulator itself)"} | _WITHOUT_SETTING
-    assert {row for each in lists for row in re.findall('"([^"]+)"', each)} == rows
+    assert played - {"(the emulator itself)"} < rows
+    assert _OF_HOSTS.keys() < rows
     assert {name for names in _OF_HOSTS.values() for name in names.split()} <= tests.keys()
