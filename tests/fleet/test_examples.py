@@ -1,0 +1,128 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The files in examples/ do what they are for. Those in guides are run by test_documents.py."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import Local, texts
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+
+EXAMPLES = CHECKOUT / "examples"
+HERE = {"ansible_connection": "local", "ansible_become": False, "monitor_agent_service": ""}
+
+
+def copied(directory: Path, name: str, **replaced: str) -> str:
+    """The name of a file of examples/, copied into a directory with these texts instead of what stands for them."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    for shown, here in replaced.items():
+        assert shown in text, f"{name} has no {shown}"
+        text = text.replace(shown, here)
+    path = directory / Path(name).name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def labels(service: Emulator) -> list[str]:
+    return sorted(client["label"] for client in service.clients())
+
+
+def test_each_example_is_in_the_table_and_each_link_leads_to_a_file() -> None:
+    table = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    targets = {(EXAMPLES / target).resolve() for target in re.findall(r"\]\(([^)]+)\)", table)}
+    assert all(target.is_file() for target in targets)
+    files = {CHECKOUT / path for path in tracked_files() if path.parts[0] == "examples" and path.suffix != ".md"}
+    assert files <= targets
+    # Each is read by a test.
+    tests = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "tests").rglob("test_e*.py"))
+    assert [path for path in files if f'"{path.relative_to(EXAMPLES)}"' not in tests] == []
+
+
+def test_environments_with_an_account_each(single: Local, emulator: Emulator) -> None:
+    def rollout(*options: str) -> Any:
+        tokens = {f"MONITOR_TOKEN_{name}": service.tokens["read_write"] for name, service in accounts.items()}
+        command = f"ansible-playbook -i {inventory} -e @here.json monitor.cloud.rollout {' '.join(options)}"
+        return single.shell(command, MONITOR_BASE_URL="", MONITOR_API_TOKEN="", **tokens)
+
+    here = {**HERE, "monitor_agent_config_path": "{{ inventory_dir }}/{{ inventory_hostname }}.conf"}
+    (single.directory / "here.json").write_text(json.dumps(here), encoding="utf-8")
+    with Emulator() as prod:
+        accounts = {"DEV": emulator, "PROD": prod}
+        addresses = {"https://api.dev.example.com/v4": emulator.base_url, "https://api.example.com/v4": prod.base_url}
+        inventory = copied(single.directory, "environments.yml", **addresses)
+        for limit, service in (("dev", emulator), ("prod", prod)):
+            assert rollout("--limit", limit).code == 0
+            files = {
+                label: (single.directory / f"{label}.conf").read_text(encoding="utf-8") for label in labels(service)
+            }
+            assert files == texts(service.clients()) and len(files) == 2
+        assert not set(labels(emulator)) & set(labels(prod))
+        # Both at once are refused before anything is changed.
+        both = rollout()
+        assert both.code != 0 and re.search(r"account", both.output) and "changed=1" not in both.output
+        assert len(labels(emulator)) == len(labels(prod)) == 2
+
+
+def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
+    emulator.seed(labels=["web-6", "web-7"])
+    hook = EXAMPLES / "retire_hook.yml"
+    command = f"ansible-playbook {hook}"
+    unset = single.shell(command)
+    assert unset.code != 0 and "Set INSTANCE to the machine." in unset.output
+    # The same for a machine that has no client any more; a template in a name is not run.
+    for name, changed in (("web-7", 1), ("web-7", 0), ("{{ 'web-' ~ 6 }}", 0)):
+        run = single.shell(command, INSTANCE=name)
+        assert run.code == 0 and f"changed={changed}" in run.output, run.output
+    assert labels(emulator) == ["web-6"]
+
+
+def test_ansible_pull_on_two_machines(single: Local, emulator: Emulator) -> None:
+    expected = {}
+    for name in ("web-1", "db.example.com"):
+        machine = single.directory / name
+        given = {"/etc/hostname": f"{machine}/hostname", "/root/.monitor-token": f"{machine}/token"}
+        copied(
+            machine / "group_vars",
+            "pull/group_vars/all.yml",
+            **given,
+            **{"https://api.example.com/v4": emulator.base_url},
+        )
+        playbook = copied(machine, "pull/local.yml")
+        (machine / "hostname").write_text(f"{name}\n", encoding="utf-8")
+        (machine / "token").write_text(f"{emulator.tokens['read_write']}\n", encoding="utf-8")
+        here = json.dumps({**HERE, "monitor_agent_config_path": f"{machine}/agent.conf"})
+        (machine / "here.json").write_text(here, encoding="utf-8")
+        # What ansible-pull runs once it has the files.
+        command = f"ansible-playbook -c local -i localhost, -l localhost {playbook} -e @{machine}/here.json"
+        for changed in (True, False):
+            run = single.shell(command, MONITOR_BASE_URL="", MONITOR_API_TOKEN="")
+            assert run.code == 0 and ("changed=0" not in run.output) is changed, run.output
+        expected[name] = (machine / "agent.conf").read_text(encoding="utf-8")
+    first, second = labels(emulator)
+    assert re.fullmatch(r"db-example-com-[0-9a-f]{8}", first) and second == "web-1"
+    assert {first: expected["db.example.com"], second: expected["web-1"]} == texts(emulator.clients())
+
+
+def test_the_job_template_and_its_survey(single: Local, emulator: Emulator) -> None:
+    (template,) = yaml.safe_load((EXAMPLES / "awx_job_template.yml").read_text(encoding="utf-8"))[
+        "controller_templates"
+    ]
+    questions = template["survey_spec"]["spec"]
+    assert all(each["default"] in each.get("choices", [each["default"]]) for each in questions)
+    answers = {each["variable"]: each["default"] for each in questions}
+    # An answer is text, and an extra variable.
+    answers |= {"monitor_agent_config_path": str(single.directory / "agent.conf"), "monitor_agent_service": ""}
+    playbook = single.directory / template["playbook"]
+    playbook.write_text("- ansible.builtin.import_playbook: monitor.cloud.rollout\n", encoding="utf-8")
+    options = ("-e", json.dumps(answers))
+    check, done, again = (single.succeed(str(playbook), *options, *more) for more in (["--check"], [], []))
+    assert (check.writes(), done.writes(), again.writes()) == ([], ["create_client web-1"], [])
+    assert (single.directory / "agent.conf").read_text(encoding="utf-8") == texts(emulator.clients())["web-1"]
