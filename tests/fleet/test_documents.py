@@ -53,7 +53,6 @@ NOT_RUN = {
     "ansible-galaxy collection install": "needs a server that has the collection",
     "pip install": "needs an index of packages",
     "make ": "installs packages first",
-    "version: 3": "is for ansible-builder: tests/unit/docs/test_execution_environment.py",
     "ansible-runner transmit": "needs another machine; tests/fleet/test_slices.py runs the three parts",
     "groups:": "is for Prometheus",
     "fields:": "is for an automation controller",
