@@ -161,7 +161,11 @@ class Module(t.NamedTuple):
             api = connect(params)
             with watch(api):
                 result = self.run(params, api, check_mode)
-            if check_mode and result["changed"] and (reason := api.why_refused()):
+            if check_mode and result["changed"] and api.reads_only:
+                reason = (
+                    f"The token has the scopes {api.http.scopes}, and a change needs the scope {api.brand}:read_write: "
+                    "the service will refuse what check mode predicts."
+                )
                 result["warnings"] = [*result.get("warnings", []), reason]
         except MonitorError as error:
             result = {**error.details, "failed": True, "msg": str(error)}

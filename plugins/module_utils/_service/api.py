@@ -63,7 +63,7 @@ class Api:
         if page_size is not None and page_size < 1:
             raise InputError(f"page_size must be at least 1, not {page_size}.")
         self.http = http
-        self._brand = brand
+        self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._rename = RENAME_CLIENT
         # The clients in responses; one whose keys a later response masks stays.
@@ -72,20 +72,11 @@ class Api:
         self.total: int | None = None
         self.done = 0
 
-    def why_refused(self) -> str:
-        """Why the service will refuse each change, if the scopes that it reports show that; else empty."""
-        if not self.reads_only:
-            return ""
-        return (
-            f"The token has the scopes {self.http.scopes}, and a change needs the scope {self._brand}:read_write: the "
-            "service will refuse what check mode predicts."
-        )
-
     @property
     def reads_only(self) -> bool:
         """Whether the service has reported scopes of the token that allow no change."""
         scopes = self.http.scopes.replace(",", " ").split()
-        return f"{self._brand}:read_only" in scopes and f"{self._brand}:read_write" not in scopes
+        return f"{self.brand}:read_only" in scopes and f"{self.brand}:read_write" not in scopes
 
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""
@@ -184,7 +175,7 @@ class Api:
                 raise ApiError(problem, hint=hint, outcome="done")
             return plan
 
-        return self._call(SET_PLAN, confirmed, body={f"{self._brand}_subscription": tier}, plan=tier or "free")
+        return self._call(SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
     def list_subscriptions(self) -> list[Object]:
         return self._read_list(LIST_SUBSCRIPTIONS, response.tier_of)
@@ -262,7 +253,7 @@ class Api:
             return error
         error.method, error.url = request.method, self.http.settings.base_url + request.path
         needed, _and, grants = (request.access or "").partition(" and ")
-        scopes = (needed.rpartition(" ")[2], f"{self._brand}:read_write", "*")
+        scopes = (needed.rpartition(" ")[2], f"{self.brand}:read_write", "*")
         scope = next((each for each in scopes if each in error.scopes.replace(",", " ").split()), None)
         if request.access and error.lacks_access and scope:
             lacks = f"needs {grants}" if grants else "does not have this access"
@@ -282,9 +273,9 @@ class Api:
     def _filled_in(self, operation: Operation, names: Object) -> Operation:
         """The operation without placeholders."""
         return operation._replace(
-            path=operation.path.format(brand=self._brand, id=_quoted(names["id"]) if "id" in names else ""),
+            path=operation.path.format(brand=self.brand, id=_quoted(names["id"]) if "id" in names else ""),
             purpose=operation.purpose.format(**names),
-            access=operation.access and operation.access.format(brand=self._brand),
+            access=operation.access and operation.access.format(brand=self.brand),
         )
 
     def _read_list(

@@ -10,6 +10,7 @@ relies on is required of an object; unknown fields stay.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import email.utils
 import json
@@ -83,7 +84,10 @@ class Response(t.NamedTuple):
         if 300 <= self.status < 400:
             raise self._redirect()
         if self.status >= 400:
-            raise self._refusal(self._json_of_refusal())
+            body = None
+            with contextlib.suppress(ValueError, RecursionError):
+                body = self._json()
+            raise self._refusal(body)
         # Without a length, a response that was cut within its headers seems empty.
         has_length = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         encoded = unsupported_encoding(self.headers)
@@ -106,13 +110,6 @@ class Response(t.NamedTuple):
         if isinstance(value, dict) and value.get("errors") and not value.keys() & {"id", "data"}:
             raise self._refusal(value)
         return value
-
-    def _json_of_refusal(self) -> t.Any:
-        """The decoded JSON, None for anything else."""
-        try:
-            return self._json()
-        except (ValueError, RecursionError):
-            return None
 
     def _json(self) -> t.Any:
         # NaN and Infinity are not JSON: other programs cannot read a result with them.
@@ -150,6 +147,7 @@ class Response(t.NamedTuple):
     def _refusal(self, body: t.Any) -> ApiError:
         errors = self._service_errors(body)
         reasons = "; ".join(f"{e['field']}: {e['reason']}" if e["field"] else e["reason"] for e in errors)
+        text = self.redact(_text(body)) if isinstance(body, dict) else ""
         # A 400 with HTML is from a gateway, and transient; a service in maintenance changes nothing.
         of_gateway = self.status == 400 and self._content_type() == "text/html"
         in_maintenance = self.status == 503 and "X-Maintenance-Mode" in self.headers
@@ -161,7 +159,7 @@ class Response(t.NamedTuple):
         if not (transient or errors) and (not hint or self.status == 403):
             hint = _OTHER_SERVER
         return self._error(
-            f"the service returned {self.status}: {reasons or self._text_of(body) or self._describe_body()}",
+            f"the service returned {self.status}: {reasons or text or self._describe_body()}",
             ambiguous=not certainly_not_done,
             errors=errors,
             hint=hint,
@@ -183,9 +181,6 @@ class Response(t.NamedTuple):
             for error in (errors[:_MAX_ERRORS] if isinstance(errors, list) else [])
             if isinstance(error, dict) and error.keys() & {"field", "reason"}
         ]
-
-    def _text_of(self, body: t.Any) -> str:
-        return self.redact(_text(body)) if isinstance(body, dict) else ""
 
     def _content_type(self) -> str:
         return self.headers.get("Content-Type", "").split(";")[0].strip().lower()
