@@ -33,7 +33,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 
 
 class ActionModule(HostAction):
@@ -110,15 +110,7 @@ class ActionModule(HostAction):
 
     def _converge(self, desired: Desired) -> Result:
         client, path, inspects = self.client, desired.path, self.options["inspect_service"]
-        # The host of a client that this run created has no file yet, most likely.
-        created = None
-        if client.new and not (inspects or self._task.check_mode) and takes_input(self._connection):
-            self._rendered.check()
-            created = self.shell(remote_file.create_command(desired), data=desired.data)
-        # A host that runs no command with standard input gives no facts then.
-        found = remote_file.parse_facts(created.stdout) if created else None
-        if found is None:
-            found = self._inspect(path, desired.service if inspects else "")
+        found = self._inspect(path, desired.service if inspects else "")
         if names := decision.other_owners(found, desired):
             done = self.shell(owners.same_owner_command(path, names))
             found = found._replace(**owners.same_owner(done.stdout, names))
@@ -136,23 +128,23 @@ class ActionModule(HostAction):
             raise TaskFailure(decided.problem, {**result, "changed": False})
         markers = found.markers
         if decided.writes:
-            markers = self._write(desired, created, decided) or markers
+            backup = self.options["backup"] and "content" in decided.differences
+            markers = self._write(desired, backup=backup) or markers
         if desired.service:
             result["restart_markers"] = list(markers)
         self._warn_of_clone(decided.key)
         return result
 
-    def _write(self, desired: Desired, created: Completed | None, decided: decision.Decision) -> tuple[str, ...]:
+    def _write(self, desired: Desired, *, backup: bool) -> tuple[str, ...]:
         """Write the file, and return the markers beside it; or only check that it could be written."""
-        backup = self.options["backup"] and "content" in decided.differences
-        if created is None and not self._audits:
-            self._rendered.check()
+        if self._audits:
+            return ()
+        self._rendered.check()
         if not (self._task.check_mode or self.client.missing):
-            return self._put(desired, created, backup=backup)
-        if not self._audits:
-            done = self.shell(remote_file.enter_command(desired.path, backup=backup))
-            remote_file.check_done(done, f"{desired.path} could not be written")
-            self._check_owner(desired)
+            return self._put(desired, backup=backup)
+        done = self.shell(remote_file.enter_command(desired.path))
+        remote_file.check_done(done, f"{desired.path} could not be written")
+        self._check_owner(desired)
         return ()
 
     @property
@@ -202,7 +194,7 @@ class ActionModule(HostAction):
             raise InputError(decided.problem)
         if decided.changed:
             check = self._task.check_mode
-            command = remote_file.enter_command(path, removes=True) if check else remote_file.remove_command(path)
+            command = remote_file.enter_command(path) if check else remote_file.remove_command(path)
             remote_file.check_done(self.shell(command), f"{path} could not be removed")
         return self._result(decided, label)
 
@@ -238,10 +230,10 @@ class ActionModule(HostAction):
         """The text for the task's client. One that has no secrets yet has the format of those of another client."""
         return render.render(self, self.options, self.variables, self.client, self.client.sample())
 
-    def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
-        """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
-        done = created if created and BEGUN in created.stdout else None
-        if done is None and takes_input(self._connection):
+    def _put(self, desired: Desired, *, backup: bool) -> tuple[str, ...]:
+        """Write the file, and return the markers that are beside it then."""
+        done = None
+        if takes_input(self._connection):
             done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
         if done is None or remote_file.got_no_input(done):
             done = self._put_through_a_file(desired, backup=backup)

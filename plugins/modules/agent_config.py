@@ -23,7 +23,7 @@ description:
   - If another user owns the directory of the file and changes it, the task fails, and does not write or remove a file
     elsewhere. A symbolic link among the parents is followed only if no other user can change it.
   - On a file system that ignores permissions, such as CIFS, the task fails if other users could read the file.
-  - A file that is a mount is written in place, if no other user can change its directory, and can't be removed.
+  - A file that is a mount can be neither replaced nor removed.
   - At most 64 KiB are read or written.
   - Returns whose key the host carried before, so that clones are found, and warns of the key of another client.
   - The template is rendered with placeholders instead of the client's secrets, which are put in afterwards. So no
@@ -77,8 +77,8 @@ options:
       the directory if that has the setgid bit.
     type: str
   mode:
-    description: Permissions of the file, as octal digits in quotes. An integer is accepted only if it is a plausible
-      mode, as YAML reads C(0640); C(640) without quotes is refused, because it means V(1200).
+    description: Permissions of the file, as octal digits in quotes, with which the owner can read it. A number without
+      quotes is refused, because YAML reads C(0640) and C(640) as different numbers.
     type: raw
     default: "0600"
   create_directory:
