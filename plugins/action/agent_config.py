@@ -111,9 +111,10 @@ class ActionModule(HostAction):
     def _converge(self, desired: Desired) -> Result:
         client, path, inspects = self.client, desired.path, self.options["inspect_service"]
         found = self._inspect(path, desired.service if inspects else "")
-        if names := decision.other_owners(found, desired):
-            done = self.shell(owners.same_owner_command(path, names))
-            found = found._replace(**owners.same_owner(done.stdout, names))
+        if decision.permissions(found, desired):
+            names = decision.other_owners(found, desired)
+            done = self.shell(owners.permissions_command(path, names))
+            found = found._replace(**owners.permissions_in(done.stdout, names, found.mode))
         text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
         differences = {"differs": decided.differences, "permissions": decision.permissions(found, desired)}
@@ -127,45 +128,50 @@ class ActionModule(HostAction):
         if decided.problem:
             raise TaskFailure(decided.problem, {**result, "changed": False})
         markers = found.markers
-        if decided.writes:
-            backup = self.options["backup"] and "content" in decided.differences
-            markers = self._write(desired, backup=backup) or markers
+        if decided.writes and not self._audits:
+            self._rendered.check()
+            if self._only_checks:
+                done = self.shell(remote_file.enter_command(path))
+                remote_file.check_done(done, f"{path} could not be written")
+            result["owner_missing"] = self._lacks_owner(desired)
+            if result["owner_missing"]:
+                result["changed"] = self._task.check_mode
+            elif not self._only_checks:
+                markers = self._put(desired, backup=self.options["backup"] and "content" in decided.differences)
         if desired.service:
             result["restart_markers"] = list(markers)
         self._warn_of_clone(decided.key)
         return result
 
-    def _write(self, desired: Desired, *, backup: bool) -> tuple[str, ...]:
-        """Write the file, and return the markers beside it; or only check that it could be written."""
-        if self._audits:
-            return ()
-        self._rendered.check()
-        if not (self._task.check_mode or self.client.missing):
-            return self._put(desired, backup=backup)
-        done = self.shell(remote_file.enter_command(desired.path))
-        remote_file.check_done(done, f"{desired.path} could not be written")
-        self._check_owner(desired)
-        return ()
+    @property
+    def _only_checks(self) -> bool:
+        """Whether the host is only checked: in check mode, and if it has no client yet."""
+        return self._task.check_mode or self.client.missing
 
     @property
     def _audits(self) -> bool:
         """Whether the task alone is in check mode: then it reports what is there, and predicts nothing."""
         return self._task.check_mode and not self.variables.get("ansible_check_mode")
 
-    def _check_owner(self, desired: Desired) -> None:
-        """InputError if the host does not have the owner or group, or if this user can't give them files.
+    def _lacks_owner(self, desired: Desired) -> bool:
+        """Whether the host does not have the owner or group yet, and the installation adds them.
 
-        In check mode a warning, because an earlier task of the run may add them.
+        InputError if it does not, or if this user can't give them files; in check mode a warning, because an earlier
+        task of the run may add them. A write that follows would fail too, so it needs no check.
         """
-        if not (desired.owner or desired.group):
-            return
+        is_before = self.options["before_install"]
+        if not (desired.owner or desired.group) or not (self._only_checks or is_before):
+            return False
         done = self.shell(owners.owner_command(desired.owner, desired.group))
-        if done.returncode == 1:
+        if is_before and done.returncode == owners.UNKNOWN:
+            return True
+        if done.returncode in (1, owners.UNKNOWN):
             host = self.variables["inventory_hostname"]
             problem = f"{desired.path} on {host} can't get its owner and group: {done.message}"
             if not self._task.check_mode:
                 raise InputError(problem)
             self._display.warning(f"{problem} The run would fail, unless an earlier task of it adds them.")
+        return False
 
     def _warn_of_clone(self, key: KeyOwner) -> None:
         """Warn if the host carried another client's key. An audit reports it itself."""

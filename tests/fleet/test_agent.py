@@ -54,6 +54,23 @@ def test_an_installer_does_not_depend_on_the_settings_of_shells(single: Local, e
     assert single.run(**exported).failures()["web-1"] == "The installer of 'web-1' failed: done (exit code 7)."
 
 
+def test_the_installer_adds_the_owner_of_the_configuration(one: Controller) -> None:
+    """Before it, nothing can be written. The installer runs first, and the configuration is written once."""
+    adds = (
+        "echo 'agent-1:x:4141:4141::/:/bin/sh' >> /etc/passwd; echo 'agent-1:x:4141:' >> /etc/group; touch /opt/agent"
+    )
+    one.group_vars.update(monitor_agent_config_owner="agent-1", monitor_agent_config_group="agent-1")
+    assert "agent-1" in one.run().failures()["web-1"]
+    assert one.service.clients() == []
+    one.group_vars.update(monitor_agent_install_command=adds, monitor_agent_install_creates="/opt/agent")
+    converge(one, changes={"web-1"})
+    assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
+    # The client exists, and the host is a new one.
+    one.hosts["web-1"].run(f"sed -i /agent-1/d /etc/passwd /etc/group; rm {CONFIG} /opt/agent")
+    converge(one, changes={"web-1"})
+    assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
+
+
 def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     found = single.directory / "found"
     environment = {"https_proxy": "http://it's a \\ $proxy!", "MONITOR_INSTALL_CODE": "1"}

@@ -11,12 +11,14 @@ import re
 import typing as t
 from collections.abc import Mapping
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 # Enough for any agent's configuration, and a bound on what a run reads.
 LARGEST_FILE = 65536
 
 _LONGEST_NAME = 200
+_SETTING = re.compile(r"[A-Za-z0-9_.-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MODE = re.compile(r"(0o?)?[0-7]?[4-7][0-7]{2}")
 _NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^[-+]")
@@ -71,6 +73,25 @@ def file_mode(mode: object) -> int:
     raise InputError(
         f"mode {mode!r} must be octal digits in quotes, such as '0640', with which the owner can read the file."
     )
+
+
+def setting_texts(settings: Mapping[str, t.Any]) -> dict[str, str]:
+    """Settings as a configuration has them, sorted by name; InputError for one that it can't have."""
+    texts = {}
+    for name in sorted(settings):
+        if name in SECRET_FIELDS or not _SETTING.fullmatch(name):
+            raise InputError(
+                f"settings has the name {name!r}. Use letters, digits, '_', '.' and '-', and not the two of the client."
+            )
+        value = settings[name]
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, (str, int, float)) and not _CONTROL.search(str(item)) for item in items):
+            raise InputError(
+                f"The setting {name!r} is not a text, a number, a boolean or a list of these, or has a line break. Use "
+                "a template of your own for other values."
+            )
+        texts[name] = ",".join(str(item).lower() if isinstance(item, bool) else str(item) for item in items)
+    return texts
 
 
 def file_owner(option: str, name: str | None) -> str | None:

@@ -32,6 +32,8 @@ _FACTS_LINE = re.compile(
     rf"{_FACTS}\|(?P<kind>[a-z_]{{1,20}})\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
 )
 _DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
+# The owner and the path of a symbolic link that is not followed.
+_LINK_LINE = re.compile(r"^link\|([^|\r\n]{1,255})\|([^\r\n]{1,4096})\r?$", re.MULTILINE)
 _NUMBER, _NAME = r"([0-9]{1,20})", r"([^|\r\n]{0,255})"
 _STAT_LINE = re.compile(rf"^stat\|{_NUMBER}\|{_NUMBER}\|{_NAME}\|{_NUMBER}\|{_NAME}\|([0-7]{{1,20}})\r?$", re.MULTILINE)
 _SERVICE_LINE = re.compile(r"^service\|([a-z-]{1,255})\r?$", re.MULTILINE)
@@ -43,14 +45,19 @@ _PROBLEMS = {
     "changed": "another user changes its directory at the same time, or may have prepared it, or the file system gives "
     "what root makes to another user, as NFS does with root_squash. Choose a directory that only the user who writes "
     "can change",
-    "link": "a parent directory is a symbolic link that another user can change. Give the path without symbolic links",
-    "no_backup": "the file there can't be backed up: it belongs to another user, or its file system has no hard links. "
-    "Move it away, or set backup: false",
+    "link": "a parent directory is a symbolic link{detail}, and another user can change it, or what is above it. Give "
+    "the path without symbolic links",
+    "no_backup": "the file there can't be backed up: it belongs to another user, or its file system has no hard "
+    "links. Move it away, or set backup: false",
     "busy": "it is a mount point, which can be neither replaced nor removed. Unmount it, or choose another path",
     "no_modes": "its file system ignores permissions, so other users could read it. Use another file system",
+    "acl": "the file there has an ACL, which this host has no getfacl and setfacl to keep. Install the package acl, or "
+    "remove the file",
+    "leftover": "a directory .<name>.writing-* beside it, which a killed run has left, can't be removed: it has other "
+    "files in it, or attributes. Remove it",
     "noexec": "this user can run no programs: sudo has noexec. Allow exec",
 }
-_CODES = dict(zip(_PROBLEMS, range(91, 98), strict=False))
+_CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 
 # no_parent: its directory is missing; below_file: a parent is a file; no_access: its directory can't be entered;
 # dangling: a link to no file.
@@ -222,6 +229,7 @@ safe() {
     case $2:$4 in d????-??-*:0) :;; d????-??-*) [ -O "$1" ];; *) false;; esac
 }
 mounted() { grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null; }
+refuse() { set -- $(ls -ld "./$c"); printf "link|%s|%s\\n" "$3" "$e/$c"; exit {link}; }
 e=$a; r=; s=; i=0
 until cd -P "$e/" 2>/dev/null && [ "${PWD%/}" = "$e" ]; do r=${e##*/}/$r; e=${e%/*}; done
 while [ -n "$r" ]; do
@@ -230,7 +238,7 @@ while [ -n "$r" ]; do
     if [ -L "./$c" ]; then
         [ -n "$s" ] || { cd -P /; e=; r=$a/; s=y; continue; }
         i=$((i+1))
-        [ $s = y ] && [ $i -le 40 ] && v=$(readlink "./$c") || exit {link}
+        [ $s = y ] && [ $i -le 40 ] && v=$(readlink "./$c") || refuse
         r=$v/$r
         case $v in /*) cd -P /; e=;; esac
         continue
@@ -281,6 +289,16 @@ f=./$n
 v=$(exec dd {input}of="$f" bs=1 2>&1) || { echo "$v" >&2; q 1; }
 case " $(echo $v)" in *" {size}+0 "*) :;; *) q {no_input};; esac
 {give} || q 1
+# The ACL of the file that is replaced stays, if only root and the owner of the new one could set it.
+acl() {
+    v=$(getfacl -cEn "../$n" | sed -n "/^[a-z]*:[^:]/p; /^mask/p")
+    [ -n "$v" ] && printf "%s\\n" "$v" | setfacl -M - "$f"
+} 2>/dev/null
+if [ -n "$p" ] && [ -f "../$n" ]; then
+    set -- $(ls -ldn "../$n"); v=$1$3
+    set -- $(ls -ldn "$f")
+    case $v in -?????????+0|-?????????+"$3") acl || q {acl};; esac
+fi
 x=
 if [ -e /sys/fs/selinux/enforce ]; then
     x=y
@@ -390,7 +408,9 @@ def failure(done: shell.Completed) -> str:
     if done.returncode == 0 and _DONE in done.stdout:
         return ""
     problem = next((text for name, text in _PROBLEMS.items() if _CODES[name] == done.returncode), None)
-    return f"{problem}." if problem else done.message
+    link = _LINK_LINE.search(done.stdout[-_MOST_OUTPUT:])
+    detail = f", {shell.printable(link[2])} of user {shell.printable(link[1])}" if link else ""
+    return f"{problem.replace('{detail}', detail)}." if problem else done.message
 
 
 def check_done(done: shell.Completed, what: str) -> None:
@@ -405,7 +425,8 @@ _CLEAN = leftovers.for_leftovers("""(
     cd -P "./$f" && at "$e/$f" && [ -O . ] &&
     case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"* "./.$n."*;; esac
     )
-    rmdir "./$f" 2>/dev/null""")
+    rmdir "./$f" 2>/dev/null
+    [ -k "./$f" ] && [ -O "./$f" ] && exit {leftover}""")
 
 
 def _filled(script: str, values: Mapping[str, object]) -> str:

@@ -14,6 +14,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
     Desired,
     absolute,
     desired_file,
+    setting_texts,
 )
 
 # Of a task that sets the path alone.
@@ -65,3 +66,23 @@ def test_the_file_that_options_ask_for() -> None:
     assert desired_file(options, text) == Desired("/a", text.encode(), None, None, 0o640, False, "x")
     with pytest.raises(InputError, match="larger than 64 KiB"):
         desired_file(options, f"{text}x")
+
+
+def test_settings_are_sorted_texts() -> None:
+    given = {"z": True, "interval": 60, "a.b-c_d": ["x", 1.5, False], "e": "", "text": "{{ no }} template"}
+    expected = [("a.b-c_d", "x,1.5,false"), ("e", ""), ("interval", "60"), ("text", "{{ no }} template"), ("z", "true")]
+    assert [*setting_texts(given).items()] == expected
+
+
+@pytest.mark.parametrize(
+    "settings", [{"api_key": "x"}, {"install_code": 1}, {"": 1}, {"a b": 1}, {"a=b": 1}, {"[a]": 1}]
+)
+def test_names_of_settings_that_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="settings has the name"):
+        setting_texts(settings)
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\0", None, {"b": 1}, [["a"]], ["a\r"]])
+def test_values_of_settings_that_are_refused(value: Any) -> None:
+    with pytest.raises(InputError, match="The setting 'a' is not a text"):
+        setting_texts({"a": value})

@@ -18,11 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.leftovers import MOST_NAMES
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.owners import (
+    UNKNOWN,
     owner_command,
-    same_owner,
-    same_owner_command,
+    permissions_command,
+    permissions_in,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     HostFile,
@@ -37,7 +39,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     text_in,
     write_command,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed, without_dollars
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     NAME,
     SHELLS,
@@ -101,9 +103,9 @@ def _live(root: Path, name: str, shell: Sequence[str] = ("/bin/sh",), tools: Pat
         assert (facts_of(path, shell, tools), os.listdir(path.parent)) == (HostFile("missing", True), [kept])
     names = {"user": user, "group": name}
     for file, same in ((path, {}), (source, {"user": user})):
-        done = run(same_owner_command(str(file), names))
-        assert (done.returncode, same_owner(done.stdout, names), done.stderr) == (0, same, "")
-    for owner, of, code in ((user, gid, 0), (uid, None, 0), (user, name, 1), (name, gid, 1)):
+        done = run(permissions_command(str(file), names))
+        assert (done.returncode, permissions_in(done.stdout, names, None), done.stderr) == (0, same, "")
+    for owner, of, code in ((user, gid, 0), (uid, None, 0), (user, name, UNKNOWN), (name, gid, UNKNOWN)):
         assert run(owner_command(owner, of)).returncode == code
 
 
@@ -142,13 +144,29 @@ def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str) -> N
     _live(root, NAME, [str(between)])
 
 
+def _commands(path: str, name: str) -> list[str]:
+    """All commands about a file, each with all that it can have; users, groups and services have the name."""
+    desired = Desired(path, b"new", name, name, service=name)
+    return [
+        facts_command(path, name),
+        read_command(path),
+        enter_command(path),
+        permissions_command(path, {"user": name, "group": name}),
+        owner_command(name, name),
+        write_command(desired, backup=True, source=path),
+        remove_command(path),
+        remove_command(path, ["0123abcd"] * MOST_NAMES),
+    ]
+
+
+def test_commands_are_short_enough_for_all_ssh_servers() -> None:
+    """dropbear ends a connection above 9,000 bytes; under `sudo -i` special characters take four times the space."""
+    for command in _commands(f"/{'directory/' * 20}{'n' * 200}", "agent-of-the-monitoring-service"):
+        assert len(without_dollars(command)) < 8000
+
+
 def test_commands_hold_no_character_that_login_shells_change() -> None:
-    path = f"/etc/{NAME}/{NAME}"
-    desired = Desired(path, b"new", "o", "g", service="agent")
-    commands = [facts_command(path, NAME), read_command(path), remove_command(path), remove_command(path, ["0123abcd"])]
-    commands += [enter_command(path), same_owner_command(path, {"user": NAME, "group": NAME})]
-    commands += [owner_command(NAME, NAME), write_command(desired, backup=True, source=path)]
-    for command in map(shlex.quote, commands):
+    for command in map(shlex.quote, _commands(f"/etc/{NAME}/{NAME}", NAME)):
         assert "\n" not in command
         assert command.replace("=$! ", "").count("!") == 0
         assert not any(pair in command for pair in ("\\\\", "\\'", '\\"'))
@@ -183,6 +201,31 @@ def test_backups_of_the_same_second_are_kept(tmp_path: Path) -> None:
     assert sorted(file.read_bytes() for file in path.parent.iterdir()) == contents
 
 
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+def test_a_replacement_keeps_the_acl(tmp_path: Path, shell: list[str]) -> None:
+    """stat shows its mask as the permissions of the group, which the desired mode does not mean."""
+    skip_without(shell[0])
+    path = old_file(tmp_path)
+    path.chmod(0o600)
+    if subprocess.run(["setfacl", "-m", "u:4343:r", path], check=False, capture_output=True).returncode:
+        pytest.skip("there are no ACLs")
+    for mode in (0o600, 0o640):
+        found = facts_of(path, shell)
+        done = in_shell(permissions_command(str(path), {}), shell=shell)
+        assert (found.mode, permissions_in(done.stdout, {}, found.mode)) == (0o640, {"mode": 0o600})
+        assert failure(write_file(path, mode=mode, shell=shell)) == ""
+        entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
+        group = "r--" if mode == 0o640 else "---"
+        assert entries == ["user::rw-", "user:4343:r--", f"group::{group}", "mask::r--", "other::---"]
+    tools = stub_tools(tmp_path / "tools", setfacl="exit 1")
+    assert "getfacl and setfacl" in failure(write_file(path, b"newer", shell=shell, tools=tools))
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "new")
+    # Another user could have set it: one who can change the directory.
+    path.parent.chmod(0o777)
+    assert failure(write_file(path, shell=shell)) == ""
+    assert "4343" not in subprocess.run(["getfacl", "-c", path], check=True, capture_output=True, text=True).stdout
+
+
 _LINK = 'ln -s /none/none ".agent.conf.restart-${PWD##*-}"'
 # What fails: the tools, and the message.
 _FAILURES: dict[str, tuple[dict[str, str], str]] = {
@@ -193,6 +236,10 @@ _FAILURES: dict[str, tuple[dict[str, str], str]] = {
     "a mode that cannot be set": (
         {"mkdir": '/bin/mkdir "$@"; case $1 in -m) echo "mkdir: no permissions" >&2; exit 1;; esac'},
         "mkdir: no permissions (exit code 1).",
+    ),
+    "a full file system": (
+        {"dd": "exec /bin/dd of=/dev/full bs=1"},
+        "dd: error writing '/dev/full': No space left on device (exit code 1).",
     ),
     "no space for a backup": (
         {"cat": 'echo "cat: No space" >&2; exit 1'},
