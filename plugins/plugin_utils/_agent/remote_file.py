@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from stat import S_IFREG, filemode
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers, shell
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 
@@ -409,7 +410,7 @@ def failure(done: shell.Completed) -> str:
         return ""
     problem = next((text for name, text in _PROBLEMS.items() if _CODES[name] == done.returncode), None)
     link = _LINK_LINE.search(done.stdout[-_MOST_OUTPUT:])
-    detail = f", {shell.printable(link[2])} of user {shell.printable(link[1])}" if link else ""
+    detail = f", {printable(link[2])} of user {printable(link[1])}" if link else ""
     return f"{problem.replace('{detail}', detail)}." if problem else done.message
 
 

@@ -104,7 +104,7 @@ def rendering(tmp_path: Path) -> tuple[Render, Callable[..., str]]:
     connection: Any = types.SimpleNamespace(_shell=types.SimpleNamespace(tmpdir="/tmp"))
     action = ActionModule(Task(), connection, unset, loader, templar, unset)
     action._task = task
-    options = {"template": str(path), "content": None, "settings": {}}
+    options: dict[str, Any] = {"template": str(path), "content": None, "settings": {}}
 
     def with_placeholders(text: str, client: dict[str, Any], formats: dict[str, str] | None = None) -> render.Rendered:
         path.write_text(text)
