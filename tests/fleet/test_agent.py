@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import (
+    CONFIGURE,
+    CONFIGURE_AGAIN,
+    ROLLOUT,
+    Controller,
+    Local,
+    Run,
+)
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
 
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
@@ -63,12 +70,14 @@ def test_the_installer_adds_the_owner_of_the_configuration(one: Controller) -> N
     assert "agent-1" in one.run().failures()["web-1"]
     assert one.service.clients() == []
     one.group_vars.update(monitor_agent_install_command=adds, monitor_agent_install_creates="/opt/agent")
-    converge(one, changes={"web-1"})
-    assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
-    # The client exists, and the host is a new one.
-    one.hosts["web-1"].run(f"sed -i /agent-1/d /etc/passwd /etc/group; rm {CONFIG} /opt/agent")
-    converge(one, changes={"web-1"})
-    assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
+    # The second time the client exists.
+    for undo in (":", f"sed -i /agent-1/d /etc/passwd /etc/group; rm {CONFIG} /opt/agent"):
+        one.hosts["web-1"].run(undo)
+        check, run, again = one.succeed(ROLLOUT, "--check"), one.succeed(), one.succeed()
+        assert (check.changed_hosts(), run.changed_hosts(CONFIGURE_AGAIN)) == ({"web-1"}, {"web-1"}), run.output
+        assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
+        assert one.hosts["web-1"].read() == text_of(one, "web-1")
+        assert "changed" not in {event.status for event in again.events}, again.output
 
 
 def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:

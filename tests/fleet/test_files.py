@@ -325,7 +325,7 @@ def test_an_audit_reports_what_a_killed_run_has_left(two: Local) -> None:
         ({"monitor_agent_config_owner": "+0"}, "owner '+0' must be a name or a number."),
         ({"monitor_agent_config_mode": "0240"}, "with which the owner can read the file."),
         ({"ansible_become": True, "ansible_become_flags": "-H -b"}, "sudo runs commands in the background"),
-        ({"monitor_agent_config_path": f"/{'directory/' * 300}agent.conf"}, "Choose a shorter path"),
+        ({"monitor_agent_config_path": f"/{'directory/' * 900}agent.conf"}, "Choose a shorter path"),
     ],
     ids=["owner", "number", "mode", "become", "path"],
 )
