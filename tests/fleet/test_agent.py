@@ -176,11 +176,12 @@ exec ssh "$@"
 """
 IMPORT = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 ROLE = f"- {IMPORT}\n"
-# The run is killed after the configuration is written, when the packages are first needed.
+# The run is killed after the configuration is written, when the installer is run.
 KILLED = f"""- {IMPORT[:-1]}, rolespec_validate: false}}
   vars:
     parent: $(sed -n s/^PPid:.//p /proc/$PPID/status)
-    monitor_agent_packages: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 ' ~ parent) }}}}"
+    monitor_agent_install_command: "true"
+    monitor_agent_install_creates: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 ' ~ parent) }}}}"
 """
 LEFT_OUT = ROLE + "  when: retired is defined\n"
 FIRST_USE = ROLE + "  when: retired is not defined\n"
