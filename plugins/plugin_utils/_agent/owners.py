@@ -12,15 +12,14 @@ from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import echo, one_line, start, variable
 
-# The exit code of :func:`owner_command` if the host does not have the user or group.
+# The exit code of :func:`owner_command` for a name that the host does not know.
 UNKNOWN = 90
 _SAME = "monitor.cloud same"
 _GROUP_LINE = re.compile(r"^group::([r-])([w-])([x-])\r?$", re.MULTILINE)
 
 
 def owner_command(owner: str | None, group: str | None) -> str:
-    """Fail with a message and a code if the host does not have this user and group, or with 1 if this user can't give
-    them files; changes nothing."""
+    """Fail with :data:`UNKNOWN` if the host has no such user or group, with 1 if this user can't give them files."""
     checks = "\n".join(
         f"""{variable("v", name)}
         find . -prune -{kind} "$v" >/dev/null || exit {UNKNOWN}
