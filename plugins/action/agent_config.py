@@ -33,7 +33,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 
 
 class ActionModule(HostAction):
@@ -110,18 +110,11 @@ class ActionModule(HostAction):
 
     def _converge(self, desired: Desired) -> Result:
         client, path, inspects = self.client, desired.path, self.options["inspect_service"]
-        # The host of a client that this run created has no file yet, most likely.
-        created = None
-        if client.new and not (inspects or self._task.check_mode) and takes_input(self._connection):
-            self._rendered.check()
-            created = self.shell(remote_file.create_command(desired), data=desired.data)
-        # A host that runs no command with standard input gives no facts then.
-        found = remote_file.parse_facts(created.stdout) if created else None
-        if found is None:
-            found = self._inspect(path, desired.service if inspects else "")
-        if names := decision.other_owners(found, desired):
-            done = self.shell(owners.same_owner_command(path, names))
-            found = found._replace(**owners.same_owner(done.stdout, names))
+        found = self._inspect(path, desired.service if inspects else "")
+        if decision.permissions(found, desired):
+            names = decision.other_owners(found, desired)
+            done = self.shell(owners.permissions_command(path, names))
+            found = found._replace(**owners.permissions_in(done.stdout, names, found.mode))
         text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
         differences = {"differs": decided.differences, "permissions": decision.permissions(found, desired)}
@@ -135,45 +128,50 @@ class ActionModule(HostAction):
         if decided.problem:
             raise TaskFailure(decided.problem, {**result, "changed": False})
         markers = found.markers
-        if decided.writes:
-            markers = self._write(desired, created, decided) or markers
+        if decided.writes and not self._audits:
+            self._rendered.check()
+            if self._only_checks:
+                done = self.shell(remote_file.enter_command(path))
+                remote_file.check_done(done, f"{path} could not be written")
+            result["owner_missing"] = self._lacks_owner(desired)
+            if result["owner_missing"]:
+                result["changed"] = self._task.check_mode
+            elif not self._only_checks:
+                markers = self._put(desired, backup=self.options["backup"] and "content" in decided.differences)
         if desired.service:
             result["restart_markers"] = list(markers)
         self._warn_of_clone(decided.key)
         return result
 
-    def _write(self, desired: Desired, created: Completed | None, decided: decision.Decision) -> tuple[str, ...]:
-        """Write the file, and return the markers beside it; or only check that it could be written."""
-        backup = self.options["backup"] and "content" in decided.differences
-        if created is None and not self._audits:
-            self._rendered.check()
-        if not (self._task.check_mode or self.client.missing):
-            return self._put(desired, created, backup=backup)
-        if not self._audits:
-            done = self.shell(remote_file.enter_command(desired.path, backup=backup))
-            remote_file.check_done(done, f"{desired.path} could not be written")
-            self._check_owner(desired)
-        return ()
+    @property
+    def _only_checks(self) -> bool:
+        """Whether the host is only checked: in check mode, and if it has no client yet."""
+        return self._task.check_mode or self.client.missing
 
     @property
     def _audits(self) -> bool:
         """Whether the task alone is in check mode: then it reports what is there, and predicts nothing."""
         return self._task.check_mode and not self.variables.get("ansible_check_mode")
 
-    def _check_owner(self, desired: Desired) -> None:
-        """InputError if the host does not have the owner or group, or if this user can't give them files.
+    def _lacks_owner(self, desired: Desired) -> bool:
+        """Whether the host does not have the owner or group yet, and the installation adds them.
 
-        In check mode a warning, because an earlier task of the run may add them.
+        InputError if it does not, or if this user can't give them files; in check mode a warning, because an earlier
+        task of the run may add them. A write that follows would fail too, so it needs no check.
         """
-        if not (desired.owner or desired.group):
-            return
+        is_before = self.options["before_install"]
+        if not (desired.owner or desired.group) or not (self._only_checks or is_before):
+            return False
         done = self.shell(owners.owner_command(desired.owner, desired.group))
-        if done.returncode == 1:
+        if is_before and done.returncode == owners.UNKNOWN:
+            return True
+        if done.returncode in (1, owners.UNKNOWN):
             host = self.variables["inventory_hostname"]
             problem = f"{desired.path} on {host} can't get its owner and group: {done.message}"
             if not self._task.check_mode:
                 raise InputError(problem)
             self._display.warning(f"{problem} The run would fail, unless an earlier task of it adds them.")
+        return False
 
     def _warn_of_clone(self, key: KeyOwner) -> None:
         """Warn if the host carried another client's key. An audit reports it itself."""
@@ -202,7 +200,7 @@ class ActionModule(HostAction):
             raise InputError(decided.problem)
         if decided.changed:
             check = self._task.check_mode
-            command = remote_file.enter_command(path, removes=True) if check else remote_file.remove_command(path)
+            command = remote_file.enter_command(path) if check else remote_file.remove_command(path)
             remote_file.check_done(self.shell(command), f"{path} could not be removed")
         return self._result(decided, label)
 
@@ -238,10 +236,10 @@ class ActionModule(HostAction):
         """The text for the task's client. One that has no secrets yet has the format of those of another client."""
         return render.render(self, self.options, self.variables, self.client, self.client.sample())
 
-    def _put(self, desired: Desired, created: Completed | None, *, backup: bool) -> tuple[str, ...]:
-        """Write the file unless the command ``created`` has, and return the markers that are beside it then."""
-        done = created if created and BEGUN in created.stdout else None
-        if done is None and takes_input(self._connection):
+    def _put(self, desired: Desired, *, backup: bool) -> tuple[str, ...]:
+        """Write the file, and return the markers that are beside it then."""
+        done = None
+        if takes_input(self._connection):
             done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
         if done is None or remote_file.got_no_input(done):
             done = self._put_through_a_file(desired, backup=backup)

@@ -24,7 +24,6 @@ from collections.abc import Iterator
 from ansible import template
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.module_utils.errors import UnsupportedError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
@@ -34,6 +33,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import MISSING
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import sealed_keys
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
 
 try:
     from ansible.module_utils.secrets import register_secrets  # type: ignore[import-not-found, unused-ignore]
@@ -120,10 +120,8 @@ class ActionModule(sealed_keys.PrivateAction):
         name = str(self._task.action)
         module: Module = importlib.import_module(f"{_MODULES}.{name.rpartition('.')[2]}").MODULE
         checked = ArgumentSpecValidator(**module.spec).validate(arguments)
-        if checked.error_messages:
-            unsupported = isinstance(checked.errors[0], UnsupportedError)
-            prefix = f"Unsupported parameters for ({name}) module: " if unsupported else ""
-            return {"failed": True, "msg": f"{prefix}{checked.errors.msg}"}
+        if problem := problem_of(name, checked):
+            return {"failed": True, "msg": problem}
         params = checked.validated_parameters
         arguments["api_token"] = params.get("api_token")
         try:

@@ -22,6 +22,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import
 _FREE = {
     "monitor_agent_config_path",
     "monitor_agent_config_owner",
+    "monitor_agent_settings",
     "monitor_agent_config_group",
     "monitor_agent_config_mode",
     "monitor_agent_packages",

@@ -23,7 +23,7 @@ description:
   - If another user owns the directory of the file and changes it, the task fails, and does not write or remove a file
     elsewhere. A symbolic link among the parents is followed only if no other user can change it.
   - On a file system that ignores permissions, such as CIFS, the task fails if other users could read the file.
-  - A file that is a mount is written in place, if no other user can change its directory, and can't be removed.
+  - A file that is a mount can be neither replaced nor removed.
   - At most 64 KiB are read or written.
   - Returns whose key the host carried before, so that clones are found, and warns of the key of another client.
   - The template is rendered with placeholders instead of the client's secrets, which are put in afterwards. So no
@@ -43,6 +43,14 @@ options:
         C(install_code), and C(label).
       - Required with O(state=present), unless O(content) is given.
     type: str
+  settings:
+    description:
+      - More settings for O(template), which sees them as C(agent_settings), a sorted dictionary of texts. The template
+        V(agent.conf.j2) of the role writes C(name = value) for each, after the two secrets.
+      - A value is a text without line breaks, a number, a boolean (written as C(true) or C(false)), or a list of these
+        (written with commas). A name has letters, digits and C(_.-) only, and is not C(api_key) or C(install_code).
+    type: dict
+    default: {}
   content:
     description:
       - The text itself. C(@api_key@) and C(@install_code@) stand for the two values; Ansible renders arguments before
@@ -77,10 +85,21 @@ options:
       the directory if that has the setgid bit.
     type: str
   mode:
-    description: Permissions of the file, as octal digits in quotes. An integer is accepted only if it is a plausible
-      mode, as YAML reads C(0640); C(640) without quotes is refused, because it means V(1200).
+    description:
+      - Permissions of the file, as octal digits in quotes, with which the owner can read it. A number without quotes is
+        refused, because YAML reads C(0640) and C(640) as different numbers.
+      - If the file has an ACL, this sets what owner, group and others may do. The entries for other users and groups,
+        and the mask, stay when the file is replaced, for which the host needs C(getfacl) and C(setfacl).
+      - The ACL is not kept in a directory that another user than root and the one who writes can change, nor if the
+        file gets another owner and was not root's. Such a user could have set it.
     type: raw
     default: "0600"
+  before_install:
+    description:
+      - Whether the agent is installed afterwards, which can add O(owner) and O(group). If the host does not have them
+        yet, nothing is written, and RV(owner_missing) is true. Run this module once more after the installation.
+    type: bool
+    default: false
   create_directory:
     description: Whether to create the directory of the file, with mode V(0755), if it is missing.
     type: bool
@@ -223,6 +242,12 @@ permissions:
   returned: success, with O(state=present)
   type: dict
   sample: {mode: {found: "0644", expected: "0600"}}
+owner_missing:
+  description: Whether nothing was written because the host does not have the owner or group yet, with
+    O(before_install=true).
+  returned: success, with O(state=present), if there was something to write
+  type: bool
+  sample: false
 restart_markers:
   description: Markers of pending restarts, for O(restarted). In check mode, those of earlier runs.
   returned: success, with O(service) and O(state=present)

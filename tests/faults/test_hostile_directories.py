@@ -75,7 +75,6 @@ CASES: dict[tuple[str, str], Cases] = {
     ("input", "a directory is new"): _MADE,
     ("input", "two directories are new"): _MADE,
     ("file", "a file is replaced"): _ENTRY,
-    ("mounted", "a file is replaced"): (*_NAMED, *_ABOVE),
 }
 
 
@@ -115,7 +114,6 @@ class Ground:
             _write(file, SECRET)
             os.chown(file, 0, 4)
         _write(self.safe / "source", KEY)
-        _write(root / "mounted", OLD)
         if target == "leftover":
             (self.directory / LEFTOVER).mkdir()
             (self.directory / LEFTOVER).chmod(0o1700)
@@ -357,10 +355,6 @@ class Trial:
         """Run the command as root, with stops; None if it did not end."""
         stops = Stops(ground.root)
         command = ["dash", "-c", stops.prefix + _command(ground, self.way, naive)]
-        if self.way == "mounted":
-            # The user does not see the mount, which so does not keep him from moving the name.
-            script = f'mount --bind {ground.root}/mounted {ground.path}; exec "$@"'
-            command = ["unshare", "--mount", "sh", "-c", script, "sh", *command]
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
             given.write(KEY.encode())
             given.seek(0)
@@ -387,9 +381,6 @@ def trials(way: str, situation: str) -> list[Trial]:
     # The first change is that everything is new, the second makes the temporary entry, which there is until the last.
     entry = range(changes[1], changes[-1])
     beside = {*ENTERING, *changes, *(stop - 1 for stop in changes)}
-    if way == "mounted":
-        # What changes in a mount is not seen.
-        beside = {*entry[::2]}
 
     def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
         if target in ("entry", "both") and moment not in entry or target != "directory" and moment in ENTERING[1:]:

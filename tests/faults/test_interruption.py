@@ -24,7 +24,7 @@ NAMES = [f"web-{number:02}" for number in range(1, 15)]
 OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
 # As the role writes it.
 CONTENT = "install_code=@install_code@\napi_key=@api_key@\n"
-WRITING = interruption.each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "dd", "rm", "mv", "mv", "rmdir")
+WRITING = interruption.each_side("mkdir", "chmod", "dd", "chown", "chmod", "ln", "cat", "rm", "mv", "mv", "rmdir")
 STEPS = {
     "half of the steps": WRITING[::2],
     "the other half": WRITING[1::2],

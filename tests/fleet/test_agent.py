@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import (
+    CONFIGURE,
+    CONFIGURE_AGAIN,
+    ROLLOUT,
+    Controller,
+    Local,
+    Run,
+)
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
 
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
@@ -52,6 +59,25 @@ def test_an_installer_does_not_depend_on_the_settings_of_shells(single: Local, e
     single.group_vars["ansible_shell_executable"] = "/bin/bash"
     single.group_vars["monitor_agent_install_command"] = "sleep 2; echo done; exit 7"
     assert single.run(**exported).failures()["web-1"] == "The installer of 'web-1' failed: done (exit code 7)."
+
+
+def test_the_installer_adds_the_owner_of_the_configuration(one: Controller) -> None:
+    """Before it, nothing can be written. The installer runs first, and the configuration is written once."""
+    adds = (
+        "echo 'agent-1:x:4141:4141::/:/bin/sh' >> /etc/passwd; echo 'agent-1:x:4141:' >> /etc/group; touch /opt/agent"
+    )
+    one.group_vars.update(monitor_agent_config_owner="agent-1", monitor_agent_config_group="agent-1")
+    assert "agent-1" in one.run().failures()["web-1"]
+    assert one.service.clients() == []
+    one.group_vars.update(monitor_agent_install_command=adds, monitor_agent_install_creates="/opt/agent")
+    # The second time the client exists.
+    for undo in (":", f"sed -i /agent-1/d /etc/passwd /etc/group; rm {CONFIG} /opt/agent"):
+        one.hosts["web-1"].run(undo)
+        check, run, again = one.succeed(ROLLOUT, "--check"), one.succeed(), one.succeed()
+        assert (check.changed_hosts(), run.changed_hosts(CONFIGURE_AGAIN)) == ({"web-1"}, {"web-1"}), run.output
+        assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
+        assert one.hosts["web-1"].read() == text_of(one, "web-1")
+        assert "changed" not in {event.status for event in again.events}, again.output
 
 
 def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
@@ -150,11 +176,12 @@ exec ssh "$@"
 """
 IMPORT = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 ROLE = f"- {IMPORT}\n"
-# The run is killed after the configuration is written, when the packages are first needed.
+# The run is killed after the configuration is written, when the installer is run.
 KILLED = f"""- {IMPORT[:-1]}, rolespec_validate: false}}
   vars:
     parent: $(sed -n s/^PPid:.//p /proc/$PPID/status)
-    monitor_agent_packages: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 ' ~ parent) }}}}"
+    monitor_agent_install_command: "true"
+    monitor_agent_install_creates: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 ' ~ parent) }}}}"
 """
 LEFT_OUT = ROLE + "  when: retired is defined\n"
 FIRST_USE = ROLE + "  when: retired is not defined\n"

@@ -41,14 +41,14 @@ def assert_converges(controller: Controller, owners: Mapping[str, str], facts: M
         assert machine.run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
 
 
-# What is at the path, and whose key that carries. A file that is a mount is written in place.
+# What is at the path, and whose key that carries.
 BEFORE = {
     "mkdir -p /etc/monitor": "no_file",
     "rm -rf /etc/monitor": "no_file",
     "mkdir -p /etc/monitor; echo old > /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf": "no_key",
     "mkdir -p /etc/monitor; ln -s nowhere /etc/monitor/agent.conf": "no_file",
     "mkdir -p /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf": "no_file",
-    f"mkdir -p /etc/monitor; touch /tmp/inside {CONFIG}; mount --bind /tmp/inside {CONFIG}": "no_key",
+    f"mkdir -p /etc/monitor; echo old > {CONFIG}": "no_key",
 }
 
 
@@ -64,7 +64,7 @@ ABSENT = ("-e", "monitor_agent_state=absent")
 REFUSED = {
     f"mkdir -p {CONFIG}": f"{CONFIG} is a directory",
     "mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor": f"{CONFIG} can't be written",
-    f"mkdir /etc/monitor; touch {CONFIG}; mount --bind -o ro {CONFIG} {CONFIG}": f"{CONFIG} can't be written",
+    f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}": f"{CONFIG} could not be {{}}: it is a mount",
     f"mkdir /etc/monitor; mkfifo {CONFIG}": f"{CONFIG} is neither a regular file nor",
     "mkdir -m 700 /opt/agent; ln -s /opt/agent/a/b /etc/monitor": f"{CONFIG} is in a directory that this user can't",
     f"mkdir -m 1777 /etc/monitor; ln -s nowhere {CONFIG}": f"{CONFIG} can't be written",
@@ -77,10 +77,11 @@ def test_what_cannot_be_written_is_refused(six: Controller) -> None:
         machine.run(prepare)
     six.host_vars.update(dict.fromkeys(("web-05", "web-06"), {"ansible_user": USER}))
     before, reasons = snapshots(six), dict(zip(six.hosts, REFUSED.values(), strict=True))
-    for state, refused in (((), set(six.hosts)), (ABSENT, set(six.hosts) - {"web-02"})):
+    for state, done, refused in (((), "written", set(six.hosts)), (ABSENT, "removed", set(six.hosts) - {"web-02"})):
+        starts = {name: reason.format(done) for name, reason in reasons.items()}
         for options in (["--check"], []):
             failures = six.run(ROLLOUT, *options, *state).failures()
-            assert {name for name, reason in reasons.items() if failures.get(name, "").startswith(reason)} == refused
+            assert {name for name, start in starts.items() if failures.get(name, "").startswith(start)} == refused
             assert snapshots(six) == before
     assert six.run("monitor.cloud.audit").code == 0
 
@@ -219,9 +220,8 @@ def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None
 
 @pytest.mark.parametrize("in_variable", [False, True], ids=["options", "options in a variable"])
 def test_backup_and_content(controller: Controller, in_variable: bool) -> None:
-    file, mount = f"echo old > {CONFIG}; chmod 644 {CONFIG}", f"touch {CONFIG}; mount --bind /tmp/inside {CONFIG}"
-    for machine, prepare in zip(controller.hosts.values(), [file, mount] * 2, strict=True):
-        machine.run(f"mkdir -p /etc/monitor; echo old > /tmp/inside; {prepare}")
+    for machine in controller.hosts.values():
+        machine.run(f"mkdir -p /etc/monitor; echo old > {CONFIG}; chmod 644 {CONFIG}")
     content = "key: @api_key@ of {{ inventory_hostname }}"
     converge(
         controller,
@@ -261,6 +261,79 @@ def two(pair: Local) -> Local:
     pair.service.seed(labels=["web-1"])
     pair.write("web-1", text_of(pair, "web-1"))
     return pair
+
+
+SETTINGS = {"interval": 60, "verbose": True, "tags": ["a", "b"], "name": "{{ inventory_hostname }}"}
+
+
+def test_settings_are_written_by_the_default_template(two: Local) -> None:
+    """An audit reports a host whose settings differ."""
+    two.group_vars["monitor_agent_settings"] = SETTINGS
+    converge(two, changes={"web-1", "web-2"})
+    for name in two.host_vars:
+        lines = f"interval = 60\nname = {name}\ntags = a,b\nverbose = true\n"
+        assert two.read(name) == f"{two.expected(name)}{lines}"
+    two.host_vars["web-2"]["monitor_agent_settings"] = {}
+    run = two.run("monitor.cloud.audit")
+    assert "1 ok" in run.output and "web-2" in run.output and "outdated" in run.output.lower(), run.output
+    converge(two, changes={"web-2"})
+    assert two.read("web-2") == two.expected("web-2")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"), [({"api_key": "x"}, "the name 'api_key'"), ({"a": "b\nc"}, "setting 'a'")]
+)
+def test_settings_that_cannot_be_written_fail_before_a_client_is_created(
+    two: Local, settings: dict[str, str], reason: str
+) -> None:
+    two.group_vars["monitor_agent_settings"] = settings
+    before = two.files()
+    for options in (["--check"], []):
+        run = two.run(ROLLOUT, *options)
+        assert run.failures().keys() == {"web-1", "web-2"}
+        assert all(reason in message for message in run.failures().values()), run.output
+        assert (run.writes(), two.files()) == ([], before)
+
+
+def test_an_acl_that_a_user_set_stays(two: Local) -> None:
+    """A steady run reports no change, an audit nothing to do, and a replacement keeps what the agent may read."""
+    path = two.path("web-1")
+    if subprocess.run(["setfacl", "-m", "u:daemon:r", path], check=False, capture_output=True).returncode:
+        pytest.skip("there are no ACLs")
+    converge(two, changes={"web-2"})
+    assert "2 ok" in two.succeed("monitor.cloud.audit").output
+    two.group_vars["monitor_agent_settings"] = {"interval": 60}
+    converge(two, changes={"web-1", "web-2"})
+    entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
+    assert entries == ["user::rw-", "user:daemon:r--", "group::---", "mask::r--", "other::---"]
+
+
+def test_an_audit_reports_what_a_killed_run_has_left(two: Local) -> None:
+    left = two.path("web-1").with_name(".agent.conf.writing-99999999-0123abcd")
+    left.mkdir()
+    left.chmod(0o1700)
+    run = two.run("monitor.cloud.audit", "--limit", "web-1")
+    assert "a run that was killed has left a directory beside the file" in " ".join(run.output.split()), run.output
+    converge(two, changes={"web-1", "web-2"})
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [
+        ({"monitor_agent_config_owner": "unknown-user"}, "unknown-user"),
+        ({"monitor_agent_config_owner": "+0"}, "owner '+0' must be a name or a number."),
+        ({"monitor_agent_config_mode": "0240"}, "with which the owner can read the file."),
+        ({"ansible_become": True, "ansible_become_flags": "-H -b"}, "sudo runs commands in the background"),
+        ({"monitor_agent_config_path": f"/{'directory/' * 900}agent.conf"}, "Choose a shorter path"),
+    ],
+    ids=["owner", "number", "mode", "become", "path"],
+)
+def test_what_is_refused_before_a_client_is_created(two: Local, variables: dict[str, Any], reason: str) -> None:
+    two.host_vars["web-2"].update(variables)
+    run = two.run()
+    assert (set(run.failures()), run.writes()) == ({"web-2"}, []), run.output
+    assert reason in run.failures()["web-2"]
 
 
 TRANSFORMS, EACH_TIME = "transforms the api_key or the install_code", "its text is another one each time"

@@ -179,7 +179,7 @@ def _bsd(digests: str, more: dict[str, str] | None = None) -> str:
     )
 
 
-_MODES = tuple({"monitor_agent_config_mode": mode} for mode in ("0600", "4640", "2040"))
+_MODES = tuple({"monitor_agent_config_mode": mode} for mode in ("0600", "4640", "2440"))
 
 KINDS = {
     "Alpine, OpenWrt: only busybox": Kind(_only("busybox", "busybox --list")),

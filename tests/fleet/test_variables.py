@@ -40,7 +40,7 @@ INVALID: list[tuple[str, Any, str]] = [
     ("validate_certs", "perhaps", "argument 'monitor_agent_validate_certs' is of type "),
     ("allow_http", "{{ 'may' ~ 'be' }}", "argument 'monitor_agent_allow_http' is of type "),
     ("check_capacity", [], "argument 'monitor_agent_check_capacity' is of type "),
-    ("config_mode", 640, "mode 640 is an integer, which means 1200."),
+    ("config_mode", 640, "mode 640 must be octal digits in quotes, such as '0640', with"),
     ("config_mode", "rw-------", "mode 'rw-------' must be octal digits"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file."),
     ("config_path", "{{ playbook_dir }}", "is a directory. Remove it, or choose another path."),
@@ -209,7 +209,7 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
     password = vaulted(three, monitor_agent_api_token=three.service.tokens["read_write"])
     three.group_vars |= {
         "monitor_agent_state": "{{ 'pre' ~ 'sent' }}",
-        "monitor_agent_config_mode": 0o640,
+        "monitor_agent_config_mode": "0640",
         "monitor_agent_config_owner": os.geteuid(),
         "monitor_agent_config_group": os.getegid(),
         "monitor_agent_timeout": "20",

@@ -23,8 +23,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 
-# Begins like an option, ends with a newline, and has all that shells, globs and tools take for their own.
-NAME = "-dash with space, it's $HOME;b quo\"te ümlaut * new\nline !x!! a\\b tilde~=x [a-z]? \\0101 newline at the end\n"
+# Begins like an option, ends with a space, and has all that shells, globs and tools take for their own.
+NAME = "-dash with space, it's $HOME;b quo\"te ümlaut * !x!! a\\b tilde~=x [a-z]? \\0101 space at the end "
 
 
 def in_shell(
@@ -85,7 +85,7 @@ SHELLS = {
     "zsh": ["zsh"],
     "yash": ["yash"],
 }
-TOOLS = ["chmod", "chown", "date", "dd", "env", "find", "ln", "ls", "mkdir", "mv", "pwd", "readlink", "rm"]
+TOOLS = ["cat", "chmod", "chown", "date", "dd", "env", "find", "ln", "ls", "mkdir", "mv", "pwd", "readlink", "rm"]
 TOOLS += ["rmdir", "sha256sum", "sleep", "stat"]
 
 

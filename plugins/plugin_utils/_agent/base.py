@@ -30,6 +30,9 @@ Result = dict[str, t.Any]
 
 # Flags of sudo for a shell of its own, -i or -s, for which it quotes all characters of a command but the dollar sign.
 _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
+_SUDO_BACKGROUND = re.compile(r"(^|\s)(-[A-Za-z]*b|--background)")
+# dropbear ends a connection above 9,000 bytes, with what core and become add.
+_LONGEST_COMMAND = 8000
 # Options that other users can see: on command lines of the host, and in its directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
@@ -145,11 +148,22 @@ class HostAction(PrivateAction):
     def shell(self, command: str, data: bytes | None = None) -> Completed:
         """Run a command on the host as the user to become, with ``data`` as its standard input."""
         become, executable = self._connection.become, getattr(self._connection._shell, "executable", None)
-        if become and become.name == "sudo" and _SUDO_SHELL.search(become.get_option("become_flags") or ""):
+        flags = become.get_option("become_flags") or "" if become and become.name == "sudo" else ""
+        if _SUDO_BACKGROUND.search(flags):
+            raise InputError(
+                "With the flag -b of ansible_become_flags, sudo runs commands in the background, and does not report "
+                "whether they fail. Leave it out."
+            )
+        if _SUDO_SHELL.search(flags):
             command = without_dollars(command)
         elif str(executable).endswith(("csh", "fish")) or (become and become.name == "community.general.sudosu"):
             # That plugin gives a command to the login shell of the user, which may be csh.
             command = f"/bin/sh -c {shlex.quote(command)}"
+        if len(command) > _LONGEST_COMMAND:
+            raise InputError(
+                f"A command of {self._task.action} has {len(command)} characters, and some SSH servers take no more "
+                f"than {_LONGEST_COMMAND}. Choose a shorter path, or call a script of the host as the installer."
+            )
         done = self._low_level_execute_command(command, in_data=data)
         return Completed(int(done["rc"]), str(done["stdout"]), str(done["stderr"]))
 

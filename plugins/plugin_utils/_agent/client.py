@@ -25,14 +25,13 @@ ONE_CLIENT = [("client", "registration"), ("client", "label")]
 class Registered:
     """A client, and the owners of the account's keys: label by key fingerprint.
 
-    ``new``: the task created it. ``missing``: the account was read, and has no client of the label. ``others``: what is
+    ``missing``: the account was read, and has no client of the label. ``others``: what is
     known of the account's clients. InputError if no configuration may be made with the client.
     """
 
     label: str
     client: Mapping[str, t.Any]
     key_owners: Mapping[str, str]
-    new: bool = False
     missing: bool = False
     others: t.Collection[Mapping[str, t.Any]] = ()
 
@@ -154,6 +153,5 @@ def _of_labels(result: Mapping[str, t.Any], label: str) -> Registered:
             f"The label {label!r} was not registered. A label that play or role variables set is unknown when all "
             "hosts are registered at once: set monitor_agent_label in the inventory."
         )
-    new = label in (result.get("created") or ())
     owners = result.get("key_owners") or {}
-    return Registered(label, unseal(client), owners, new=new, others=result["clients"].values())
+    return Registered(label, unseal(client), owners, others=result["clients"].values())

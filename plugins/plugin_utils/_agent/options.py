@@ -11,13 +11,17 @@ import re
 import typing as t
 from collections.abc import Mapping
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 # Enough for any agent's configuration, and a bound on what a run reads.
 LARGEST_FILE = 65536
 
-_MODE = re.compile(r"(0o?)?[0-7]{3,4}")
-_NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^-")
+_LONGEST_NAME = 200
+_SETTING = re.compile(r"[A-Za-z0-9_.-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MODE = re.compile(r"(0o?)?[0-7]?[4-7][0-7]{2}")
+_NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^[-+]")
 
 
 class Desired(t.NamedTuple):
@@ -53,48 +57,46 @@ def desired_file(options: Mapping[str, t.Any], text: str | None) -> Desired:
 
 def absolute(path: str) -> str:
     """The path, or InputError unless it names a file from the root on."""
-    if not path.startswith("/") or path.endswith("/") or "\0" in path or posixpath.normpath(path) == "/":
+    if not path.startswith("/") or path.endswith("/") or _CONTROL.search(path) or posixpath.normpath(path) == "/":
         raise InputError(f"path {path!r} must be the absolute path of a file.")
-    for text, limit, what in (
-        # Names of temporary directories and backups are made from that of the file, of 255 bytes at most.
-        (posixpath.basename(path), 200, "a name"),
-        (max(path.split("/"), key=_size), 255, "a directory"),
-        # Linux takes 4,095 bytes, those temporary names included.
-        (path, 4000, "a length"),
-    ):
-        if _size(text) > limit:
-            raise InputError(f"path {path!r} has {what} of more than {limit} bytes. Choose a shorter one.")
+    # Names of temporary directories and backups are made from that of the file, of 255 bytes at most.
+    if any(len(name.encode("utf-8", "replace")) > _LONGEST_NAME for name in path.split("/")):
+        raise InputError(f"path {path!r} has a name of more than {_LONGEST_NAME} bytes. Choose a shorter one.")
     return path
 
 
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
-
-
 def file_mode(mode: object) -> int:
-    """The permission bits of an option, octal digits or an integer as YAML gives it for ``0600``; else InputError."""
+    """The permission bits of an option; else InputError. The owner must be able to read what is compared."""
     if isinstance(mode, str) and _MODE.fullmatch(mode):
         return int(mode.replace("o", ""), 8)
-    if isinstance(mode, int) and not isinstance(mode, bool):
-        if _is_plausible(mode):
-            return mode
-        raise InputError(
-            f"mode {mode} is an integer, which means {mode:04o}. Write octal digits in quotes: mode: '0640'."
-        )
-    raise InputError(f"mode {str(mode)!r} must be octal digits such as '0600'.")
+    # YAML and core read 0640 without quotes as another number than 640, and both may be meant.
+    raise InputError(
+        f"mode {mode!r} must be octal digits in quotes, such as '0640', with which the owner can read the file."
+    )
 
 
-def _is_plausible(mode: int) -> bool:
-    """Whether an integer is a plausible mode: 0640 without quotes is one, 640 without quotes is not.
-
-    The owner can read; the group has the same permissions, or the same but for writing, or none; others likewise.
-    """
-    user, group, other = mode >> 6, mode >> 3 & 7, mode & 7
-    return 4 <= user <= 7 and group in (0, user & 5, user) and other in (0, group & 5, group)
+def setting_texts(settings: Mapping[str, t.Any]) -> dict[str, str]:
+    """Settings as a configuration has them, sorted by name; InputError for one that it can't have."""
+    texts = {}
+    for name in sorted(settings):
+        if name in SECRET_FIELDS or not _SETTING.fullmatch(name):
+            raise InputError(
+                f"settings has the name {name!r}. Use letters, digits, '_', '.' and '-', and not the two of the client."
+            )
+        value = settings[name]
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, (str, int, float)) and not _CONTROL.search(str(item)) for item in items):
+            raise InputError(
+                f"The setting {name!r} is not a text, a number, a boolean or a list of these, or has a line break. Use "
+                "a template of your own for other values."
+            )
+        texts[name] = ",".join(str(item).lower() if isinstance(item, bool) else str(item) for item in items)
+    return texts
 
 
 def file_owner(option: str, name: str | None) -> str | None:
     """A user or group as chown takes it, by name or number; else InputError. An empty one stands for none."""
+    # chown takes +0 for a number, find for more than it.
     if name and _NOT_AN_OWNER.search(name):
         raise InputError(f"{option} {name!r} must be a name or a number.")
     return name or None

@@ -2,23 +2,27 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Shell commands about users and groups of a host: who a file belongs to, and to whom this user can give one."""
+"""Shell commands about users and groups of a host: who may use a file, and to whom this user can give one."""
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import echo, one_line, start, variable
 
+# The exit code of :func:`owner_command` for a name that the host does not know.
+UNKNOWN = 90
 _SAME = "monitor.cloud same"
+_GROUP_LINE = re.compile(r"^group::([r-])([w-])([x-])\r?$", re.MULTILINE)
 
 
 def owner_command(owner: str | None, group: str | None) -> str:
-    """Fail with a message and the code 1 unless this user can give files to this user and group; changes nothing."""
+    """Fail with :data:`UNKNOWN` if the host has no such user or group, with 1 if this user can't give them files."""
     checks = "\n".join(
         f"""{variable("v", name)}
-        find . -prune -{kind} "$v" >/dev/null || exit 1
+        find . -prune -{kind} "$v" >/dev/null || exit {UNKNOWN}
         [ "$(id -u)" -eq 0 ] || case " $(id {own}) $(id {own}n 2>/dev/null) " in *" $v "*) :;;
         *) echo "only root can give files to the {kind} $v" >&2; exit 1;; esac"""
         for kind, own, name in (("user", "-u", owner), ("group", "-G", group))
@@ -28,10 +32,11 @@ def owner_command(owner: str | None, group: str | None) -> str:
     return one_line(f"cd /\n{checks}")
 
 
-def same_owner_command(path: str, names: Mapping[str, str]) -> str:
-    """Print which of ``names``, by kind (user, group), are the file's by number, for :func:`same_owner`.
+def permissions_command(path: str, names: Mapping[str, str]) -> str:
+    """Print what the facts of a file don't show, for :func:`permissions_in`. Changes nothing.
 
-    Two users can have one number, and a directory service can have several names for a user. Changes nothing.
+    Which of ``names``, by kind (user, group), are the file's by number: two users can have one number, and a directory
+    service can have several names for a user. And what its group may do: stat shows the mask of an ACL instead.
     """
     tests = "\n".join(
         f"""{variable("v", name)}
@@ -41,9 +46,15 @@ def same_owner_command(path: str, names: Mapping[str, str]) -> str:
     return one_line(f"""{start(path)}
         cd -P "$a/" || exit 1
         {tests}
+        getfacl -cE "./$n" 2>/dev/null
         :""")
 
 
-def same_owner(output: str, names: Mapping[str, str]) -> dict[str, t.Any]:
-    """Those of ``names`` that :func:`same_owner_command` printed: fields of a HostFile."""
-    return {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
+def permissions_in(output: str, names: Mapping[str, str], mode: int | None) -> dict[str, t.Any]:
+    """The fields of a HostFile of this ``mode`` that :func:`permissions_command` printed."""
+    found: dict[str, t.Any] = {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
+    group = _GROUP_LINE.search(output)
+    if group and mode is not None:
+        allowed = sum(bit for bit, sign in zip((0o40, 0o20, 0o10), group.groups(), strict=True) if sign != "-")
+        found["mode"] = mode & ~0o70 | mode & allowed
+    return found

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from stat import S_IFREG, filemode
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import leftovers, shell
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
 
@@ -32,6 +33,8 @@ _FACTS_LINE = re.compile(
     rf"{_FACTS}\|(?P<kind>[a-z_]{{1,20}})\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
 )
 _DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
+# The owner and the path of a symbolic link that is not followed.
+_LINK_LINE = re.compile(r"^link\|([^|\r\n]{1,255})\|([^\r\n]{1,4096})\r?$", re.MULTILINE)
 _NUMBER, _NAME = r"([0-9]{1,20})", r"([^|\r\n]{0,255})"
 _STAT_LINE = re.compile(rf"^stat\|{_NUMBER}\|{_NUMBER}\|{_NAME}\|{_NUMBER}\|{_NAME}\|([0-7]{{1,20}})\r?$", re.MULTILINE)
 _SERVICE_LINE = re.compile(r"^service\|([a-z-]{1,255})\r?$", re.MULTILINE)
@@ -43,15 +46,16 @@ _PROBLEMS = {
     "changed": "another user changes its directory at the same time, or may have prepared it, or the file system gives "
     "what root makes to another user, as NFS does with root_squash. Choose a directory that only the user who writes "
     "can change",
-    "link": "a parent directory is a symbolic link that another user can change. Give the path without symbolic links",
-    "append_only": "it is immutable or append-only, or its directory is append-only. Remove that attribute with "
-    "chattr -ia, or choose another path",
-    "no_backup": "the file there can't be backed up: it is larger than 64 KiB, it belongs to another user, or its file "
-    "system has no hard links. Move it away, or set backup: false",
-    "mounted": "it is a mount point in a directory that another user can change. Choose a directory that only the user "
-    "who writes can change",
-    "busy": "it is a mount point. Unmount it first",
+    "link": "a parent directory is a symbolic link{detail}, and another user can change it, or what is above it. Give "
+    "the path without symbolic links",
+    "no_backup": "the file there can't be backed up: it belongs to another user, or its file system has no hard "
+    "links. Move it away, or set backup: false",
+    "busy": "it is a mount point, which can be neither replaced nor removed. Unmount it, or choose another path",
     "no_modes": "its file system ignores permissions, so other users could read it. Use another file system",
+    "acl": "the file there has an ACL, which this host has no getfacl and setfacl to keep. Install the package acl, or "
+    "remove the file",
+    "leftover": "a directory .<name>.writing-* beside it, which a killed run has left, can't be removed: it has other "
+    "files in it, or attributes. Remove it",
     "noexec": "this user can run no programs: sudo has noexec. Allow exec",
 }
 _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
@@ -118,14 +122,10 @@ if cd -P "$a/" 2>/dev/null; then
     {leftovers}
     {markers}
 else
-    k=no_parent; i=0
+    k=no_parent
     [ -d "$a/" ] && k=no_access
-    until [ -z "$a" ] || [ -e "$a" ]; do
-        # A link may lead into a directory that others can't enter, as systemd makes it for DynamicUser.
-        v=; [ -L "$a" ] && i=$((i+1)) && [ $i -le 40 ] && v=$(exec readlink "$a")
-        a=${a%/*}
-        case $v in "") :;; /*) a=$v;; *) a=$a/$v;; esac
-    done
+    # A link may lead into a directory that only root can enter, as systemd makes it for DynamicUser.
+    until [ -z "$a" ] || [ -e "$a" ]; do [ -L "$a" ] && [ "$(id -u)" -gt 0 ] && k=no_access; a=${a%/*}; done
     if [ -d "$a/" ]; then
         [ -w "$a/" ] && w=y
         # What is in it is not known.
@@ -199,26 +199,21 @@ def text_in(output: str) -> str:
     return output.replace("\r\n", "\n").partition(f"{shell.BEGUN}\n")[2][:LARGEST_FILE]
 
 
-def enter_command(path: str, *, removes: bool = False, backup: bool = False) -> str:
-    """Fail as the command that writes, or that ``removes``, does if it can't work there; changes nothing."""
+def enter_command(path: str) -> str:
+    """Fail as the commands that write and remove do if they can't work there; changes nothing."""
     script = """
         ls -d / >/dev/null
         [ $? -eq 126 ] && exit {noexec}
         {enter}
-        kept . && exit {append_only}
-        mounted && {mount}
-        {kept}"""
-    mount = "exit {busy}" if removes else "{ safe . || exit {mounted}; }"
-    is_small = f'[ -r "./$n" ] && [ -z "$(exec find "./$n" -prune -size +{LARGEST_FILE // 512})" ]'
-    kept = f'[ -f "./$n" ] && {{ [ -L "./$n" ] || {{ {is_small}; }} || exit {{no_backup}}; }}' if backup else ""
+        mounted && exit {busy}"""
     return shell.one_line(f"""{shell.start(path)}
-        {_filled(script, {"missing": _NO_DIRECTORY, "mount": mount, "kept": kept})}
+        {_filled(script, {"missing": _NO_DIRECTORY})}
         {shell.echo(_DONE)}""")
 
 
-# Enters the directory; $e is its physical path then, unless another user moves a directory at the same time, and $k is
-# set if this made it. A symbolic link among the parents is followed if only root and the user of the command could have
-# made or changed it: then the walk starts again at the root, and examines each directory ($s).
+# Enters the directory; $e is its physical path then, unless another user moves a directory at the same time. A symbolic
+# link among the parents is followed if only root and the user of the command could have made or changed it: then the
+# walk starts again at the root, and examines each directory ($s).
 _ENTER = """
 # bash, ksh and zsh derive the path from names, which others may change at the same time, also for this link of Linux.
 # Other shells ask the kernel for it, without a process.
@@ -226,7 +221,7 @@ at() {
     [ -z "$BASH_VERSION$KSH_VERSION$ZSH_VERSION" ] && (cd -P /proc/self/cwd && [ "$PWD" = "$1" ]) 2>/dev/null ||
         [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$(printf %s "$1")" ]
 }
-for c in chmod date dd env ln ls mkdir mv rm rmdir; do
+for c in cat chmod date dd env ln ls mkdir mv rm rmdir; do
     command -v $c >/dev/null || { echo "this host has no $c; install coreutils or busybox" >&2; exit 1; }
 done
 # Whether only root and this user can change names in it.
@@ -234,14 +229,9 @@ safe() {
     set -- "$1" $(ls -ldn "$1")
     case $2:$4 in d????-??-*:0) :;; d????-??-*) [ -O "$1" ];; *) false;; esac
 }
-# Whether attributes keep the file, in a directory in which no other user can change names.
-kept() { safe "$1" && v=$(exec lsattr -d "$1/$n" 2>/dev/null) && case ${v%% *} in *[ai]*) :;; *) false;; esac; }
-# grep takes each line of a path for a pattern of its own.
-mounted() {
-    v=$(printf "\\012x")
-    case $e/$n in *"${v%x}"*) false;; *) grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null;; esac
-}
-e=$a; r=; s=; i=0; k=
+mounted() { grep -qF " $e/$n " /proc/self/mountinfo 2>/dev/null; }
+refuse() { set -- $(ls -ld "./$c"); printf "link|%s|%s\\n" "$3" "$e/$c"; exit {link}; }
+e=$a; r=; s=; i=0
 until cd -P "$e/" 2>/dev/null && [ "${PWD%/}" = "$e" ]; do r=${e##*/}/$r; e=${e%/*}; done
 while [ -n "$r" ]; do
     c=${r%%/*}; r=${r#*/}
@@ -249,7 +239,7 @@ while [ -n "$r" ]; do
     if [ -L "./$c" ]; then
         [ -n "$s" ] || { cd -P /; e=; r=$a/; s=y; continue; }
         i=$((i+1))
-        [ $s = y ] && [ $i -le 40 ] && v=$(readlink "./$c") || exit {link}
+        [ $s = y ] && [ $i -le 40 ] && v=$(readlink "./$c") || refuse
         r=$v/$r
         case $v in /*) cd -P /; e=;; esac
         continue
@@ -259,13 +249,10 @@ while [ -n "$r" ]; do
     case $c in ..) e=${e%/*};; *) e=$e/$c;; esac
     [ -z "$s" ] || safe . || s=n
 done
-# Nothing can be removed from an append-only directory.
-[ -n "$k" ] || v=$(exec lsattr -d . 2>/dev/null)
-[ -n "$k" ] || case ${v%% *} in *a*) exit {append_only};; esac
 """
 
 # Only in a directory that is verified: in another one it would stay.
-_MAKE = """{ at "${e:-/}" || exit {changed}; (umask 022; mkdir "./$c") && k=y; } ||
+_MAKE = """{ at "${e:-/}" || exit {changed}; (umask 022; mkdir "./$c"); } ||
     [ -d "./$c" ] || exit 1"""
 
 # There is nothing to remove in a directory that is missing.
@@ -302,7 +289,17 @@ f=./$n
 # precede it.
 v=$(exec dd {input}of="$f" bs=1 2>&1) || { echo "$v" >&2; q 1; }
 case " $(echo $v)" in *" {size}+0 "*) :;; *) q {no_input};; esac
-give "$f" || q 1
+{give} || q 1
+# The ACL of the file that is replaced stays, if only root and the owner of the new one could set it.
+acl() {
+    v=$(getfacl -cEn "../$n" | sed -n "/^[a-z]*:[^:]/p; /^mask/p")
+    [ -n "$v" ] && printf "%s\\n" "$v" | setfacl -M - "$f"
+} 2>/dev/null
+if [ -n "$p" ] && [ -f "../$n" ]; then
+    set -- $(ls -ldn "../$n"); v=$1$3
+    set -- $(ls -ldn "$f")
+    case $v in -?????????+0|-?????????+"$3") acl || q {acl};; esac
+fi
 x=
 if [ -e /sys/fs/selinux/enforce ]; then
     x=y
@@ -314,41 +311,22 @@ fi 2>/dev/null
 {keep}
 {mark}
 # Into a directory: a directory at the path makes it fail, and a link there is replaced.
-mv -f "$f" .. || {
-    d=../.$n.restart-{random}
-    kept .. && q {append_only}
-    # A mount can't be replaced, and no other user can put a link there if only the owner can change the directory.
-    mounted || q 1
-    [ -n "$p" ] || q {mounted}
-    d=
-    chmod go= "../$n" && dd if="$f" 2>/dev/null > "../$n" && give "../$n" && rm -f "$f"
-} || q 1
+mv -f "$f" .. || { d=../.$n.restart-{random}; mounted && q {busy}; q 1; }
 [ -z "$x" ] || { [ -n "$p" ] && restorecon "../$n" 2>/dev/null; }
 trap - HUP INT TERM
 cd -P .. && rmdir "./$t"
 """
 
-# A copy is kept rather than the file itself: that may have other names, under which it must not change. It is read
-# through a link in the private directory, where no other user can replace it between the test and the opening.
+# Read through a link in the private directory, where no other user can replace it by a FIFO or a link.
 _KEEP = """
 if [ -L "../$n" ]; then :
 elif [ -f "../$n" ]; then
-    s=$f-
-    # A mounted file has no other link; its name stays where only root and this user can change the directory.
-    ln "../$n" "$s" 2>/dev/null || { [ -n "$p" ] && s=../$n; } || q {no_backup}
-    [ -L "$s" ] && q {changed}
     # As core names backups: several of them may be made in a second.
     b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
-    v=$([ -f "$s" ] && exec dd if="$s" of="./$b" bs={enough} count=1 2>&1) || {
-        [ -n "$v" ] || q {no_backup}
-        echo "$v" >&2; q 1
-    }
-    # A whole record means that the file is too large.
-    case " $(echo $v)" in *" 0+"*) :;; *) q {no_backup};; esac
+    ln "../$n" "$f-" || q {no_backup}
+    [ -f "$f-" ] && { [ -L "$f-" ] || cat "$f-" > "./$b"; } || q 1
     # The umask does not count in a directory with a default ACL.
-    chmod go= "./$b" || q 1
-    rm -f "$f-"
-    mv -f "./$b" .. || q 1
+    chmod go= "./$b" && rm -f "$f-" && mv -f "./$b" .. || q 1
 fi
 """
 
@@ -362,11 +340,11 @@ def write_command(desired: Desired, *, backup: bool = False, source: str | None 
     """
     spec = (desired.owner or "") + (f":{desired.group}" if desired.group else "")
     # In this order: a change of the owner takes setuid away.
-    give = ('chown -h "$o" "$1" && ' if spec else "") + f'chmod {desired.mode:04o} "$1"'
+    give = ('chown -h "$o" "$f" && ' if spec else "") + f'chmod {desired.mode:04o} "$f"'
     mark = 'true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1'
     values = {
+        "give": give,
         "keep": _KEEP if backup else "",
-        "enough": LARGEST_FILE + 1,
         "missing": _MAKE,
         # Not the colon, after which a redirection that fails ends the shell.
         "mark": mark if desired.service else "",
@@ -384,23 +362,10 @@ def write_command(desired: Desired, *, backup: bool = False, source: str | None 
         {shell.variable("m", source or "")}
         {terminal}
         umask 077
-        give() {{ {give}; }}
         {_filled(_WRITE, values)}
         u=""
         {leftovers.LIST_MARKERS if desired.service else ""}
         {shell.echo(f"{_DONE}$u")}""")
-
-
-def create_command(desired: Desired) -> str:
-    """Print the facts and, if there is nothing at the path and it can be written, write the file.
-
-    For a host that has no file most likely: one command instead of two. It writes if it prints :data:`BEGUN`.
-    """
-    absent = '"missing|y"|"no_parent|y"' if desired.create_directory else '"missing|y"'
-    # Unread input is an error for some connections.
-    skip = "[ -t 0 ] && exit; exec cat >/dev/null"
-    case = f'case "$k|$w$l$u" in {absent}) :;; *) {skip};; esac'
-    return f"{facts_command(desired.path)}; {case}; {write_command(desired)}"
 
 
 def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
@@ -414,13 +379,13 @@ def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
     values = {
         "missing": _NO_DIRECTORY,
         "names": '"./$n"' if markers is None else " ".join(f'"./.$n.restart-{marker}"' for marker in markers),
-        "kept": "kept . && exit {append_only}; mounted && exit {busy};" if markers is None else "",
+        "mounted": "mounted && exit {busy};" if markers is None else "",
         "markers": leftovers.for_markers('rm -f "./$f" || exit 1') if markers is None else "",
     }
     script = """
         {enter}
         at "${e:-/}" || exit {changed}
-        rm -f {names} || { {kept} exit 1; }
+        rm -f {names} || { {mounted} exit 1; }
         {clean}
         {markers}"""
     return shell.one_line(f"""{shell.start(path)}
@@ -444,7 +409,9 @@ def failure(done: shell.Completed) -> str:
     if done.returncode == 0 and _DONE in done.stdout:
         return ""
     problem = next((text for name, text in _PROBLEMS.items() if _CODES[name] == done.returncode), None)
-    return f"{problem}." if problem else done.message
+    link = _LINK_LINE.search(done.stdout[-_MOST_OUTPUT:])
+    detail = f", {printable(link[2])} of user {printable(link[1])}" if link else ""
+    return f"{problem.replace('{detail}', detail)}." if problem else done.message
 
 
 def check_done(done: shell.Completed, what: str) -> None:
@@ -459,7 +426,8 @@ _CLEAN = leftovers.for_leftovers("""(
     cd -P "./$f" && at "$e/$f" && [ -O . ] &&
     case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"* "./.$n."*;; esac
     )
-    rmdir "./$f" 2>/dev/null""")
+    rmdir "./$f" 2>/dev/null
+    [ -k "./$f" ] && [ -O "./$f" ] && exit {leftover}""")
 
 
 def _filled(script: str, values: Mapping[str, object]) -> str:

@@ -29,6 +29,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import setting_texts
 
 # Since 2.19 a string is a template only if it is marked as trusted; before, unless it is marked as unsafe.
 TRUSTS_MARKED = hasattr(ansible_template, "trust_as_template")
@@ -81,7 +82,10 @@ def render(
 
     ``formats`` are secrets by which the placeholders of a client are made that has none yet.
     """
+    settings = setting_texts(options["settings"])
     if options["template"] is None:
+        if settings:
+            raise InputError("settings can't be used with content. Write them into content, or use template.")
         return _of_content(options["content"], client.secrets)
     secrets = {**SENTINELS, **formats, **client.secrets}
     sets = [
@@ -95,7 +99,7 @@ def render(
         by_secret = {secrets[field]: placeholder for field, placeholder in given.items()}
         with _reported(name, given):
             seen = {**_in_all_strings(client.client, by_secret), **given}
-            return _checked(render_with({"client": seen, "label": client.label}))
+            return _checked(render_with({"client": seen, "label": client.label, "agent_settings": settings}))
 
     first = raw(sets[0])
     text = _filled(first, sets[0], {**SENTINELS, **client.secrets})

@@ -30,6 +30,8 @@ _MOST_EXAMINED = 50_000
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
 # Characters that every shell here keeps unchanged within double quotes.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
+# The numbers of records and bytes, as dd of GNU, BSD and busybox prints them after a message.
+_STATISTICS = re.compile(r"^[0-9]+(\+[0-9]+ records (in|out)$| bytes .*(copied|transferred).*)", re.MULTILINE)
 # With a terminal, ssh ends its messages so, whether or not the command failed.
 _CLOSED = re.compile(r"(Shared c|C)onnection to \S+ closed\.")
 # Characters that end quotes, or are expanded within them.
@@ -48,7 +50,8 @@ class Completed(t.NamedTuple):
         """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
         # Not all of it: a host may print without end.
         error, output = self.stderr[-_MOST_EXAMINED:], self.stdout[-_MOST_EXAMINED:]
-        text = printable(f"{_CLOSED.sub('', error)} {output.rpartition(BEGUN)[2]}")
+        error = _STATISTICS.sub("", _CLOSED.sub("", error).replace("\r\n", "\n"))
+        text = printable(f"{error} {output.rpartition(BEGUN)[2]}")
         text = " ".join(text.split())
         return f"{text[-_LONGEST_MESSAGE:] or 'no message'} (exit code {self.returncode})."
 

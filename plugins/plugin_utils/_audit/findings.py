@@ -322,8 +322,13 @@ class _Fleet:
         if facts["key_owner"] is None:
             return {"unverifiable": f"Could not be inspected: {reason}"}
         sentences = self._key_states(one)
-        if facts["key_owner"] == "own" and not {"type", "content"}.isdisjoint(differs):
-            what = "in a symbolic link instead of a file" if "type" in differs else "other text"
+        others = {
+            "type": "in a symbolic link instead of a file",
+            "content": "other text",
+            "leftovers": "a run that was killed has left a directory beside the file, which can hold keys",
+        }
+        what = next((text for name, text in others.items() if name in differs), None)
+        if facts["key_owner"] == "own" and what:
             sentences["outdated"] = f"The right key, but {what}."
         if "restart" in differs:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."

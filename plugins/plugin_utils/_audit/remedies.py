@@ -58,7 +58,7 @@ _TEXTS: dict[Kind, str] = {
     "not_configured": "Their client exists, but the host has no key. Configure them.",
     "unverifiable": "Correct what the finding names; or audit again with a token that has read-write access, as a user "
     "who may read the configuration (--become).",
-    "outdated": "The key is right, but the rest of the file differs from the template.",
+    "outdated": "The key is right, but the rest of the file differs, or a killed run left files beside it.",
     "restart_pending": "A run changed the configuration, and then was killed or could not restart the agent.",
     "agent_stopped": "Start its service, and see its log: systemctl status SERVICE.",
     "wrong_permissions": "Owner, group or mode of the configuration is not as expected.",

@@ -43,7 +43,7 @@ _ONLY_READS = {"keys_masked": True, "mask_reason": "A mask. The token only reads
 )
 def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:
     one = Registered("web1", client, {})
-    assert (one.state, one.secrets, one.new) == (state, secrets, False)
+    assert (one.state, one.secrets) == (state, secrets)
     assert one.key_fingerprint == (None if problem else fingerprint(_KEY))
     if not problem:
         one.check_readable()
@@ -97,10 +97,9 @@ def test_a_client_that_could_be_syntax_is_refused_however_it_is_given(fields: di
 
 def test_the_client_of_the_hosts_label_among_those_registered() -> None:
     found = _chosen(registration="one", one=_REGISTERED)
-    assert (found.label, found.client, found.key_owners, found.new) == ("web1", _CLIENT, {"0" * 12: "web2"}, True)
-    plain = {"clients": {"web1": _CLIENT}}
-    others = {**plain, "created": ["web2"], "failures": {"web2": "x"}}
-    assert (_chosen(registration="one", one=plain).new, _chosen(registration="one", one=others).new) == (False, False)
+    assert (found.label, found.client, found.key_owners) == ("web1", _CLIENT, {"0" * 12: "web2"})
+    others = {"clients": {"web1": _CLIENT}, "created": ["web2"], "failures": {"web2": "x"}}
+    assert _chosen(registration="one", one=others).client == _CLIENT
 
 
 _SHOWN = {"key_fingerprint": fingerprint(_KEY), "keys_masked": False}

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     remove_command,
     write_command,
 )
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     NAME,
     SHELLS,
@@ -51,6 +53,15 @@ def test_leftovers_of_a_killed_writer_are_found_and_removed(tmp_path: Path, name
         assert facts_of(path).leftovers
         assert failure(remove(path)) == ""
         assert (os.listdir(tmp_path), facts_of(path).leftovers) == (expected, False)
+
+
+@pytest.mark.parametrize("change", [write_file, remove_file])
+def test_leftovers_that_cannot_be_removed_are_an_error(tmp_path: Path, change: Callable[[Path], Completed]) -> None:
+    path, left = old_file(tmp_path), tmp_path / "root" / f".agent.conf.{_WRITING}-aB3dE6gH"
+    _leave(left, "other")
+    assert facts_of(path).leftovers
+    assert "which a killed run has left, can't be removed" in failure(change(path))
+    assert path.exists() is (change is write_file) and facts_of(path).leftovers
 
 
 def test_leftovers_of_a_killed_writer_have_the_expected_name(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_texts_are_replaced_in_one_pass_and_where_they_are_quoted_for_urls() -> 
 def test_content_has_literal_placeholders(content: object, text: str) -> None:
     client = Registered("web1", {"id": 1, "api_key": _HEX, "install_code": _PLAIN}, {})
     unused: Any = None
-    rendered = render.render(unused, {"template": None, "content": content}, {}, client, {})
+    rendered = render.render(unused, {"template": None, "content": content, "settings": {}}, {}, client, {})
     rendered.check()
     assert rendered.text == text
     assert rendered.pattern == render.replaced(text, {_HEX: SENTINELS["api_key"], _PLAIN: SENTINELS["install_code"]})
@@ -104,7 +104,7 @@ def rendering(tmp_path: Path) -> tuple[Render, Callable[..., str]]:
     connection: Any = types.SimpleNamespace(_shell=types.SimpleNamespace(tmpdir="/tmp"))
     action = ActionModule(Task(), connection, unset, loader, templar, unset)
     action._task = task
-    options = {"template": str(path), "content": None}
+    options: dict[str, Any] = {"template": str(path), "content": None, "settings": {}}
 
     def with_placeholders(text: str, client: dict[str, Any], formats: dict[str, str] | None = None) -> render.Rendered:
         path.write_text(text)

@@ -46,6 +46,7 @@ _NO_RESULT = Host("web", "web", facts_of({}))
         ),
         (inspected("web", differs=["content"]), "outdated", "The right key, but other text."),
         (inspected("web", differs=["type"]), "outdated", "The right key, but in a symbolic link instead of a file."),
+        (inspected("web", differs=["leftovers"]), "outdated", "a run that was killed has left a directory beside"),
         (
             inspected("web", differs=["content", "mode"]),
             "outdated wrong_permissions",
