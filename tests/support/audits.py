@@ -4,7 +4,6 @@
 
 """Inspected hosts and accounts as an audit gets them, for the tests of its parts."""
 
-import dataclasses
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -55,12 +54,9 @@ def unreachable(host: str) -> Host:
 def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> Account:
     """An account with clients of these labels, the keys of some of them masked."""
     existing, masked_labels = set(labels), set(masked)
-    return Account(
-        clients={label: {"id": 1, "keys_masked": label in masked_labels} for label in existing},
-        labels=frozenset(existing),
-        key_owners={fingerprint(label): label for label in existing - masked_labels},
-        **facts,
-    )
+    keys = {label: None if label in masked_labels else fingerprint(label) for label in existing}
+    clients = {label: {"key_fingerprint": key, "keys_masked": not key} for label, key in keys.items()}
+    return Account(clients, **facts)
 
 
 def report(
@@ -73,9 +69,6 @@ def report(
     """An audit of these hosts; the inventory has others besides."""
     hosts = list(inspections)
     labels = {host: host for host in [*(one.host for one in hosts), *inventory]}
-    # Check mode predicts a client for each host that has none.
-    predicted = {one.label: {"id": None} for one in hosts}
-    known = dataclasses.replace(known, clients={**predicted, **known.clients})
     return audit(hosts, known, labels, generated_at=TIME, orphan_pattern=orphan_pattern, absent=absent)
 
 

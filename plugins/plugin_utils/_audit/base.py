@@ -113,11 +113,8 @@ class FleetAction(PrivateAction):
             raise InputError(
                 f"{names[0]!r} holds no clients: the task monitor_client_info was skipped or failed. Run that task."
             )
-        labelled = [client for client in result["clients"] if client["label"] is not None]
         return Account(
-            clients={client["label"]: client for client in labelled},
-            labels=frozenset(client["label"] for client in labelled),
-            key_owners={client["key_fingerprint"]: client["label"] for client in labelled if client["key_fingerprint"]},
+            clients={client["label"]: client for client in result["clients"] if client["label"] is not None},
             url=result.get("account_url") or "",
             plan=plan.get("plan"),
             plan_problem=str(plan["msg"]) if plan.get("msg") else None,

@@ -25,30 +25,22 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 
 SCHEMA_VERSION = 2
-# The worst first: the state of a host is the first of those that apply.
-State = t.Literal[
-    "unreachable",
-    "foreign_key",
-    "unknown_key",
-    "shared_key",
-    "not_registered",
-    "not_configured",
-    "unverifiable",
-    "outdated",
-    "restart_pending",
-    "agent_stopped",
-    "wrong_permissions",
-    "ok",
-]
-STATES: tuple[State, ...] = t.get_args(State)
-# For all reports and the documentation.
-TITLES: dict[str, str] = {
-    **{state: state.replace("_", " ").capitalize() for state in STATES},
+# State → title, for all reports and the documentation, the worst first: the state of a host is the first that applies.
+TITLES = {
+    "unreachable": "Unreachable",
     "foreign_key": "Key of another client",
+    "unknown_key": "Unknown key",
+    "shared_key": "Shared key",
+    "not_registered": "Not registered",
+    "not_configured": "Not configured",
     "unverifiable": "Not verifiable",
     "outdated": "Outdated configuration",
+    "restart_pending": "Restart pending",
+    "agent_stopped": "Agent stopped",
+    "wrong_permissions": "Wrong permissions",
     "ok": "OK",
 }
+STATES = tuple(TITLES)
 
 
 def titled(state: str) -> str:
@@ -85,7 +77,7 @@ class Host:
     facts: Mapping[str, t.Any]
     audited: bool = True
     absent: bool = False
-    states: tuple[State, ...] = ("ok",)
+    states: tuple[str, ...] = ("ok",)
     shared_with: tuple[str, ...] = ()
     detail: str = ""
     adoption: Adoption = "nothing"
@@ -96,7 +88,7 @@ class Host:
         return t.cast("str | None", self.facts["owner_label"])
 
     @property
-    def state(self) -> State:
+    def state(self) -> str:
         return self.states[0]
 
     @property
@@ -135,25 +127,27 @@ def _reason(message: t.Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """The account as monitor_clients in check mode describes it.
+    """The account: its clients by label, as monitor_client_info returns them, and its plan.
 
-    ``clients`` are those of the hosts, by label, predicted ones with the id None; ``labels`` are those of all existing
-    clients. ``url`` is the base URL of the service. ``plan`` is None if it cannot be read, for the reason
-    ``plan_problem``; ``{}`` is the free plan.
+    ``url`` is the base URL of the service. ``plan`` is None if it cannot be read, for the reason ``plan_problem``;
+    ``{}`` is the free plan.
     """
 
     clients: Mapping[str, Mapping[str, t.Any]]
-    labels: frozenset[str]
-    key_owners: Mapping[str, str]
     url: str = ""
     plan: Mapping[str, t.Any] | None = None
     plan_problem: str | None = None
     tiers: Sequence[dict[str, t.Any]] = ()
 
     @functools.cached_property
-    def masked_labels(self) -> frozenset[str]:
+    def key_owners(self) -> dict[str, str]:
+        """Key fingerprint → label, of clients whose keys can be read."""
+        return {one["key_fingerprint"]: label for label, one in self.clients.items() if one["key_fingerprint"]}
+
+    @functools.cached_property
+    def masked_labels(self) -> set[str]:
         """The labels of clients whose keys cannot be read."""
-        return self.labels - set(self.key_owners.values())
+        return {label for label, one in self.clients.items() if not one["key_fingerprint"]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,12 +169,12 @@ class Report:
     unidentified: Sequence[str] = ()
 
     @property
-    def counts(self) -> dict[State, int]:
+    def counts(self) -> dict[str, int]:
         """Hosts by state, the worst state first; states of no host are left out."""
         counted = collections.Counter(finding.state for finding in self.hosts)
         return {state: counted[state] for state in STATES if counted[state]}
 
-    def summary(self, *left_out: State) -> str:
+    def summary(self, *left_out: str) -> str:
         """The counts as text, without states that are left out."""
         return ", ".join(f"{count} {state}" for state, count in self.counts.items() if state not in left_out)
 
@@ -210,16 +204,18 @@ def audit(
 
     ``absent`` are those whose monitoring is to be removed. ``joined`` are the members of a joined report.
     """
-    orphans = sorted(matching(orphan_pattern, "orphan_pattern", list(account.labels - {*labels.values()})), key=natural)
+    orphans = sorted(
+        matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})), key=natural
+    )
     fleet = _Fleet(hosts, account, labels, absent, orphans)
     found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
-    unidentified = {host for host, label in labels.items() if label not in account.labels}
+    unidentified = {host for host, label in labels.items() if label not in account.clients}
     unidentified -= {one.host for one in found}
     # One that has a client can carry the key of its former one: a rollout registers hosts that are unreachable.
     unidentified |= {one.host for one in found if one.adoption == "unknown"}
     new = [one for one in found if "not_registered" in one.states and not one.renamed]
     # Hosts whose key is unknown may be renamed ones, as many as there are clients whose key is on no host.
-    free = account.labels - set(fleet.host_of) - {one.owner_label for one in found}
+    free = account.clients.keys() - fleet.host_of.keys() - {one.owner_label for one in found}
     missing = len(new) - min(len(free), sum(one.adoption == "unknown" for one in new))
     facts = account_facts(account, missing)
     return Report(generated_at, found, orphans, facts, unidentified=sorted(unidentified, key=natural), **joined)
@@ -261,16 +257,16 @@ class _Fleet:
             while following := carriers.pop(chain[-1].label, None):
                 chain.append(following)
             last = chain[-1].label
-            if last not in self.account.labels and has_valid_length(last):
+            if last not in self.account.clients and has_valid_length(last):
                 found.update({one.host: "later" for one in chain}, **{chain[-1].host: "adopt"})
         return found
 
     def finding(self, one: Host) -> Host:
         shared = tuple(host for host in self._carriers.get(one.facts["key_fingerprint"], ()) if host != one.host)
         sentences, absent = self._file_states(one), one.host in self._absent
-        if absent and one.label not in self.account.labels:
+        if absent and one.label not in self.account.clients:
             sentences.pop("not_configured", None)
-        elif one.label not in self.account.labels:
+        elif one.label not in self.account.clients:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
         if shared:
             sentences["shared_key"] = f"The same key is on {named(shared)}."
@@ -305,13 +301,13 @@ class _Fleet:
             why = f"which is that of host {self.host_of[owner]}."
         elif owner not in self._free:
             why = "which orphan_pattern leaves out: it can be that of another user."
-        elif one.label in self.account.labels:
+        elif one.label in self.account.clients:
             why = f"but another client has the label {one.label!r}."
         else:
             return "conflict", f"The label {one.label!r} is not valid."
         return "conflict", f"Carries the key of client {owner!r}, {why}"
 
-    def _file_states(self, one: Host) -> dict[State, str]:
+    def _file_states(self, one: Host) -> dict[str, str]:
         """State → sentence, for what a host's file shows."""
         facts, reason, differs = one.facts, one.facts["reason"], one.facts["differs"]
         if not one.audited:
@@ -339,7 +335,7 @@ class _Fleet:
             sentences["wrong_permissions"] = f"Not as expected: {', '.join(pairs)}."
         return sentences
 
-    def _key_states(self, one: Host) -> dict[State, str]:
+    def _key_states(self, one: Host) -> dict[str, str]:
         """State → sentence, for the key in a host's file."""
         key, masked = one.facts["key_owner"], len(self.account.masked_labels)
         if key == "own":
@@ -365,7 +361,7 @@ class _Fleet:
 
 def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
     """The account for the report. ``missing`` is the number of hosts that need a new client."""
-    plan, used = account.plan or {}, len(account.labels)
+    plan, used = account.plan or {}, len(account.clients)
     included = plan.get("clients_included")
     known = account.plan is not None
     tier = smallest_tier(account.tiers, max(used + missing, (included or 0) + 1)) if known else None

@@ -4,15 +4,16 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 "use strict";
-// Without this the page has all findings: it adds a filter, sorting, and rows of hosts without drift.
+// Without this the page has all findings: it adds a filter, sorting, copying, and rows of hosts without drift.
 (() => {
   const ROWS = 50; // of a part of the table: parts that are far from the window are not laid out
   const [filter, fold, shown, ok] = ["filter", "fold", "shown", "ok"].map((id) => document.getElementById(id));
   const table = document.querySelector("table");
   const blank = document.querySelector("template").content.firstElementChild;
 
-  const rowWithoutDrift = ([host, label]) => {
+  const rowWithoutDrift = ([host, label], number) => {
     const row = blank.cloneNode(true);
+    row.cells[0].dataset.number = number;
     const [name, other] = row.cells[0].querySelectorAll("bdi");
     name.textContent = host;
     if (label === host) other.parentNode.remove();
@@ -24,8 +25,9 @@
   let hosts;
   const load = () => {
     if (hosts) return;
-    const rows = [...table.querySelectorAll("tbody tr"), ...JSON.parse(ok.textContent).map(rowWithoutDrift)];
-    hosts = rows.map((row, order) => ({
+    const findings = [...table.querySelectorAll("tbody tr")];
+    const rest = JSON.parse(ok.textContent).map((one, index) => rowWithoutDrift(one, findings.length + index + 1));
+    hosts = [...findings, ...rest].map((row, order) => ({
       row,
       order,
       // To sort by; the states are in order.
@@ -71,12 +73,24 @@
     head.append(button);
   });
 
-  // These links show the hosts of a state or of a step alone, and lead to the table, or to the row of one host.
+  // These links show the hosts of a state or of a step alone, and lead to the table.
   for (const link of document.querySelectorAll("[data-filter]")) {
     link.addEventListener("click", () => {
       filter.value = link.dataset.filter;
       show();
     });
+  }
+
+  for (const command of document.querySelectorAll("pre")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.addEventListener("click", () => {
+      // By the selection: over http, and in old browsers, a page has no other access to the clipboard.
+      getSelection().selectAllChildren(command);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+    });
+    command.before(button);
   }
 
   document.querySelector(".controls").hidden = false;

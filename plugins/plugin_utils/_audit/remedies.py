@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import is_plain_name
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-# What a step is about. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
+# A step is about a state, or one of these kinds. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
 # whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored;
 # undecided: hosts of a limited audit for which the right step depends on what hosts outside of it carry.
-Kind = findings.State | t.Literal["not_audited", "renamed", "clones", "absent", "undecided", "orphans", "plan"]
 
 OPTIONS = "Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of reports."
 _NEW_AUDIT = "not_audited.json"
@@ -43,7 +42,7 @@ _TITLES = {
     "plan": "The plan is too small",
 }
 # What to do about each kind, the worst first.
-_TEXTS: dict[Kind, str] = {
+_TEXTS: dict[str, str] = {
     "unreachable": "Find out why Ansible can't reach them, then audit again.",
     "not_audited": f"None of the audits that were joined has them. Audit them, and join {_NEW_AUDIT} too.",
     "foreign_key": "They carry the key of another client, so their data arrives under its label. Most are clones: give "
@@ -67,7 +66,7 @@ _TEXTS: dict[Kind, str] = {
     "undecided": f"They carry the key of another client, or are to be removed: renamed machines or clones. {_PARTIAL}",
 }
 # The playbook that does it, if that is not a rollout; None if none does.
-_PLAYBOOKS: dict[Kind, str | None] = {
+_PLAYBOOKS: dict[str, str | None] = {
     "agent_stopped": None,
     "undecided": None,
     "renamed": "adopt",
@@ -83,7 +82,7 @@ _PRUNE_LIMIT = 10
 class Step:
     """Something to do about hosts or labels. ``command`` is a list of arguments, empty if none helps."""
 
-    kind: Kind
+    kind: str
     text: str
     names: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
@@ -108,14 +107,14 @@ def steps(report: findings.Report, *, limited: bool) -> list[Step]:
     ``limited``: the audit does not have all hosts. Only what is right whatever the others carry is proposed then.
     """
     limited = limited or not all(one.audited for one in report.hosts)
-    groups: dict[Kind, list[findings.Host]] = {}
+    groups: dict[str, list[findings.Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     found = [_host_step(kind, groups[kind], report.orphans) for kind in _TEXTS if kind in groups]
     return [*_plan_step(report), *found, *_orphan_step(report, limited)]
 
 
-def _kind_of(finding: findings.Host, limited: bool) -> Kind:
+def _kind_of(finding: findings.Host, limited: bool) -> str:
     if not finding.audited:
         return "not_audited"
     if finding.state == "shared_key" and "unverifiable" in finding.states:
@@ -135,7 +134,7 @@ def _kind_of(finding: findings.Host, limited: bool) -> Kind:
     return "undecided" if limited and state == "foreign_key" and not finding.shared_with else state
 
 
-def _host_step(kind: Kind, found: Sequence[findings.Host], orphans: Sequence[str]) -> Step:
+def _host_step(kind: str, found: Sequence[findings.Host], orphans: Sequence[str]) -> Step:
     text, playbook = _TEXTS[kind], _PLAYBOOKS.get(kind, "rollout")
     hosts = tuple(one.host for one in found)
     moved = [one.host for one in found if not one.shared_with and one.owner_label in orphans]
@@ -152,7 +151,7 @@ def _host_step(kind: Kind, found: Sequence[findings.Host], orphans: Sequence[str
     return _step(kind, text, hosts, (playbook, *report, "--limit", ",".join(plain)))
 
 
-def _step(kind: Kind, text: str, names: tuple[str, ...], arguments: Sequence[str]) -> Step:
+def _step(kind: str, text: str, names: tuple[str, ...], arguments: Sequence[str]) -> Step:
     """A step that runs a playbook; the last argument chooses hosts or labels, and is empty if none can be named."""
     if len(arguments[-1]) > _LONGEST_ARGUMENT:
         return Step(kind, text + _LONG, names)

@@ -62,26 +62,37 @@ def as_json(report: findings.Report) -> str:
 
 
 def as_junit(report: findings.Report) -> str:
-    """A test case per host: an error if it could not be reached, a failure in any other state than ok."""
-    errors = report.counts.get("unreachable", 0)
-    failures = len(report.hosts) - report.counts.get("ok", 0) - errors
-    counts = {"tests": len(report.hosts), "failures": failures, "errors": errors}
-    about = {"name": "monitor.cloud audit", **{name: str(count) for name, count in counts.items()}, "time": "0"}
-    root = ElementTree.Element("testsuites", about)
-    suite = ElementTree.SubElement(root, "testsuite", {**about, "timestamp": report.generated_at.removesuffix("Z")})
-    properties = ElementTree.SubElement(suite, "properties")
-    texts = [("orphan", label) for label in report.orphans]
-    texts += [("audit", f"{source['name']} ({source['generated_at']})") for source in report.sources]
-    texts += [("note", note) for note in report.notes]
-    for name, text in texts:
-        ElementTree.SubElement(properties, "property", name=name, value=table.shown(text))
+    """A test case for each host, for clients without a host, and for each joined audit.
+
+    A host that could not be reached is an error. Any other state than ok, an orphan and a stale audit are failures.
+    """
+    cases = []
     for one in report.hosts:
-        about = {"classname": "monitor.cloud.audit", "name": table.shown(one.host), "time": "0"}
+        about = f"States: {', '.join(map(findings.titled, one.states))}. Label: {one.label}."
+        cases.append(("audit", one.host, one.state, table.sentence(one), about))
+    orphans = f"{len(report.orphans)} clients belong to no host of the whole inventory." if report.orphans else ""
+    cases.append(
+        ("account", "Clients without a host", "orphans" if orphans else "ok", orphans, "\n".join(report.orphans))
+    )
+    for source in report.sources:
+        made = f"Made at {source['generated_at']}."
+        cases.append(("audits", source["name"], "stale" if source["stale"] else "ok", made, "Audit its hosts again."))
+    errors = report.counts.get("unreachable", 0)
+    failures = sum(case[2] != "ok" for case in cases) - errors
+    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": str(errors)}
+    attributes = {"name": "monitor.cloud audit", **counts, "time": "0"}
+    root = ElementTree.Element("testsuites", attributes)
+    suite = ElementTree.SubElement(root, "testsuite", attributes, timestamp=report.generated_at.removesuffix("Z"))
+    properties = ElementTree.SubElement(suite, "properties")
+    for note in report.notes:
+        ElementTree.SubElement(properties, "property", name="note", value=table.shown(note))
+    for group, name, state, message, text in cases:
+        about = {"classname": f"monitor.cloud.{group}", "name": table.shown(name), "time": "0"}
         case = ElementTree.SubElement(suite, "testcase", about)
-        if one.state != "ok":
-            kind = "error" if one.state == "unreachable" else "failure"
-            problem = ElementTree.SubElement(case, kind, type=one.state, message=table.shown(table.sentence(one)))
-            problem.text = f"States: {', '.join(map(findings.titled, one.states))}. Label: {table.shown(one.label)}."
+        if state != "ok":
+            kind = "error" if state == "unreachable" else "failure"
+            problem = ElementTree.SubElement(case, kind, type=state, message=table.shown(message))
+            problem.text = "\n".join(map(table.shown, text.split("\n")))
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -153,9 +164,8 @@ def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -
         report=report,
         address=address,
         steps=steps,
-        findings=drift,
+        findings=list(enumerate(drift, 1)),
         ok=[[table.shown(one.host), table.shown(one.label)] for one in ok],
-        positions={one.host: position for position, one in enumerate(drift)},
         kinds={host: step.kind for step in steps if step.kind != "orphans" for host in step.names},
         titles=findings.TITLES,
         table=table,

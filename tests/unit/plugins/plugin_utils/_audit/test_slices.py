@@ -236,11 +236,8 @@ def test_hosts_of_audits_and_of_the_inventory(
 def test_whose_key_it_is_follows_from_the_clients_there_are_now(
     found_then: Host, clients_now: dict[str, str], masked_now: Sequence[str], expected: str
 ) -> None:
-    known = Account(
-        clients={label: {"id": 1} for label in clients_now},
-        labels=frozenset(clients_now),
-        key_owners={fingerprint(key): label for label, key in clients_now.items() if label not in masked_now},
-    )
+    keys = {label: None if label in masked_now else fingerprint(key) for label, key in clients_now.items()}
+    known = Account({label: {"key_fingerprint": key, "keys_masked": not key} for label, key in keys.items()})
     found = joined({"a.json": written([found_then], account(["web", "db", "old"]))}, known)
     assert states(found) == {"web": tuple(expected.split())}
     changed = not masked_now and expected != "unverifiable"
