@@ -9,10 +9,11 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import adoptions
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import FleetAction
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import audit, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import audit, natural, unknown_labels
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows
 
 
@@ -20,14 +21,14 @@ class ActionModule(FleetAction):
     VALIDATOR = documented(adoptions.DOCUMENTATION, ModuleDocFragment.ACCOUNT)
 
     def act(self) -> dict[str, t.Any]:
-        report = audit(
-            self.inspected(self.variables["ansible_play_batch"]),
-            self.account,
-            self.labels,
-            generated_at="",
-            absent=self.absent,
-            orphan_pattern=self.options["orphan_pattern"],
-        )
+        inventory, pattern = self.inventory, self.options["orphan_pattern"]
+        if inventory.unreadable:
+            raise InputError(
+                f"{unknown_labels(inventory.unreadable)} It can have a client that seems to have no host, so nothing "
+                "was done. Give the passwords of all vaults of the inventory."
+            )
+        hosts = self.inspected(self.variables["ansible_play_batch"])
+        report = audit(hosts, self.account, inventory.labels, absent=inventory.absent, orphan_pattern=pattern)
         findings = sorted(report.hosts, key=lambda finding: natural(finding.host))
         entries = [(one.host, one.adoption, one.adoption_detail) for one in findings if one.adoption != "nothing"]
         lines = rows(("HOST", "ACTION", "WHY"), entries) if entries else []

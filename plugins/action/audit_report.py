@@ -18,13 +18,7 @@ from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import Modu
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules import audit_report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import (
-    base,
-    findings,
-    remedies,
-    reports,
-    slices,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import base, findings, remedies, reports, slices
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import table
 
 
@@ -40,24 +34,26 @@ class ActionModule(base.FleetAction):
         options = self.options
         _check(options)
         hosts, complete = self._audited()
-        labels, account = self.labels, self.account
-        now = datetime.datetime.now(datetime.timezone.utc)
+        inventory, account, now = self.inventory, self.account, datetime.datetime.now(datetime.timezone.utc)
         joined: dict[str, t.Any] = {}
         if options["config"]:
             inspected = self.inspected(hosts)
         else:
-            audits = self._slices()
-            inspected, joined = slices.join(audits, hosts, account, labels, now=now, max_age=options["max_age"])
+            paths = [path for path in options["audits"] or () if path]
+            audits = base.slices_of(paths, self.variables, options["audits_variables"] or "")
+            inspected, joined = slices.join(
+                audits, hosts, account, inventory.labels, now=now, max_age=options["max_age"]
+            )
         report = findings.audit(
             inspected,
             account,
-            labels,
+            inventory.labels,
             generated_at=findings.stamp(now),
-            absent=self.absent,
+            absent=inventory.absent,
             orphan_pattern=options["orphan_pattern"],
             **joined,
         )
-        todo = remedies.steps(report, limited=self._limited(hosts))
+        todo = remedies.steps(report, limited=self._limited(hosts), unreadable=inventory.unreadable)
         try:
             files = _write_all(report, todo, options, account.url)
         except InputError:
@@ -83,11 +79,9 @@ class ActionModule(base.FleetAction):
         is_slice = options["config"] and (options["artifact"] or "awx_workflow_job_id" in variables)
         # A list of hosts, or a file that is missing.
         is_no_file = not all(map(os.path.exists, sources))
-        return bool(variables.get("ansible_limit") or is_slice or is_no_file or set(self.known) - set(hosts))
-
-    def _slices(self) -> list[slices.Slice]:
-        paths = [path for path in self.options["audits"] or () if path]
-        return base.slices_of(paths, self.variables, self.options["audits_variables"] or "")
+        return bool(
+            variables.get("ansible_limit") or is_slice or is_no_file or self.inventory.labels.keys() - set(hosts)
+        )
 
     def _audited(self) -> tuple[list[str], bool]:
         """The play's hosts up to this batch, and whether that is all of them: with ``serial`` others follow."""

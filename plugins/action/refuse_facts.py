@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible import template
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import AnsibleUnsafe
 
@@ -54,7 +56,11 @@ class ActionModule(ActionBase):
             )
         if not message:
             # Without the variables of the play, which are the same for all hosts.
-            hosts = {host: variables["hostvars"].raw_get(host) for host in variables["groups"]["all"]}
+            hosts: dict[str, Mapping[str, t.Any]] = {}
+            for host in variables["groups"]["all"]:
+                # A host whose variables cannot be read, such as in a vault of another password, is none of the play.
+                with contextlib.suppress(AnsibleError):
+                    hosts[host] = variables["hostvars"].raw_get(host)
             # All names for all hosts: a template of one may read the variables of another.
             names = {"inventory_hostname"}.union(*(_chosen(own, variables, prefixes) for own in hosts.values()))
             message = next(filter(None, (_problem(host, own, names) for host, own in hosts.items())), "")

@@ -10,10 +10,12 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible.errors import AnsibleFilterError
+from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import unknown_labels
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import host_variables
 
 
 def client_label(host: str) -> str:
@@ -24,30 +26,24 @@ def client_label(host: str) -> str:
 
 
 def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[str, str]:
-    """Host → label, with monitor_agent_label of the inventory. All labels of ``hostvars`` must differ."""
+    """Host → label, with monitor_agent_label of the inventory. All labels that can be read must differ."""
     if isinstance(hosts, str):
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
+    own, unreadable = {}, []
     try:
-        return fields.labels_of_hosts(list(hosts), hostvars, lambda host: _own_label(hostvars, host))
+        for host in dict.fromkeys([*hosts, *hostvars]):
+            try:
+                own[host] = host_variables(hostvars, host).get("monitor_agent_label")
+            except InputError:
+                if host in hosts:
+                    raise
+                unreadable.append(host)
+        found = fields.labels_of_hosts(list(hosts), own, own.get)
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
-
-
-def _own_label(hostvars: Mapping[str, t.Any], host: str) -> t.Any:
-    """The label that the inventory sets for a host, None if it sets none; InputError if it cannot be read."""
-    try:
-        label = hostvars[host].get("monitor_agent_label")
-        # Since 2.19 a template that fails, or a vault without its password, raises an error when the value is used.
-        text = str(label)
-    except Exception as error:
-        reason = str(error).rstrip(".")
-        raise InputError(
-            f"monitor_agent_label of host {host}: {reason}. Check its template, or the password of its vault."
-        ) from None
-    # Before 2.19 hostvars return a template that fails unchanged, as text that is not marked as data.
-    if not TRUSTS_MARKED and "{{" in text and not hasattr(label, "__UNSAFE__"):
-        raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. Check its variables.")
-    return label
+    if unreadable:
+        Display().warning(unknown_labels(unreadable))  # type: ignore[no-untyped-call]
+    return found
 
 
 class FilterModule:

@@ -205,6 +205,58 @@ def test_no_client_is_deleted_that_may_be_that_of_a_host_whose_label_is_in_a_vau
     assert pair.succeed("monitor.cloud.retire", *options).writes() == ["delete_client web-9"]
 
 
+@pytest.fixture
+def split(pair: Local) -> tuple[Local, list[str]]:
+    """Host web-1 in the group dev, web-2 in prod, with a vault of its own each; options with the password of dev."""
+    pair.service.seed(labels=["web-9"])
+    (pair.directory / "group_vars").mkdir()
+    for name in ("dev", "prod"):
+        vault = VaultLib([(name, VaultSecret(name.encode()))])
+        text = "monitor_agent_timeout: 20\nmonitor_agent_label: web-two\n" if name == "prod" else "of_dev: 1\n"
+        (pair.directory / "group_vars" / f"{name}.yml").write_bytes(vault.encrypt(text, vault_id=name))
+    (pair.directory / "password").write_text("dev", encoding="utf-8")
+    (pair.directory / "groups").write_text("[dev]\nweb-1\n[prod]\nweb-2\n", encoding="utf-8")
+    return pair, ["-i", "groups", "--vault-id", "dev@password"]
+
+
+_UNKNOWN = "The label of web-2 is unknown, because variables of that host cannot be read."
+
+
+def test_a_vault_of_other_hosts_does_not_matter_to_the_hosts_of_a_play(split: tuple[Local, list[str]]) -> None:
+    """Rollout, audit and retire ended with "Decryption failed", and named neither host nor file."""
+    controller, options = split
+    limited = [*options, "--limit", "dev"]
+    for changed in ({"web-1"}, set[str]()):
+        run = controller.succeed(ROLLOUT, *limited)
+        assert run.changed_hosts() == changed and _UNKNOWN in " ".join(run.output.split()), run.output
+    run = controller.succeed("monitor.cloud.audit", *limited)
+    text = " ".join(run.output.split())
+    assert "Hosts: 1 (1 ok). Clients without a host: 1 (web-9)." in text, run.output
+    # Its client can be that of the other host.
+    assert f"join audits of all its hosts with the playbook report. {_UNKNOWN}" in text and "cloud.prune" not in text
+    assert labels(controller) == ["web-1", "web-9"]
+    controller.succeed("monitor.cloud.retire", *options, "-e", "target=dev")
+    assert labels(controller) == ["web-9"]
+
+
+@pytest.mark.parametrize(
+    ("playbook", "given"),
+    [
+        ("adopt", ["--limit", "dev"]),
+        ("prune", ["-e", "prune_pattern=.* prune_confirm=any"]),
+        ("retire", ["-e", "labels=web-9"]),
+    ],
+)
+def test_what_needs_all_labels_names_the_host_whose_label_is_in_a_vault(
+    split: tuple[Local, list[str]], playbook: str, given: list[str]
+) -> None:
+    controller, options = split
+    run = controller.run(f"monitor.cloud.{playbook}", *options, *given, **WHOLE)
+    [message] = run.failures().values()
+    assert "monitor_agent_label of host web-2: " in message or _UNKNOWN in message, message
+    assert (run.writes(), "vault" in message) == ([], True)
+
+
 def test_valid_values_of_all_kinds_pass(three: Local) -> None:
     password = vaulted(three, monitor_agent_api_token=three.service.tokens["read_write"])
     three.group_vars |= {

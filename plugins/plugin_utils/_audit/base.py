@@ -26,20 +26,13 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.redact impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import PrivateAction, plain, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import Inventory, read_inventory
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 
 # Options that name variables.
 _NAMES = ("account", "config", "plan", "subscriptions")
 # Of 10,000 hosts it has less than a tenth.
 _LARGEST_AUDIT = 2**26
-
-
-class Known(t.NamedTuple):
-    """The label of a host, whether its monitoring is to be removed, and what was registered for it, if anything."""
-
-    label: str
-    absent: bool
-    result: Mapping[str, t.Any]
 
 
 class FleetAction(PrivateAction):
@@ -75,32 +68,9 @@ class FleetAction(PrivateAction):
         raise NotImplementedError
 
     @functools.cached_property
-    def known(self) -> dict[str, Known]:
-        """What the run knows of each host, for the whole inventory and not only the hosts of the play.
-
-        A host that failed in an earlier play, or that a condition leaves out, has the result of an earlier audit.
-        """
-        hostvars, active = self.variables["hostvars"], set(self.variables["ansible_play_hosts"])
-        found = {}
-        for host in dict.fromkeys([*self.variables["groups"]["all"], *self.variables["ansible_play_hosts_all"]]):
-            # Core takes 0.3 ms to join them, so they are read once.
-            own = hostvars[host]
-            result = own.get(str(self.options["config"]))
-            if not isinstance(result, Mapping) or host not in active:
-                result = {}
-            label = client_label(host, own.get("monitor_agent_label"))
-            found[host] = Known(label, own.get("monitor_agent_state") == "absent", result)
-        return found
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Host → label, for the whole inventory."""
-        return {host: one.label for host, one in self.known.items()}
-
-    @property
-    def absent(self) -> set[str]:
-        """The hosts of the whole inventory whose monitoring is to be removed."""
-        return {host for host, one in self.known.items() if one.absent}
+    def inventory(self) -> Inventory:
+        """The whole inventory, with the results that the option ``config`` names."""
+        return read_inventory(self.variables, self.options["config"])
 
     @functools.cached_property
     def account(self) -> Account:
@@ -129,10 +99,10 @@ class FleetAction(PrivateAction):
 
     def inspected(self, hosts: Sequence[str]) -> list[Host]:
         """The hosts with what the task of the option ``config`` registered for each, and the label that it used."""
-        results = ((host, self.known[host]) for host in hosts)
+        labels, results = self.inventory.labels, self.inventory.results
         return [
-            Host(host, client_label(host, one.result.get("label") or one.label), facts_of(one.result))
-            for host, one in results
+            Host(host, client_label(host, results[host].get("label") or labels[host]), facts_of(results[host]))
+            for host in hosts
         ]
 
 

@@ -64,6 +64,11 @@ _MOST_EXPENSIVE = 1e15
 _RUNNING = (None, "active", "reloading", "refreshing")
 
 
+def unknown_labels(hosts: Sequence[str]) -> str:
+    """A sentence about hosts whose label cannot be read, such as those in a vault with another password."""
+    return f"The label of {named(hosts)} is unknown, because variables of that host cannot be read."
+
+
 @dataclasses.dataclass(frozen=True)
 class Host:
     """A host and its facts, as :func:`facts_of` makes them and the document of a report holds them, and its finding.
@@ -195,7 +200,7 @@ def audit(
     account: Account,
     labels: Mapping[str, str],
     *,
-    generated_at: str,
+    generated_at: str = "",
     absent: Collection[str] = (),
     orphan_pattern: str = ".*",
     **joined: t.Any,

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-import typing as t
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import is_plain_name
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-# A step is about a state, or one of these kinds. not_audited: hosts that none of the joined audits has; renamed: hosts that can keep the client
-# whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not to be monitored;
-# undecided: hosts of a limited audit for which the right step depends on what hosts outside of it carry.
-
+# A step is about a state, or one of these. not_audited: hosts that none of the joined audits has; renamed: hosts that
+# can keep the client whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not
+# to be monitored; undecided: hosts of a limited audit for which the right step depends on what others carry; orphans;
+# plan.
 OPTIONS = "Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of reports."
 _NEW_AUDIT = "not_audited.json"
 _LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
@@ -101,17 +100,18 @@ class Step:
         return shlex.join(self.command)
 
 
-def steps(report: findings.Report, *, limited: bool) -> list[Step]:
+def steps(report: findings.Report, *, limited: bool, unreadable: Sequence[str] = ()) -> list[Step]:
     """What to do, the worst first. Some steps fail with too small a plan.
 
-    ``limited``: the audit does not have all hosts. Only what is right whatever the others carry is proposed then.
+    ``limited``: the audit does not have all hosts. Only what is right whatever the others carry is proposed then, or
+    whatever their labels are: those of ``unreadable`` hosts are unknown.
     """
-    limited = limited or not all(one.audited for one in report.hosts)
+    limited = limited or bool(unreadable) or not all(one.audited for one in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     found = [_host_step(kind, groups[kind], report.orphans) for kind in _TEXTS if kind in groups]
-    return [*_plan_step(report), *found, *_orphan_step(report, limited)]
+    return [*_plan_step(report), *found, *_orphan_step(report, limited, unreadable)]
 
 
 def _kind_of(finding: findings.Host, limited: bool) -> str:
@@ -159,12 +159,13 @@ def _step(kind: str, text: str, names: tuple[str, ...], arguments: Sequence[str]
     return Step(kind, text, names, command if arguments[-1] else ())
 
 
-def _orphan_step(report: findings.Report, limited: bool) -> list[Step]:
+def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[str]) -> list[Step]:
     # The client whose key a host carries is left to adopt, or to rollout first.
     carried = {finding.owner_label for finding in report.hosts}
     labels = tuple(label for label in report.orphans if label not in carried)
     if limited or not labels:
-        return [Step("orphans", _PARTIAL, labels)] if labels else []
+        unknown = f" {findings.unknown_labels(unreadable)}" if unreadable else ""
+        return [Step("orphans", _PARTIAL + unknown, labels)] if labels else []
     text = (
         "Clients of hosts that are gone, or of other users of this account. The command lists what would be deleted, "
         "with all data of these clients, and a digest of the list: prune_confirm=DIGEST then deletes it."
