@@ -42,7 +42,7 @@ def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[s
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
     if unreadable:
-        Display().warning(unknown_labels(unreadable))  # type: ignore[no-untyped-call]
+        Display().warning(unknown_labels(unreadable))
     return found
 
 

@@ -11,7 +11,6 @@ host. Handles fingerprints of keys, never a key.
 from __future__ import annotations
 
 import collections
-import contextlib
 import dataclasses
 import datetime
 import functools
@@ -212,7 +211,8 @@ def audit(
     orphans = sorted(
         matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})), key=natural
     )
-    fleet = _Fleet(hosts, account, labels, absent, orphans)
+    # The clients that a renamed host can keep: the other ones of no host are those of other users.
+    fleet = _Fleet(hosts, account, labels, absent, {*orphans, *(labels[host] for host in absent)})
     found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
     unidentified = {host for host, label in labels.items() if label not in account.clients}
     unidentified -= {one.host for one in found}
@@ -235,12 +235,9 @@ class _Fleet:
         account: Account,
         labels: Mapping[str, str],
         absent: Collection[str],
-        orphans: Sequence[str],
+        free: set[str],
     ) -> None:
-        self.account = account
-        self._absent = absent
-        # The clients that a renamed host can keep: the other ones of no host are those of other users.
-        self._free = {*orphans, *(labels[host] for host in absent)}
+        self.account, self._absent, self._free = account, absent, free
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
         for one in sorted(hosts, key=lambda one: natural(one.host)):
@@ -276,17 +273,10 @@ class _Fleet:
         if shared:
             sentences["shared_key"] = f"The same key is on {named(shared)}."
         states = tuple(state for state in STATES if state in sentences)
-        detail = " ".join(sentences[state] for state in states)
         adoption, why = self._adoption(one, shared)
-        return dataclasses.replace(
-            one,
-            states=states or ("ok",),
-            absent=absent,
-            shared_with=shared,
-            detail=detail,
-            adoption=adoption,
-            adoption_detail=why,
-        )
+        found = {"absent": absent, "shared_with": shared, "adoption": adoption, "adoption_detail": why}
+        detail = " ".join(sentences[state] for state in states)
+        return dataclasses.replace(one, states=states or ("ok",), detail=detail, **found)
 
     def _adoption(self, one: Host, shared: Sequence[str]) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
@@ -406,13 +396,11 @@ def natural(name: str) -> list[tuple[float, str]]:
 
 def instant(generated_at: t.Any) -> datetime.datetime:
     """The time that a report states, in UTC; ValueError if it is invalid, or has no zone and cannot be compared."""
+    try:
+        return datetime.datetime.strptime(str(generated_at), "%Y-%m-%dT%H:%M:%S%z").astimezone(datetime.timezone.utc)
     # UTC has no such time for the last hours of the year 9999 in other zones.
-    with contextlib.suppress(ValueError, OverflowError):
-        # Python 3.10 knows no Z.
-        at = datetime.datetime.fromisoformat(str(generated_at).replace("Z", "+00:00"))
-        if at.tzinfo is not None:
-            return at.astimezone(datetime.timezone.utc)
-    raise ValueError("generated_at is missing or invalid")
+    except (ValueError, OverflowError):
+        raise ValueError("generated_at is missing or invalid") from None
 
 
 def stamp(at: datetime.datetime) -> str:

@@ -29,7 +29,6 @@ _PARTIAL = (
     "join audits of all its hosts with the playbook report."
 )
 _SPECIAL = " Not in the command, because of their special characters: {}. {}"
-_LONG = " The command is too long for a shell: choose the hosts by groups, or labels by a prune_pattern of your own."
 _TITLES = {
     **findings.TITLES,
     "not_audited": "Not in any of the audits",
@@ -71,8 +70,6 @@ _PLAYBOOKS: dict[str, str | None] = {
     "renamed": "adopt",
     **dict.fromkeys(("unreachable", "not_audited", "clones", "unverifiable"), "audit"),
 }
-# Linux takes no argument of more than 131,072 bytes.
-_LONGEST_ARGUMENT = 120_000
 # monitor_clients refuses to delete more, unless prune_limit is set.
 _PRUNE_LIMIT = 10
 
@@ -148,15 +145,8 @@ def _host_step(kind: str, found: Sequence[findings.Host], orphans: Sequence[str]
     if special := [host for host in hosts if not is_plain_name(host)]:
         text += _SPECIAL.format(findings.named(special), "Choose them by a group.")
     report = ("-e", f"monitor_agent_audit_json={_NEW_AUDIT}") if kind == "not_audited" else ()
-    return _step(kind, text, hosts, (playbook, *report, "--limit", ",".join(plain)))
-
-
-def _step(kind: str, text: str, names: tuple[str, ...], arguments: Sequence[str]) -> Step:
-    """A step that runs a playbook; the last argument chooses hosts or labels, and is empty if none can be named."""
-    if len(arguments[-1]) > _LONGEST_ARGUMENT:
-        return Step(kind, text + _LONG, names)
-    command = ("ansible-playbook", f"monitor.cloud.{arguments[0]}", *arguments[1:])
-    return Step(kind, text, names, command if arguments[-1] else ())
+    command = ("ansible-playbook", f"monitor.cloud.{playbook}", *report, "--limit", ",".join(plain))
+    return Step(kind, text, hosts, command if plain else ())
 
 
 def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[str]) -> list[Step]:
@@ -178,7 +168,8 @@ def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[st
     if special := [label for label in labels if not is_plain_name(label)]:
         text += _SPECIAL.format(findings.named(special), "Choose them by a prune_pattern of your own.")
     pattern = "|".join(label.replace(".", "[.]") for label in labels if is_plain_name(label))
-    return [_step("orphans", text, labels, ("prune", "-e", f"prune_pattern={pattern}" if pattern else ""))]
+    command = ("ansible-playbook", "monitor.cloud.prune", "-e", f"prune_pattern={pattern}") if pattern else ()
+    return [Step("orphans", text, labels, command)]
 
 
 def _plan_step(report: findings.Report) -> list[Step]:

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import itertools
 import json
 import pathlib
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 import jinja2
@@ -24,8 +23,6 @@ import jinja2
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings, table
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
-# The least width in a bar of 1,000 units, so that a single host among thousands is visible.
-_NARROWEST = 6
 _HERE = pathlib.Path(__file__).parent
 # Of metrics. They do not depend on the brand.
 _PREFIX = "monitor_cloud_"
@@ -68,12 +65,10 @@ def as_junit(report: findings.Report) -> str:
     """
     cases = []
     for one in report.hosts:
-        about = f"States: {', '.join(map(findings.titled, one.states))}. Label: {one.label}."
-        cases.append(("audit", one.host, one.state, table.sentence(one), about))
-    orphans = f"{len(report.orphans)} clients belong to no host of the whole inventory." if report.orphans else ""
-    cases.append(
-        ("account", "Clients without a host", "orphans" if orphans else "ok", orphans, "\n".join(report.orphans))
-    )
+        details = f"States: {', '.join(map(findings.titled, one.states))}. Label: {one.label}."
+        cases.append(("audit", one.host, one.state, table.sentence(one), details))
+    state, count = "orphans" if report.orphans else "ok", f"No host of the whole inventory has {len(report.orphans)}."
+    cases.append(("account", "Clients without a host", state, count, "\n".join(report.orphans)))
     for source in report.sources:
         made = f"Made at {source['generated_at']}."
         cases.append(("audits", source["name"], "stale" if source["stale"] else "ok", made, "Audit its hosts again."))
@@ -169,8 +164,6 @@ def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -
         kinds={host: step.kind for step in steps if step.kind != "orphans" for host in step.names},
         titles=findings.TITLES,
         table=table,
-        bar=_bar,
-        coverage=[(state, findings.titled(state), count) for state, count in report.counts.items()],
         style=style,
         script=script,
         hashes={"style": _hash(style), "script": _hash(script)},
@@ -180,16 +173,3 @@ def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -
 def _hash(text: str) -> str:
     """The hash by which the Content-Security-Policy allows one script and one style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _bar(parts: Iterable[tuple[str, str, int]], whole: int = 0) -> list[tuple[str, str, float, float]]:
-    """Parts of a whole, by class, title and count, as rectangles that can be seen: class, title, left edge, width."""
-    present = [part for part in parts if part[2] > 0]
-    total = max(whole, sum(count for *dummy, count in present))
-    widths = [max(_NARROWEST, 1000 * count / total) for *dummy, count in present]
-    scale = min(1.0, 1000 / sum(widths, start=1e-9))
-    lefts = itertools.accumulate(widths, initial=0.0)
-    return [
-        (kind, f"{title}: {count}", left * scale, width * scale)
-        for (kind, title, count), left, width in zip(present, lefts, widths, strict=False)
-    ]

@@ -139,11 +139,8 @@ def join(
             )
     facts = {host: one.hosts[host] for host, one in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
-    ahead = {one.name for one in slices if one.made > now}
     for (latest, other), names in differing.items():
-        is_late = other in ahead and latest not in ahead
-        why = "counts, because the other one is from the future" if is_late else "is later, and counts"
-        notes.append(f"{latest} and {other} differ about {_hosts(names)}. {latest} {why}.")
+        notes.append(f"{latest} and {other} differ about {_hosts(names)}. {latest} counts.")
     if changed := [one.host for one in inspected if one.audited and one.facts != facts[one.host]]:
         notes.append(f"Since it was audited, the account has changed for the key on {_hosts(changed)}. Audit again.")
     if gone := {host for one in slices for host in one.hosts if host not in labels}:

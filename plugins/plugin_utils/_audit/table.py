@@ -101,16 +101,11 @@ def joined_sentences(report: Report) -> list[str]:
 
 
 def price(value: Mapping[str, t.Any] | None) -> str:
-    """A price of a report as text, with its currency if the service states one."""
+    """A price of a report as text, with its currency: a member that the API does not specify, and a service may add."""
     if not value or "monthly" not in value:
         return "price not known"
-    return " ".join(filter(None, (f"{value['monthly']:.15g}", currency(value), "a month")))
-
-
-def currency(value: Mapping[str, t.Any] | None) -> str:
-    """The currency of a price. The API specifies no such member; a service may add it."""
-    stated = (value or {}).get("currency")
-    return stated if isinstance(stated, str) else ""
+    currency = value.get("currency")
+    return f"{value['monthly']:.15g} {f'{currency} ' if isinstance(currency, str) and currency else ''}a month"
 
 
 def _paragraph(text: str, indent: str = "") -> list[str]:

@@ -89,7 +89,7 @@ def test_all_forms_agree() -> None:
     assert {case.get("name"): next((problem.get("type") for problem in case), "ok") for case in cases} == expected
     messages = re.findall(r'type="(\w+)" message="([^.]+)\.', as_junit(of))
     assert [title for state, title in messages if title != TITLES.get(state)] == [
-        "2 clients belong to no host of the whole inventory"
+        "No host of the whole inventory has 2"
     ]
     columns = re.findall(r"^(\S+)  +(\w+)", text.partition("\n\n")[0], re.MULTILINE)[1:]
     assert {host: state for host, state in columns if state in STATES} == expected

@@ -22,7 +22,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     audit,
     facts_of,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html, as_json, as_junit, document
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_json, document
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import join, parse
 from ansible_collections.monitor.cloud.tests.support.audits import (
     account,
@@ -125,7 +125,7 @@ def test_of_audits_that_differ_the_latest_counts_and_is_named(before: Host, orde
     documents = {"old.json": written([before], account(HERE)), "new.json": one_host(LATER)}
     found = joined(dict(list(documents.items())[::order]))
     assert states(found) == {"web": ("ok",)}
-    assert found.notes == ["new.json and old.json differ about 1 host (web). new.json is later, and counts."]
+    assert found.notes == ["new.json and old.json differ about 1 host (web). new.json counts."]
     assert {source["name"]: source["hosts"] for source in found.sources} == {"old.json": 0, "new.json": 1}
 
 
@@ -136,24 +136,13 @@ def test_an_audit_from_the_future_replaces_no_finding(ahead: str, order: int) ->
     documents = {"forged.json": forged, "own.json": one_host(EARLIER, differs=["mode"])}
     found = joined(dict(list(documents.items())[::order]), labels=HERE)
     assert states(found) == {"web": ("wrong_permissions",), "db": ("ok",)}
-    counts = "own.json and forged.json differ about 1 host (web). own.json counts, because the other one is from the "
-    assert f"{counts}future." in found.notes
+    assert "own.json and forged.json differ about 1 host (web). own.json counts." in found.notes
 
 
-@pytest.mark.parametrize(
-    ("stated", "shown"),
-    [
-        ("2026-01-02\x1b03:00:00+00:00", EARLIER),
-        ("2026-01-02\u202e03:00:00Z", EARLIER),
-        ("2026-01-02T04:00:00.500+01:00", EARLIER),
-        ("0999-01-02T00:00:00Z", "0999-01-02T00:00:00Z"),
-    ],
-)
-def test_the_time_of_an_audit_is_shown_in_one_form(stated: str, shown: str) -> None:
+@pytest.mark.parametrize("stated", ["2026-01-02T04:00:00+01:00", "٢٠٢٦-01-02T03:00:00Z", EARLIER])
+def test_the_time_of_an_audit_is_shown_in_one_form(stated: str) -> None:
     found = joined({"a.json": one_host(stated)}, max_age=0)
-    assert [source["generated_at"] for source in found.sources] == [shown]
-    for text in (as_junit(found), as_html(found, [])):
-        assert "\x1b" not in text and "\u202e" not in text
+    assert [source["generated_at"] for source in found.sources] == [EARLIER]
 
 
 def test_audits_that_differ_are_named_in_the_order_of_the_hosts() -> None:
@@ -296,6 +285,7 @@ HOST = VALID["hosts"][0]
         ({**VALID, "generated_at": None}, "generated_at is missing or invalid"),
         ({**VALID, "generated_at": "yesterday"}, "generated_at is missing or invalid"),
         ({**VALID, "generated_at": "2026-01-02T03:04:05"}, "generated_at is missing or invalid"),
+        ({**VALID, "generated_at": "2026-01-02\x1b03:04:05Z"}, "generated_at is missing or invalid"),
         ({**VALID, "generated_at": "9999-12-31T23:59:59-14:00"}, "generated_at is missing or invalid"),
     ],
 )
