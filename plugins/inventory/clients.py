@@ -103,7 +103,8 @@ _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 # Names of core's groups, and those by which tasks reach the controller: a host of such a name would replace it.
 _RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")
-_TEMPLATES = (*CONNECTION_OPTIONS, "label_pattern")
+# The others are of core, and have expressions of their own.
+_TEMPLATES = {*CONNECTION_OPTIONS, "label_pattern"}
 # The role's variables in messages that modules and role share.
 _OF_ROLE = re.compile(r" \((of the role: )?monitor_agent_\w+\)|\bmonitor_agent_\w+, ")
 
@@ -116,17 +117,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def set_options(self, task_keys: t.Any = None, var_options: t.Any = None, direct: t.Any = None) -> None:
         # Core converts types here, and fails for a template of a number.
-        self.given = {name: self._rendered(name, value) for name, value in (direct or {}).items()}
+        self.given = dict(direct or {})
+        for name in self.given.keys() & _TEMPLATES:
+            try:
+                self.given[name] = self.templar.template(self.given[name])
+            except AnsibleError as error:
+                raise AnsibleParserError(f"The template of {name} fails: {error}") from error
         super().set_options(task_keys, var_options, self.given)  # type: ignore[no-untyped-call]
-
-    def _rendered(self, name: str, value: t.Any) -> t.Any:
-        """The value of an option; those of core have expressions of their own."""
-        if name not in _TEMPLATES:
-            return value
-        try:
-            return self.templar.template(value)
-        except AnsibleError as error:
-            raise AnsibleParserError(f"The template of {name} fails: {error}") from error
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path, cache=cache)

@@ -140,6 +140,9 @@ def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
     # Hosts that the limit leaves out are not gone.
     assert json.loads((fleet.directory / "audit.json").read_text(encoding="utf-8"))["orphans"] == ORPHANS
     assert "1 foreign_key, 4 clients without a host" in "".join(run.failures().values())
+    # The other hosts decide whether clone-1 is a renamed machine, and which clients have no host.
+    assert "Undecided without the other hosts: 1." in run.output
+    assert not re.search(r"monitor.cloud.(rollout|adopt|prune|retire)", run.output.partition("What to do:")[2])
 
     mine = "-e", "monitor_agent_audit_orphan_pattern=web.*"
     run, states = audit(fleet, "--limit", "fine", *drift, *mine)
