@@ -125,7 +125,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         if params["include_keys"]:
             # That a mask in the form of a key is one is seen by the others.
             current = api.list_clients()
-    warnings = apply.ensure_capacity(api, [change], len(current))
+    warnings, dummy = apply.ensure_capacity(api, [change], len(current))
     # By id it was read just now.
     (done,) = apply.carry_out(api, [change], check_mode=check_mode, reread=client_id is None)
     if done.error is not None:

@@ -149,6 +149,12 @@ unchanged:
   type: list
   elements: str
   sample: [web2, web3]
+cost:
+  description: How many clients the account has, what its plan includes, how many would be created, and the tier that
+    includes them all, with prices per month. One line.
+  returned: in check mode, if clients would be created and O(check_capacity=true)
+  type: str
+  sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
 failures:
   description: Why a label failed, reason by label.
   returned: always, once the account was read
@@ -197,9 +203,12 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     )
     current = api.list_clients()
     changes = reconcile_fleet(current, fleet)
-    warnings = apply.ensure_capacity(api, changes, len(current)) if params["check_capacity"] else []
+    warnings: list[str] = []
+    cost = ""
+    if params["check_capacity"]:
+        warnings, cost = apply.ensure_capacity(api, changes, len(current), check_mode=check_mode)
     done = apply.carry_out(api, changes, check_mode=check_mode)
-    result = {**_summary(done), "warnings": [*warnings, *apply.not_deleted(done)]}
+    result = {**_summary(done), **({"cost": cost} if cost else {}), "warnings": [*warnings, *apply.not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
         raise TaskFailure(
             _failure_message(result, again=not all(entry.is_final for entry in done if entry.error)), result

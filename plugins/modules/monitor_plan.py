@@ -65,13 +65,19 @@ previous:
   returned: success
   type: dict
   sample: {}
+price_difference:
+  description: How much more the plan costs than the one before, by period, as far as the service states both prices.
+    The free plan counts as 0. In the diff of a switch too.
+  returned: success
+  type: dict
+  sample: {hourly: 0.015, monthly: 10}
 api_usage:
   description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
   type: dict
 """
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients import changes
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 
@@ -85,17 +91,20 @@ OPTIONS = {
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the plan and the tiers; for a switch count the clients, and set the plan."""
     tiers = api.list_subscriptions()
-    change = changes.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
+    change = plans.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
     if change.changed and not params["allow_over_capacity"]:
-        changes.check_plan_fits(change, api.count_clients())
+        plans.check_plan_fits(change, api.count_clients())
     plan = change.after
     if change.changed and not check_mode:
-        plan = api.set_plan(None if change.label == changes.FREE else change.label)
+        plan = api.set_plan(None if change.label == plans.FREE else change.label)
+    more = plans.price_difference(change.before, change.after)
+    shown = {"price_difference": more} if change.changed and more else {}
     return {
         "changed": change.changed,
         "plan": plan,
         "previous": change.before,
-        "diff": {"before": changes.plan_facts(change.before), "after": changes.plan_facts(change.after)},
+        "price_difference": more,
+        "diff": {"before": plans.plan_facts(change.before), "after": {**plans.plan_facts(change.after), **shown}},
     }
 
 

@@ -396,10 +396,44 @@ def test_how_many_commands_a_host_gets(controller: Controller) -> None:
 def test_serial_reads_the_account_once_for_each_batch(four: Local) -> None:
     steps = converge(four, role_play(four, play="serial: 2"), changes=ALL)
     assert configured(four) == set(ALL)
-    # The plan is read before the first client of a batch is created, and in check mode to predict a refusal.
-    assert sorted(steps.check.calls()) == sorted(READS * 2)
+    # The plan is read before the first client of a batch is created, and in check mode to predict a refusal. Check mode
+    # names the tier that would be needed: the free plan has no known limit.
+    assert sorted(steps.check.calls()) == sorted([*READS, "list_subscriptions"] * 2)
     assert sorted(steps.run.calls()) == sorted(READS * 2 + ["create_client"] * 4)
     assert steps.again.calls() == ["list_clients"] * 2
+
+
+@pytest.mark.parametrize(
+    ("plan", "line"),
+    [
+        (
+            None,
+            "Clients: 2, on the free plan, whose limit is not known; 4 more to register. Next tier: monitor-10, 10 "
+            "clients, 20 a month.",
+        ),
+        ("monitor-10", "Clients: 2 of 10 that monitor-10 includes, 20 a month; 4 more to register."),
+        (
+            "monitor-3",
+            "The plan 'monitor-3' is too small: it includes 3 clients, and 6 are needed. Nothing was changed. Switch "
+            "to a larger plan (monitor_plan with min_clients: 6), or remove clients that are not needed. monitor-10 "
+            "includes 10, 20 a month.",
+        ),
+    ],
+)
+def test_check_mode_shows_the_cost_of_new_clients(four: Local, plan: str | None, line: str) -> None:
+    """In one line at normal verbosity; the audit's page has it too."""
+    four.service.set_plan(plan)
+    four.service.seed(labels=["other-1", "other-2"])
+    check = four.run(ROLLOUT, "--check")
+    shown = [text for text in check.output.splitlines() if line in text]
+    assert check.code == (2 if plan == "monitor-3" else 0) and shown, check.output
+    assert check.writes() == [] and ("Show what the new clients cost" in check.output) is (check.code == 0)
+    four.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_html=audit.html")
+    page = (four.directory / "audit.html").read_text(encoding="utf-8")
+    cost = line if check.code == 0 else "4 more to register. Tier needed: monitor-10, 10 clients, 20 a month."
+    assert cost in page
+    if check.code == 0:
+        assert four.succeed(ROLLOUT).of("Show what the new clients cost") == {}
 
 
 def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_more(four: Local) -> None:
@@ -407,7 +441,8 @@ def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_mor
     playbook = role_play(four, play="serial: 2")
     run = four.run(playbook)
     assert (run.code, labels(four)) == (2, ["web-1", "web-2"]), run.output
-    assert sorted(run.calls()) == sorted([*READS * 2, "create_client", "create_client"])
+    # The tiers are read to name the one that is needed.
+    assert sorted(run.calls()) == sorted([*READS * 2, "create_client", "create_client", "list_subscriptions"])
     assert "is too small: it includes 3 clients, and 4 are needed" in run.output
     # Hosts that the inventory sets to be absent need no room.
     four.host_vars["db-1"]["monitor_agent_state"] = four.host_vars["db-2"]["monitor_agent_state"] = "absent"

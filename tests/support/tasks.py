@@ -108,6 +108,8 @@ def _aligned(predicted: Any, real: Any) -> tuple[Any, Any]:
 def assert_predicted(predicted: Result, real: Result) -> None:
     """Check mode predicted what the run then did: `changed`, the objects, the diff."""
     forecast, done = _aligned({**predicted, "api_usage": None}, {**real, "api_usage": None})
+    # What is paid is shown before.
+    assert forecast.pop("cost", "Clients: ").startswith("Clients: ") and "cost" not in done
     owners = forecast.pop("key_owners", {}), done.pop("key_owners", {})
     assert forecast == done
     new = owners[1].items() - owners[0].items()

@@ -16,7 +16,14 @@ import typing as t
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, check_capacity, keep
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, keep
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
+    Tier,
+    check_capacity,
+    cost,
+    is_too_small,
+    use_of_plan,
+)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
@@ -63,21 +70,32 @@ class ChangeResult(t.NamedTuple):
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
-def ensure_capacity(api: Api, changes: Sequence[Change], existing: int) -> list[str]:
-    """Raise InputError if the paid plan has no room for what is to be created; return warnings.
+def ensure_capacity(
+    api: Api, changes: Sequence[Change], existing: int, *, check_mode: bool = False
+) -> tuple[list[str], str]:
+    """Raise InputError if the paid plan has no room for what is to be created; return warnings, and what it costs.
 
-    ``existing``: the clients that need room beside those. The plan is read only if something is to be created. If it
-    cannot be read, only the service checks.
+    ``existing``: the clients that need room beside those. What is deleted makes room: see :func:`carry_out`. The plan
+    is read only if something is to be created, the tiers if the plan is too small, or in check mode if it is free. If
+    the plan cannot be read, only the service checks.
     """
-    if not any(change.action == "create" for change in changes):
-        return []
+    actions = [change.action for change in changes]
+    if "create" not in actions:
+        return [], ""
     try:
         plan = api.get_plan()
     except ApiError as error:
         option = "To skip this check, set check_capacity: false (monitor_clients; role: monitor_agent_check_capacity)."
-        return [f"Whether the plan has room for the new clients was not checked. {error} {option}"]
-    check_capacity(changes, existing, plan)
-    return []
+        return [f"Whether the plan has room for the new clients was not checked. {error} {option}"], ""
+    used, new = existing - actions.count("delete"), actions.count("create")
+    tiers: list[Tier] = []
+    if is_too_small(use_of_plan(used, new, plan, [])) or (check_mode and not plan):
+        # They are named only.
+        with contextlib.suppress(MonitorError):
+            tiers = api.list_subscriptions()
+    use = use_of_plan(used, new, plan, tiers)
+    check_capacity(use)
+    return [], cost(use) if check_mode else ""
 
 
 def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: bool = True) -> list[ChangeResult]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The changes from the existing clients, and the plan, to the desired ones. Pure.
+"""The changes from the existing clients to the desired ones. Pure.
 
 Check mode, the diff and the real run all use the changes that these functions return, so they cannot disagree.
 """
@@ -10,7 +10,6 @@ Check mode, the diff and the real run all use the changes that these functions r
 from __future__ import annotations
 
 import dataclasses
-import operator
 import typing as t
 from collections.abc import Mapping, Sequence
 
@@ -19,9 +18,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 
 Labelled = t.Dict[str, t.List[Client]]  # noqa: UP006
-Tier = t.Dict[str, t.Any]  # noqa: UP006
-FREE = "free"
-_size = operator.itemgetter("clients_included")
 
 
 class Change(t.NamedTuple):
@@ -189,77 +185,3 @@ def _surplus(existing: Labelled, fleet: Fleet) -> list[Change]:
             f"done. They are: {listed(sorted(change.label for change in surplus))}. Raise prune_limit to allow it."
         )
     return surplus
-
-
-def check_capacity(changes: Sequence[Change], existing: int, plan: Mapping[str, t.Any]) -> None:
-    """Raise InputError if the paid plan has no room for the new clients; the limit of the free plan is not known.
-
-    What is deleted makes room: see the order in :func:`.apply.carry_out`.
-    """
-    needed = existing + sum({"create": 1, "delete": -1}.get(change.action, 0) for change in changes)
-    included = plan.get("clients_included")
-    if isinstance(included, int) and needed > included:
-        raise InputError(
-            f"The plan {plan.get('id')!r} is too small: it includes {included} clients, and {needed} are needed. "
-            "Nothing was changed. Switch to a larger plan (monitor_plan with min_clients), or remove clients that are "
-            "not needed. Hosts that were renamed keep their clients if you run monitor.cloud.adopt."
-        )
-
-
-def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min_clients: int | None) -> Change:
-    """The switch of the plan to a tier (``free`` for none), or up to the smallest tier for ``min_clients``."""
-    if min_clients is not None:
-        expected = _tier_for(plan, tiers, min_clients)
-    else:
-        # The plan may be a tier that is no longer offered.
-        by_id = {FREE: {}, **{str(tier["id"]): tier for tier in [*tiers, plan] if tier}}
-        if subscription not in by_id:
-            known = listed([str(tier["id"]) for tier in sorted(tiers, key=_size)])
-            raise InputError(f"There is no subscription {subscription!r}. Choose one of {known}, or 'free'.")
-        expected = by_id[subscription]
-    action: t.Literal["none", "switch"] = "none" if expected.get("id") == plan.get("id") else "switch"
-    return Change(action, str(expected.get("id", FREE)), plan, expected)
-
-
-def _tier_for(plan: Tier, tiers: Sequence[Tier], min_clients: int) -> Tier:
-    if min_clients < 1:
-        raise InputError(f"min_clients must be at least 1, not {min_clients}.")
-    if plan.get("clients_included", 0) >= min_clients:
-        return plan
-    tier = smallest_tier(tiers, min_clients)
-    if tier is None:
-        largest = max(tiers, key=_size, default={"id": None, "clients_included": 0})
-        raise InputError(
-            f"No subscription includes {min_clients} clients; the largest, {largest['id']!r}, "
-            f"includes {largest['clients_included']}. Choose a smaller min_clients."
-        )
-    return tier
-
-
-def smallest_tier(tiers: Sequence[Tier], clients: int) -> Tier | None:
-    """The smallest tier that includes this number of clients; None if there is none."""
-    return min((tier for tier in tiers if _size(tier) >= clients), key=_size, default=None)
-
-
-def check_plan_fits(change: Change, existing: int) -> None:
-    """Raise InputError for a switch to a plan that includes fewer clients than exist, or whose limit is unknown."""
-    if not existing:
-        return
-    clients, after = "1 client" if existing == 1 else f"{existing} clients", change.after
-    if not after or after["clients_included"] < existing:
-        fits = (
-            f"{after['id']!r} includes {after['clients_included']}"
-            if after
-            else "the limit of the free plan is unknown"
-        )
-        raise InputError(
-            f"The account has {clients}, and {fits}. Choose a larger subscription, delete clients first, or set "
-            "allow_over_capacity: true."
-        )
-
-
-def plan_facts(plan: Tier) -> dict[str, t.Any]:
-    """The facts of a plan for a diff: tier, clients included and price, as far as they are known."""
-    price, included = plan.get("price"), plan.get("clients_included")
-    facts = {"subscription": plan.get("id", FREE), "clients_included": included, "price": price}
-    return {name: value for name, value in facts.items() if value is not None}

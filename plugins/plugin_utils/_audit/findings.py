@@ -19,8 +19,8 @@ import re
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import smallest_tier
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import has_valid_length, listed, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import use_of_plan
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 
 SCHEMA_VERSION = 2
@@ -57,8 +57,6 @@ _PREFIX = re.compile(r"(Task failed: )+")
 LONGEST_REASON = 300
 # The names of hosts in a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
-_PRICES = ("hourly", "monthly")
-_MOST_EXPENSIVE = 1e15
 # Of `systemctl is-active`. A service that ends again and again is mostly "activating".
 _RUNNING = (None, "active", "reloading", "refreshing")
 
@@ -222,7 +220,8 @@ def audit(
     # Hosts whose key is unknown may be renamed ones, as many as there are clients whose key is on no host.
     free = account.clients.keys() - fleet.host_of.keys() - {one.owner_label for one in found}
     missing = len(new) - min(len(free), sum(one.adoption == "unknown" for one in new))
-    facts = account_facts(account, missing)
+    use = use_of_plan(len(account.clients), missing, account.plan, account.tiers, account.plan_problem)
+    facts = {**use, "clients_masked": len(account.masked_labels)}
     return Report(generated_at, found, orphans, facts, unidentified=sorted(unidentified, key=natural), **joined)
 
 
@@ -274,9 +273,9 @@ class _Fleet:
             sentences["shared_key"] = f"The same key is on {named(shared)}."
         states = tuple(state for state in STATES if state in sentences)
         adoption, why = self._adoption(one, shared)
-        found = {"absent": absent, "shared_with": shared, "adoption": adoption, "adoption_detail": why}
         detail = " ".join(sentences[state] for state in states)
-        return dataclasses.replace(one, states=states or ("ok",), detail=detail, **found)
+        states = states or ("ok",)
+        return Host(one.host, one.label, one.facts, one.audited, absent, states, shared, detail, adoption, why)
 
     def _adoption(self, one: Host, shared: Sequence[str]) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
@@ -352,39 +351,6 @@ class _Fleet:
         if one.facts["key_fingerprint"]:
             return {"unverifiable": "The service masks keys: comparing needs read-write access."}
         return {"unverifiable": "The configuration can't be read as this user."}
-
-
-def account_facts(account: Account, missing: int) -> dict[str, t.Any]:
-    """The account for the report. ``missing`` is the number of hosts that need a new client."""
-    plan, used = account.plan or {}, len(account.clients)
-    included = plan.get("clients_included")
-    known = account.plan is not None
-    tier = smallest_tier(account.tiers, max(used + missing, (included or 0) + 1)) if known else None
-    return {
-        "clients_used": used,
-        "clients_missing": missing,
-        "clients_masked": len(account.masked_labels),
-        "plan": plan.get("id"),
-        "free": not plan if known else None,
-        "clients_included": included,
-        "price": _price(plan),
-        "next_tier": tier
-        and {**{name: tier.get(name) for name in ("id", "label", "clients_included")}, "price": _price(tier)},
-        "problem": account.plan_problem,
-    }
-
-
-def _price(tier: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-    """The price of a tier with those of its numbers that can be one; other members are as the service states them."""
-    price = tier.get("price")
-    if not isinstance(price, dict):
-        return None
-    return {
-        name: value
-        for name, value in price.items()
-        # Not for what is not a number, infinity, or what no float can hold.
-        if name not in _PRICES or (isinstance(value, (int, float)) and abs(value) < _MOST_EXPENSIVE)
-    }
 
 
 def natural(name: str) -> list[tuple[float, str]]:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import is_plain_name
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import is_too_small
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
 # A step is about a state, or one of these. not_audited: hosts that none of the joined audits has; renamed: hosts that
@@ -174,9 +175,9 @@ def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[st
 
 def _plan_step(report: findings.Report) -> list[Step]:
     account = report.account
-    included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
-    if included is None or needed <= included:
+    if not is_too_small(account):
         return []
+    included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
     text = f"The plan includes {included} clients, and {needed} are needed."
     if not account["next_tier"]:
         return [Step("plan", f"{text} No tier is known that includes as many: prune first, or ask the provider.")]

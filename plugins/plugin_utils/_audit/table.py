@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import cost
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import TITLES, Host, Report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import OPTIONS, Step
@@ -30,7 +30,7 @@ def table(report: Report, steps: Sequence[Step]) -> str:
     lines = [*_hosts(report), "", *_paragraph(total)]
     if report.orphans:
         lines += _paragraph(f"Clients without a host: {len(report.orphans)} ({listed(report.orphans, form=str)}).")
-    for text in (account_sentence(report.account), *joined_sentences(report)):
+    for text in (cost(report.account), *joined_sentences(report)):
         lines += _paragraph(text)
     if steps:
         lines += ["", "What to do:"]
@@ -76,21 +76,6 @@ def sentence(finding: Host) -> str:
     return f"{TITLES[finding.state]}. {finding.detail}" if finding.detail else ""
 
 
-def account_sentence(account: dict[str, t.Any]) -> str:
-    """Plan and use as a text."""
-    used, missing = account["clients_used"], account["clients_missing"]
-    needed = f"; {missing} more to register" if missing else ""
-    if account["free"] is None:
-        return f"Clients: {used}{needed}. The plan is not known: {account['problem'] or 'it was not read'}"
-    if account["free"]:
-        plan = ", on the free plan, whose limit is not known"
-    else:
-        plan = f" of {account['clients_included']} that {account['plan']} includes, {price(account['price'])}"
-    tier = account["next_tier"]
-    larger = f" Next tier: {tier['id']}, {tier['clients_included']} clients, {price(tier['price'])}." if tier else ""
-    return f"Clients: {used}{plan}{needed}.{larger}"
-
-
 def joined_sentences(report: Report) -> list[str]:
     """What a joined report was made of, and what is to be known about that; none for another report."""
     times = sorted(source["generated_at"] for source in report.sources)
@@ -98,14 +83,6 @@ def joined_sentences(report: Report) -> list[str]:
         return []
     made = f"at {times[0]}" if times[0] == times[-1] else f"from {times[0]} to {times[-1]}"
     return [f"Joined from {len(times)} audit{'' if len(times) == 1 else 's'}, made {made}.", *report.notes]
-
-
-def price(value: Mapping[str, t.Any] | None) -> str:
-    """A price of a report as text, with its currency: a member that the API does not specify, and a service may add."""
-    if not value or "monthly" not in value:
-        return "price not known"
-    currency = value.get("currency")
-    return f"{value['monthly']:.15g} {f'{currency} ' if isinstance(currency, str) and currency else ''}a month"
 
 
 def _paragraph(text: str, indent: str = "") -> list[str]:

@@ -132,8 +132,11 @@ def test_a_prune_makes_room_in_a_full_plan(emulator: Emulator) -> None:
 def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
     emulator.seed(4)
     emulator.set_plan("monitor-10")
-    run_all_forms(emulator, monitor_plan, subscription=subscription, allow_over_capacity=True)
-    run_all_forms(emulator, monitor_plan, subscription="monitor-10")
+    down = run_all_forms(emulator, monitor_plan, subscription=subscription, allow_over_capacity=True)
+    up = run_all_forms(emulator, monitor_plan, subscription="monitor-10")
+    assert up["price_difference"]["monthly"] == up["diff"]["after"]["price_difference"]["monthly"]
+    assert up["price_difference"]["monthly"] == (20 if subscription == "free" else 10)
+    assert down["price_difference"]["monthly"] == -up["price_difference"]["monthly"]
 
 
 def test_plan_info(emulator: Emulator) -> None:

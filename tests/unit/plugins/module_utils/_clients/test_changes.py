@@ -9,22 +9,12 @@ What holds for any fleet: tests/faults/test_sequences.py.
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
     Fleet,
-    check_capacity,
-    check_plan_fits,
-    create,
-    delete,
-    keep,
-    plan_change,
-    plan_facts,
     reconcile_fleet,
     rename,
     renamed_client,
@@ -109,22 +99,6 @@ def test_of_two_clients_with_one_label_none_is_changed(options: dict[str, Any]) 
     assert problems == {"The label 'web1' has 2 clients, with the ids 1 and 7"}
 
 
-@given(st.integers(1, 200), st.integers(0, 200), st.integers(0, 200), st.booleans())
-@example(2, 1, 3, False)
-@example(2, 1, 2, False)
-def test_capacity_is_exact(existing: int, new: int, included: int, one_goes: bool) -> None:
-    old = {"label": "web", "id": 1}
-    changes = [create(f"web{number}") for number in range(new)] + [delete(old) if one_goes else keep(old)]
-    plan = {"id": "monitor-x", "clients_included": included}
-    needed = existing + new - one_goes
-    if needed > included:
-        with pytest.raises(InputError, match=f"includes {included} clients, and {needed} are needed"):
-            check_capacity(changes, existing, plan)
-    else:
-        check_capacity(changes, existing, plan)
-    check_capacity(changes, existing, {})
-
-
 def test_a_client_keeps_its_own_label() -> None:
     current = _clients(["web1", "web2"])
     assert renamed_client(current[0], "web3", current) == rename(current[0], "web3")
@@ -137,59 +111,3 @@ def test_long_lists_are_cut_short() -> None:
     assert listed([str(number) for number in range(25)]).endswith("'19' and 5 more")
     assert listed([str(number) for number in range(21)]).endswith("'19' and 1 more")
     assert listed([str(number) for number in range(20)]).endswith(", '19'")
-
-
-_TIERS: list[dict[str, Any]] = [
-    {"id": f"monitor-{size}", "clients_included": size, "price": {"hourly": 0.1}} for size in (100, 3, 40, 10)
-]
-
-
-@given(st.sampled_from([{}, *_TIERS]), st.sampled_from(["free", *(str(tier["id"]) for tier in _TIERS)]))
-def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
-    change = plan_change(plan, _TIERS, desired, None)
-    assert plan_facts(change.after)["subscription"] == desired == change.label
-    assert change.changed is (change.before != change.after)
-
-
-@pytest.mark.parametrize(
-    ("desired", "existing", "problem"),
-    [
-        ("monitor-3", 3, None),
-        ("monitor-3", 4, "The account has 4 clients, and 'monitor-3' includes 3"),
-        ("free", 1, "The account has 1 client, and the limit of the free plan is unknown."),
-        ("free", 0, None),
-    ],
-)
-def test_whether_a_plan_fits(desired: str, existing: int, problem: str | None) -> None:
-    change = plan_change(_TIERS[0], _TIERS, desired, None)
-    with pytest.raises(InputError, match=problem) if problem else contextlib.nullcontext():
-        check_plan_fits(change, existing)
-
-
-_NO_TIER = "No subscription includes {} clients; the largest, {}, includes {}. Choose a smaller"
-
-
-@pytest.mark.parametrize(
-    ("plan", "tiers", "desired", "expected"),
-    [
-        ({}, _TIERS, 1, "monitor-3"),
-        ({}, _TIERS, 3, "monitor-3"),
-        ({}, _TIERS, 4, "monitor-10"),
-        (_TIERS[0], _TIERS, 4, "monitor-100"),
-        ({**_TIERS[3], "id": "monitor-ten"}, _TIERS, 10, "monitor-ten"),
-        ({"id": "monitor-10"}, _TIERS, 1, "monitor-3"),
-        # A tier that is no longer offered.
-        ({"id": "monitor-5", "clients_included": 5}, _TIERS, "monitor-5", "monitor-5"),
-        ({}, [], 1, _NO_TIER.format(1, None, 0)),
-        ({}, _TIERS, 101, _NO_TIER.format(101, "'monitor-100'", 100)),
-        (_TIERS[0], _TIERS, 0, "min_clients must be at least 1, not 0"),
-        ({}, _TIERS, "monitor-4", "Choose one of 'monitor-3', 'monitor-10', 'monitor-40', 'monitor-100', or 'free'"),
-    ],
-)
-def test_which_tier_is_chosen(plan: Any, tiers: Any, desired: Any, expected: str) -> None:
-    options = (None, desired) if isinstance(desired, int) else (desired, None)
-    if " " in expected:
-        with pytest.raises(InputError, match=expected):
-            plan_change(plan, tiers, *options)
-    else:
-        assert plan_change(plan, tiers, *options).label == expected

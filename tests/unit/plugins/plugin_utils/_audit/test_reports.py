@@ -19,6 +19,7 @@ import prometheus_client.parser
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.action.audit_report import _write
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import cost
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     STATES,
     TITLES,
@@ -35,7 +36,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports impor
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import (
     WIDTH,
-    account_sentence,
     joined_sentences,
     rows,
     table,
@@ -241,7 +241,7 @@ What to do:
             {"plan": TIERS[0], "tiers": TIERS},
             4,
             " of 3 that monitor-3 includes, 10 a month; 2 more to register. "
-            "Next tier: monitor-10, 10 clients, 20 a month.",
+            "Tier needed: monitor-10, 10 clients, 20 a month.",
         ),
         *(
             ({"plan": {**TIERS[0], "price": price}}, 2, f" of 3 that monitor-3 includes, {text}.")
@@ -258,7 +258,7 @@ What to do:
 def test_the_account_in_a_sentence(facts: dict[str, Any], hosts: int, expected: str) -> None:
     names = [f"web-{number}" for number in range(hosts)]
     of = report(map(inspected, names), account(names[:2], **facts))
-    assert account_sentence(of.account) == f"Clients: 2{expected}"
+    assert cost(of.account) == f"Clients: 2{expected}"
     assert f"<p>Clients: 2{expected}</p>" in as_html(of, [])
 
 

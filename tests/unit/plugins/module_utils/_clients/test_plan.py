@@ -1,0 +1,111 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The plan: which tier is chosen, whether it has room, and what it costs; cost(): test_reports.py of the audit."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
+    check_capacity,
+    check_plan_fits,
+    plan_change,
+    plan_facts,
+    price_difference,
+    use_of_plan,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+
+
+@given(st.integers(1, 200), st.integers(0, 200), st.integers(0, 200))
+@example(2, 1, 3)
+@example(2, 1, 2)
+def test_capacity_is_exact(existing: int, new: int, included: int) -> None:
+    plan, larger = {"id": "monitor-x", "clients_included": included}, {"id": "huge", "clients_included": 1000}
+    use = use_of_plan(existing, new, plan, [{**larger, "price": {"monthly": 7}}])
+    if existing + new > included:
+        message = f"includes {included} clients, and {existing + new} are needed.* huge includes 1000, 7 a month. "
+        with pytest.raises(InputError, match=message):
+            check_capacity(use)
+    else:
+        check_capacity(use)
+    check_capacity(use_of_plan(existing, new, {}, []))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"hourly": 0.1, "monthly": 20}, {"hourly": 0.3, "monthly": 60.5}, {"hourly": 0.2, "monthly": 40.5}),
+        ({"monthly": 20}, {"hourly": 0.3, "monthly": 5}, {"monthly": -15}),
+        ("free", {"monthly": 5}, {"monthly": 5}),
+        ({"monthly": 5}, "free", {"monthly": -5}),
+        ("7 EUR", {"monthly": 5}, {}),
+        ({"monthly": "7"}, {"monthly": 5}, {}),
+    ],
+)
+def test_the_difference_of_prices(before: Any, after: Any, expected: dict[str, float]) -> None:
+    old, new = ({} if price == "free" else {"id": "x", "price": price} for price in (before, after))
+    assert price_difference(old, new) == expected
+
+
+_TIERS: list[dict[str, Any]] = [
+    {"id": f"monitor-{size}", "clients_included": size, "price": {"hourly": 0.1}} for size in (100, 3, 40, 10)
+]
+
+
+@given(st.sampled_from([{}, *_TIERS]), st.sampled_from(["free", *(str(tier["id"]) for tier in _TIERS)]))
+def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
+    change = plan_change(plan, _TIERS, desired, None)
+    assert plan_facts(change.after)["subscription"] == desired == change.label
+    assert change.changed is (change.before != change.after)
+
+
+@pytest.mark.parametrize(
+    ("desired", "existing", "problem"),
+    [
+        ("monitor-3", 3, None),
+        ("monitor-3", 4, "The account has 4 clients, and 'monitor-3' includes 3"),
+        ("free", 1, "The account has 1 client, and the limit of the free plan is unknown."),
+        ("free", 0, None),
+    ],
+)
+def test_whether_a_plan_fits(desired: str, existing: int, problem: str | None) -> None:
+    change = plan_change(_TIERS[0], _TIERS, desired, None)
+    with pytest.raises(InputError, match=problem) if problem else contextlib.nullcontext():
+        check_plan_fits(change, existing)
+
+
+_NO_TIER = "No subscription includes {} clients; the largest, {}, includes {}. Choose a smaller"
+
+
+@pytest.mark.parametrize(
+    ("plan", "tiers", "desired", "expected"),
+    [
+        ({}, _TIERS, 1, "monitor-3"),
+        ({}, _TIERS, 3, "monitor-3"),
+        ({}, _TIERS, 4, "monitor-10"),
+        (_TIERS[0], _TIERS, 4, "monitor-100"),
+        ({**_TIERS[3], "id": "monitor-ten"}, _TIERS, 10, "monitor-ten"),
+        ({"id": "monitor-10"}, _TIERS, 1, "monitor-3"),
+        # A tier that is no longer offered.
+        ({"id": "monitor-5", "clients_included": 5}, _TIERS, "monitor-5", "monitor-5"),
+        ({}, [], 1, _NO_TIER.format(1, None, 0)),
+        ({}, _TIERS, 101, _NO_TIER.format(101, "'monitor-100'", 100)),
+        (_TIERS[0], _TIERS, 0, "min_clients must be at least 1, not 0"),
+        ({}, _TIERS, "monitor-4", "Choose one of 'monitor-3', 'monitor-10', 'monitor-40', 'monitor-100', or 'free'"),
+    ],
+)
+def test_which_tier_is_chosen(plan: Any, tiers: Any, desired: Any, expected: str) -> None:
+    options = (None, desired) if isinstance(desired, int) else (desired, None)
+    if " " in expected:
+        with pytest.raises(InputError, match=expected):
+            plan_change(plan, tiers, *options)
+    else:
+        assert plan_change(plan, tiers, *options).label == expected
