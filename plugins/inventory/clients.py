@@ -83,19 +83,17 @@ cache_connection: ~/.cache/monitor-clients
 #   |  |--web-2
 """
 
-import os
-import re
 import typing as t
 
 from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.data import InventoryData
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
-from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, own_message, read_clients
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import as_data
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 
@@ -105,8 +103,6 @@ _RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
 _VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")
 # The others are of core, and have expressions of their own.
 _TEMPLATES = {*CONNECTION_OPTIONS, "label_pattern"}
-# The role's variables in messages that modules and role share.
-_OF_ROLE = re.compile(r" \((of the role: )?monitor_agent_\w+\)|\bmonitor_agent_\w+, ")
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
@@ -136,30 +132,19 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             found = [one for one in clients if one["label"] is not None and expression.fullmatch(one["label"])]
             names = _names_of([one["label"] for one in found], inventory.hosts)
         except MonitorError as error:
-            raise AnsibleParserError(_OF_ROLE.sub("", str(error))) from None
+            raise AnsibleParserError(own_message(error)) from None
         for client in found:
             self._add(inventory, names[client["label"]], client)
 
     def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
         """The clients without their keys, from the cache if it is used and has them."""
-        params = {name: self.get_option(name) for name in CONNECTION_OPTIONS}
-        params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
-        for name in ("allow_http", "validate_certs"):
-            # Core takes any other text for false: an empty variable would turn the check of certificates off.
-            given = self.given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
-            try:
-                params[name] = CONNECTION_OPTIONS[name]["default"] if given in (None, "") else boolean(given)
-            except TypeError as error:
-                raise InputError(f"{name} is invalid: {error}") from error
+        params = connection_params(self.get_option, self.given)
         use_cache = bool(self.get_option("cache"))
         # Another account has another entry, wherever its address and token come from.
-        account = fields.fingerprint("\n".join(str(params[name]) for name in ("base_url", "brand", "api_token")))
-        key = f"{self.get_cache_key(path)}_{account}"
+        key = f"{self.get_cache_key(path)}_{account_fingerprint(params)}"
         if use_cache and not refresh and key in self._cache:
             return list(self._cache[key])
-        found = connect(params).list_clients()
-        views = fields.Views(found)
-        clients = [{name: views.show(client).get(name) for name in _VARIABLES} for client in found]
+        clients = [{name: client.get(name) for name in _VARIABLES} for client in read_clients(params)]
         if use_cache:
             self._cache[key] = clients
         return clients

@@ -268,3 +268,41 @@ def test_ctrl_c_ends_the_retries_of_a_page(inventory: Inventory) -> None:
         assert "User interrupted execution" in process.communicate(timeout=20)[0]
     finally:
         kill_all(record)
+
+
+def test_the_lookup_gives_clients_without_keys_and_reads_the_account_once(inventory: Inventory) -> None:
+    found = "{{ query('monitor.cloud.client', 'web-2', 'web-9', 'web-1') }}"
+    test = "lookup('monitor.cloud.client', 'web-1').id == 1 and lookup('monitor.cloud.client', 'web-9') == {}"
+    tasks = [{"ansible.builtin.debug": {"msg": found}, "when": test}]
+    play = inventory.directory / "play.yml"
+    play.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
+    run = inventory.controller.run(str(play), "-vvv")
+    [event] = run.events
+    assert (run.code, run.calls()) == (0, ["list_clients"]), run.output
+    assert [one and (one["id"], one["label"]) for one in event.result["msg"]] == [(2, "web-2"), {}, (1, "web-1")]
+    fields = {"id", "label", "apps", "created", "updated", "key_fingerprint", "keys_masked"}
+    assert {*event.result["msg"][0]} == fields
+    assert found_in(run.output + str(run.events), plain_secrets(inventory.emulator)) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "expected"),
+    [
+        ("", {"MONITOR_BASE_URL": ""}, "base_url is required: set the option base_url, or the environment variable"),
+        (", api_token='wrong'", {}, "check api_token (MONITOR_API_TOKEN)"),
+        (", validate_certs=''", {"MONITOR_BASE_URL": "http://monitor.example.com"}, "or set allow_http: true"),
+        # A fact of a host could set it.
+        ("", {"MONITOR_API_TOKEN": ""}, "api_token is required"),
+    ],
+)
+def test_errors_of_the_lookup_name_its_options(
+    inventory: Inventory, options: str, environment: dict[str, str], expected: str
+) -> None:
+    play = inventory.directory / "play.yml"
+    task = {"ansible.builtin.debug": {"msg": f"{{{{ lookup('monitor.cloud.client', 'web-1'{options}) }}}}"}}
+    variables = {"monitor_agent_api_token": inventory.emulator.tokens["read_only"]}
+    content = [{"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": [task]}]
+    play.write_text(yaml.safe_dump(content), encoding="utf-8")
+    run = inventory.controller.run(str(play), **environment)
+    text = " ".join(run.output.split())
+    assert run.code != 0 and expected in text and "monitor_agent_" not in text.partition("TASK")[2], run.output

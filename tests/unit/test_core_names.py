@@ -43,7 +43,7 @@ OTHERS = {"_fields", "_replace", "_connection", "_raw"}
 # The attributes that are assigned: two of core's objects; then one of an XML element, and one of our own class.
 ASSIGNED = {"self._task.args", "context.no_log", "problem.text", "PrivateAction._last"}
 FORBIDDEN = {"_getframe", "CLIARGS", "_variable_manager", "_warns", "setattr", "vars"}
-CONTROLLER = ("action", "filter", "inventory", "plugin_utils")
+CONTROLLER = ("action", "filter", "inventory", "lookup", "plugin_utils")
 
 TREES = {
     str(path.relative_to(CHECKOUT / "plugins")): ast.parse(path.read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ LAYERS = (
     ("module_utils",),
     ("modules",),
     ("plugin_utils",),
-    ("action", "doc_fragments", "filter", "inventory"),
+    ("action", "doc_fragments", "filter", "inventory", "lookup"),
 )
 # What only one file may import.
 SINGLE = {

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A client by its label, for templates and conditions."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: client
+short_description: A monitoring client by its label
+version_added: 1.0.0
+description:
+  - Returns the client of a label, without its keys. It has the fields of
+    RV(monitor.cloud.monitor_client#module:client). If the account has no client of the label, it is an empty
+    dictionary.
+  - All clients of the account are read once in each process of Ansible, which runs a task for one host. To use clients
+    in tasks of many hosts, keep them by M(ansible.builtin.set_fact) with C(run_once).
+  - Variables of the role are not used, because facts of a host can replace them. Address and token are options, or come
+    from the environment of the controller.
+author:
+  - monitor.cloud contributors (!UNKNOWN)
+extends_documentation_fragment: [monitor.cloud._shared.connection]
+options:
+  _terms:
+    description: Labels of clients.
+    type: list
+    elements: str
+    required: true
+  base_url: {env: [{name: MONITOR_BASE_URL}]}
+  api_token: {env: [{name: MONITOR_API_TOKEN}]}
+  brand: {env: [{name: MONITOR_BRAND}]}
+  validate_certs: {env: [{name: MONITOR_VALIDATE_CERTS}]}
+  ca_path: {env: [{name: MONITOR_CA_PATH}]}
+  allow_http: {env: [{name: MONITOR_ALLOW_HTTP}]}
+  timeout: {env: [{name: MONITOR_TIMEOUT}]}
+  retry_timeout: {env: [{name: MONITOR_RETRY_TIMEOUT}]}
+"""
+
+EXAMPLES = r"""
+- name: Show since when web1 has a client
+  ansible.builtin.debug:
+    msg: "{{ lookup('monitor.cloud.client', 'web1').created }}"
+  when: lookup('monitor.cloud.client', 'web1') | length > 0
+
+- name: Show which of two clients exist
+  ansible.builtin.debug:
+    msg: "{{ query('monitor.cloud.client', 'web1', 'web2') | select | map(attribute='label') }}"
+"""
+
+RETURN = r"""
+_list:
+  description: The clients in the order of the labels; an empty dictionary for a label that no client has.
+  type: list
+  elements: dict
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, as_text
+from ansible_collections.monitor.cloud.plugins.module_utils._module import account_fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, own_message, read_clients
+
+# Account → its clients by label, of this process.
+_accounts: dict[str, dict[str | None, Client]] = {}
+
+
+class LookupModule(LookupBase):
+    def run(self, terms: list[t.Any], variables: t.Any = None, **kwargs: t.Any) -> list[Client]:
+        self.set_options(var_options=variables, direct=kwargs)
+        try:
+            params = connection_params(self.get_option, kwargs)
+            account = account_fingerprint(params)
+            if account not in _accounts:
+                _accounts[account] = {client["label"]: client for client in read_clients(params)}
+            return [_accounts[account].get(as_text(label), {}) for label in terms]
+        except MonitorError as error:
+            raise AnsibleLookupError(own_message(error)) from None

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The account that plugins of the controller read, by options of their own: the inventory plugin and the lookup."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+from collections.abc import Callable, Mapping
+
+from ansible.module_utils.parsing.convert_bool import boolean
+
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views
+from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+
+# The role's variables in messages that modules and role share.
+_OF_ROLE = re.compile(r" \((of the role: )?monitor_agent_\w+\)|\bmonitor_agent_\w+, ")
+
+
+def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The connection options of a plugin; ``given`` are those that its user set, before core converted them."""
+    params = {name: option(name) for name in CONNECTION_OPTIONS}
+    params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
+    for name in ("allow_http", "validate_certs"):
+        # Core takes any other text for false: an empty variable would turn the check of certificates off.
+        value = given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
+        try:
+            params[name] = CONNECTION_OPTIONS[name]["default"] if value in (None, "") else boolean(value)
+        except TypeError as error:
+            raise InputError(f"{name} is invalid: {error}") from error
+    return params
+
+
+def read_clients(params: Mapping[str, t.Any]) -> list[Client]:
+    """The clients of the account without their keys."""
+    found = connect(dict(params)).list_clients()
+    views = Views(found)
+    return [views.show(client) for client in found]
+
+
+def own_message(error: MonitorError) -> str:
+    """The text of an error, with the options of the plugin and without the variables of the role."""
+    return _OF_ROLE.sub("", str(error))
