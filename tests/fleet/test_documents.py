@@ -297,7 +297,7 @@ def documented(kind: str, *arguments: str) -> dict[str, Any]:
 def test_the_examples_have_the_described_effect_without_a_warning(single: Local) -> None:
     directory, service = single.directory, single.service
     examples: dict[str, str] = dict(FIRST_OF)
-    for kind in ("module", "filter"):
+    for kind in ("module", "filter", "lookup"):
         for name, plugin in documented(kind, *documented(kind, "--list", "monitor.cloud")).items():
             examples[name] = plugin["examples"].replace("/etc/monitor/", f"{directory}/etc/")
     assert len(examples) >= 11 and all(examples.values())
