@@ -158,9 +158,9 @@ def test_the_audit_in_all_its_forms(hostile: Emulator, tmp_path: Path) -> None:
     assert sorted(report["orphans"]) == sorted(TEXTS)
     assert {entry["host"] for entry in report["hosts"]} == {"web-1", TEMPLATES[0], "$(id)"}
     tree = ElementTree.parse(files["junit"])
-    orphans = [entry.get("value") for entry in tree.iter("property")]
-    assert sorted(map(str, orphans)) == sorted(map(shown, TEXTS))
-    assert len(list(tree.iter("testcase"))) == 3
+    [orphans] = [problem.text for problem in tree.iter("failure") if problem.get("type") == "orphans"]
+    assert sorted(str(orphans).split("\n")) == sorted(map(shown, TEXTS))
+    assert len(list(tree.iter("testcase"))) == 4
     page = files["html"].read_text(encoding="utf-8")
     # What else is in the page: test_reports.py and test_page.py of the unit tests.
     assert "<img" not in page and "<script>alert" not in page and "alert(1)" in page

@@ -66,9 +66,9 @@ def as_junit(report: findings.Report) -> str:
     cases = []
     for one in report.hosts:
         details = f"States: {', '.join(map(findings.titled, one.states))}. Label: {one.label}."
-        cases.append(("audit", one.host, one.state, table.sentence(one), details))
+        cases.append(("audit", one.host, one.state, table.sentence(one), table.shown(details)))
     state, count = "orphans" if report.orphans else "ok", f"No host of the whole inventory has {len(report.orphans)}."
-    cases.append(("account", "Clients without a host", state, count, "\n".join(report.orphans)))
+    cases.append(("account", "Clients without a host", state, count, "\n".join(map(table.shown, report.orphans))))
     for source in report.sources:
         made = f"Made at {source['generated_at']}."
         cases.append(("audits", source["name"], "stale" if source["stale"] else "ok", made, "Audit its hosts again."))
@@ -87,7 +87,7 @@ def as_junit(report: findings.Report) -> str:
         if state != "ok":
             kind = "error" if state == "unreachable" else "failure"
             problem = ElementTree.SubElement(case, kind, type=state, message=table.shown(message))
-            problem.text = "\n".join(map(table.shown, text.split("\n")))
+            problem.text = text
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
