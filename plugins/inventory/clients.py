@@ -150,11 +150,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return clients
 
     def _add(self, inventory: InventoryData, name: str, client: fields.Client) -> None:
+        known_before = name in inventory.hosts
         host = inventory.add_host(name)
         # Others can write to the cache: a field agent_base_url would send the role's token elsewhere.
         variables = {f"monitor_{one}": as_data(plain(client.get(one))) for one in _VARIABLES}
-        if fields.client_label(host) != client["label"]:
-            # Role and playbooks would take it for a host without a client, and the client for one without a host.
+        if fields.client_label(host) != client["label"] and not known_before:
+            # Role and playbooks would take it for a host without a client, and the client for one without a host. A
+            # host of another source keeps its label: others, who can name clients, would give it theirs.
             variables["monitor_agent_label"] = variables["monitor_label"]
         for variable, value in variables.items():
             inventory.set_variable(host, variable, value)

@@ -118,14 +118,18 @@ def test_localhost_stays_the_controller(inventory: Inventory) -> None:
     assert code == 0, output
 
 
-def test_localhost_of_another_source_is_the_host_of_its_client(inventory: Inventory) -> None:
-    inventory.emulator.seed(labels=["localhost"])
-    (inventory.directory / "hosts").write_text("localhost ansible_connection=local\n", encoding="utf-8")
+def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: Inventory) -> None:
+    inventory.emulator.seed(labels=["localhost", "web.example.com"])
+    (inventory.directory / "hosts").write_text(
+        "localhost ansible_connection=local\nweb.example.com\n", encoding="utf-8"
+    )
     code, output = inventory.run("ansible-inventory --list --export -i hosts")
     assert code == 0, output
     hosts = json.loads(output)["_meta"]["hostvars"]
-    assert set(hosts) == {"web-1", "web-2", "db-1", "localhost"}
+    assert set(hosts) == {"web-1", "web-2", "db-1", "localhost", "web.example.com"}
     assert hosts["localhost"]["ansible_connection"] == "local"
+    # Another user of the account, who chooses the labels of his clients, chooses none for this host.
+    assert "monitor_agent_label" not in hosts["web.example.com"]
     assert plain(hosts["localhost"]["monitor_label"]) == "localhost"
 
 
