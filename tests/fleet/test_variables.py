@@ -371,6 +371,8 @@ RUNS = [
     *(f"monitor.cloud.{name} --limit web-2" for name in ("rollout", "audit", "adopt")),
     *(f"{use} -e monitor_agent_state={state}" for use in ("all", "not-the-first") for state in ("present", "absent")),
     "all --limit web-2",
+    "monitor.cloud.prune -e prune_pattern=old.*",
+    "monitor.cloud.retire -e target=web-2",
 ]
 
 
