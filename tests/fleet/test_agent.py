@@ -450,6 +450,7 @@ def test_handlers_of_a_play_listen_to_the_restart(agent: Controller) -> None:
     for changed in ({"web-1"}, set[str]()):
         run = agent.succeed(play)
         assert (set(run.of("Mine")), run.changed_hosts(HANDLER)) == (changed, changed), run.output
+        assert "[WARNING]" not in run.output
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
