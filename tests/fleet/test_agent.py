@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import (
 )
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
 
-AGAIN = "Install the packages of these lists; the configuration is written"
+AGAIN = "Install the packages of these lists, after the configuration"
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 
@@ -83,7 +83,7 @@ def test_packages_are_installed_on_a_host_that_has_no_lists_of_packages_yet(one:
 
 def test_packages_that_fail_leave_the_configuration(single: Local) -> None:
     single.host_vars["web-1"].update(monitor_agent_packages=["bash"], ansible_python_interpreter="/nowhere/python")
-    text = "The configuration is written, but packages could not be installed: "
+    text = "The configuration is written, unless it waits for its owner, but packages could not be installed: "
     assert single.run().failures()["web-1"].startswith(text)
     assert single.read("web-1") == single.expected("web-1")
 
