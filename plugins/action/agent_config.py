@@ -14,7 +14,7 @@ import typing as t
 from ansible.errors import AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.doc_fragments._shared import ModuleDocFragment
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import check_label, client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import check_label, check_own, client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import ACCOUNT_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import agent_config
@@ -57,6 +57,8 @@ class ActionModule(HostAction):
         self._check_use()
         if options["state"] == "absent":
             return self._remove(options["path"])
+        check_own(self.client.label)
+        self._show_derived()
         if not (self._task.check_mode or self.client.missing):
             self.client.check_readable()
         # Rendered in any case: a template that fails has to be found before a client is created.
@@ -67,6 +69,16 @@ class ActionModule(HostAction):
             result.update(changed=False)
             result.pop("diff", None)
         return result
+
+    def _show_derived(self) -> None:
+        """Show the label of a host that has no client yet, if it is not the host's name."""
+        host, label = self.variables["inventory_hostname"], self.host_label
+        if self.client.missing and not self._audits and not self.options["inventory_label"] and label != host:
+            text = (
+                f"{host} gets a client with the label {label}, derived from its name; monitor_agent_label sets another."
+            )
+            # Not on standard output, where other programs may expect JSON and nothing else.
+            self._display.display(text, stderr=True)
 
     def _check_use(self) -> None:
         """InputError if the host would get the client of another one: by its label, by its account, or by neither."""
@@ -88,9 +100,25 @@ class ActionModule(HostAction):
                     f"{host} uses another account than the first host of its batch: base_url, api_token or brand "
                     "differ. Use a play, or a run with --limit, for each account."
                 )
+        if options["state"] == "absent" and read.get("read_only") and self._has_client():
+            raise InputError(
+                f"The token only reads, so the client of {host} can't be deleted. Nothing was removed. Use a token "
+                "with read-write access."
+            )
+        removed = self.variables.get(str(options["removed"])) or ()
+        if options["state"] == "present" and f"{known} {self.host_label}" in removed:
+            raise InputError(
+                f"This run has removed the client of {host} by monitor_agent_state: absent, and each run would delete "
+                "and create it. To move a configuration, remove the old file with ansible.builtin.file instead."
+            )
         if known and host not in self.variables["ansible_play_batch"]:
             # A task of the account failed before, in rescue or always: core leaves out all hosts but the first.
             raise InputError(f"{host} is not in the batch any more, because an earlier task failed. Run again.")
+
+    def _has_client(self) -> bool:
+        with contextlib.suppress(InputError):
+            return not self.client.missing
+        return False
 
     def _remove_markers(self, markers: t.Sequence[str]) -> Result:
         """Remove the markers of restarts that were made."""
@@ -101,15 +129,17 @@ class ActionModule(HostAction):
             )
         return {"changed": False, "path": self.options["path"]}
 
-    def act_on_windows(self) -> Result:
-        """Report ``absent`` for a Windows host: it has no configuration, but it may have a client."""
+    def act_without_shell(self, kind: str) -> Result:
+        """Report ``absent`` for such a host: it has no configuration, but it may have a client."""
         if self.options["state"] != "absent":
-            return super().act_on_windows()
+            return super().act_without_shell(kind)
         self._check_use()
         return self._result(decision.Decision(KeyOwner("no_file"), False, {}, {}), self.host_label)
 
     def _converge(self, desired: Desired) -> Result:
-        client, path, inspects = self.client, desired.path, self.options["inspect_service"]
+        client, path = self.client, desired.path
+        required = {name: self.options[f"service_{name}"] for name in ("started", "enabled")}
+        inspects = self.options["inspect_service"] and any(required.values())
         found = self._inspect(path, desired.service if inspects else "")
         if decision.permissions(found, desired):
             names = decision.other_owners(found, desired)
@@ -121,6 +151,7 @@ class ActionModule(HostAction):
         result = {**self._result(decided, client.label), **differences}
         if inspects:
             result["service_state"] = found.service
+            result["service_differs"] = decision.service(found, **required)
         if client.state == "masked":
             # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
             self._display.warning(client.predicted_problem)
@@ -129,6 +160,7 @@ class ActionModule(HostAction):
             raise TaskFailure(decided.problem, {**result, "changed": False})
         markers = found.markers
         if decided.writes and not self._audits:
+            self._check_machine(decided.key)
             self._rendered.check()
             if self._only_checks:
                 done = self.shell(remote_file.enter_command(path))
@@ -173,6 +205,33 @@ class ActionModule(HostAction):
             self._display.warning(f"{problem} The run would fail, unless an earlier task of it adds them.")
         return False
 
+    def _host_of(self, label: str | None) -> str | None:
+        """The other host of the play that has this label, if that is made of its name."""
+        names = [name for name in self.variables["ansible_play_hosts_all"] if client_label(name) == label]
+        return next((name for name in names if name != self.variables["inventory_hostname"]), None)
+
+    def _check_machine(self, key: KeyOwner) -> None:
+        """InputError if another host of the play is this machine: each run would give it the key of the other one."""
+        if key.state != "other":
+            return
+        other, host = self._host_of(key.label), self.variables["inventory_hostname"]
+        if other is None:
+            return
+        read = registered_result(self.options["registration"], self.variables) if self.options["registration"] else {}
+        # The key of a client that was created a moment ago is on no clone yet.
+        if key.label in (read.get("created") or ()) or self._address(host) == self._address(other):
+            raise InputError(
+                f"{host} and {other} are one machine: {self.options['path']} has the key of {other}. It was left as it "
+                f"is. Remove {host} from the inventory, then its client: monitor.cloud.retire -e labels="
+                f"{self.client.label}."
+            )
+
+    def _address(self, host: str) -> tuple[t.Any, ...]:
+        """What distinguishes the file of a host from those of others, as far as variables of the inventory tell."""
+        own = self.variables["hostvars"][host]
+        names = ("ansible_port", "ansible_connection", "monitor_agent_config_path")
+        return (own.get("ansible_host") or host, *(own.get(name) for name in names))
+
     def _warn_of_clone(self, key: KeyOwner) -> None:
         """Warn if the host carried another client's key. An audit reports it itself."""
         host, label = self.variables["inventory_hostname"], self.client.label
@@ -182,6 +241,8 @@ class ActionModule(HostAction):
         if self._task.check_mode:
             adopt = "If it was renamed, run monitor.cloud.adopt first: it keeps that client."
             text = f"It would get the key of {label!r}. {adopt}"
+        if other := self._host_of(key.label):
+            text += f" If {host} and {other} are one machine, keep one of them in the inventory."
         self._display.warning(f"{host} carried the key of client {key.label!r}, so it reported as that one. {text}")
 
     def _remove(self, path: str) -> Result:
@@ -275,6 +336,7 @@ class ActionModule(HostAction):
             "label": label,
             "state": self.options["state"],
             "registered": self.options["state"] == "absent" or not self.client.missing,
+            "service_differs": [],
             "key_owner": key.state,
             "owner_label": key.label,
             "key_fingerprint": key.fingerprint,

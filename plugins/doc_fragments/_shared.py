@@ -146,7 +146,7 @@ options:
       - Label of the client in O(registration).
       - If not set, the variable C(monitor_agent_label) of the host, or else what the filter
         P(monitor.cloud.client_label#filter) makes of its name.
-      - A whole number counts as text; anything else is refused, such as V(1.10), which YAML reads as V(1.1).
+      - A number is refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: raw
   registration:
     description:

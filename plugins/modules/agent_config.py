@@ -29,7 +29,7 @@ description:
   - The template is rendered with placeholders instead of the client's secrets, which are put in afterwards. So no
     message of a template shows one. A template that transforms a secret, or makes another text each time, is refused.
     Comparisons with a secret see the placeholder. Options that hold a secret are refused.
-  - Cannot be delegated. On a Windows host O(state=present) fails, and O(state=absent) does nothing.
+  - Cannot be delegated. On a Windows host or a network device O(state=present) fails, and O(state=absent) does nothing.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.changes, monitor.cloud._shared.client]
 options:
@@ -77,6 +77,11 @@ options:
   brand:
     description: As O(base_url), with E(MONITOR_BRAND).
     type: str
+  removed:
+    description: Name of the variable that lists the clients that the same run has removed, each as the
+      C(account_fingerprint) of M(monitor.cloud.monitor_client_info), a space and the label. If the host's is among
+      them, O(state=present) fails, because each run would delete the client and create another one.
+    type: str
   owner:
     description: User that owns the file, by name or number. Empty or not set, the user who writes it.
     type: str
@@ -122,7 +127,17 @@ options:
     # A string would make a service of false.
     type: raw
   inspect_service:
-    description: Whether to report RV(service_state), with the same command that inspects the file.
+    description: Whether O(service_started) and O(service_enabled) count.
+    type: bool
+    default: true
+  service_started:
+    description: Whether O(service) has to run. If it does not, RV(service_differs) has V(state); the task itself does
+      not start it. Inspected by the same command as the file.
+    type: bool
+    default: false
+  service_enabled:
+    description: As O(service_started), whether O(service) has to start at boot, with V(enabled) in
+      RV(service_differs). Only systemd is asked.
     type: bool
     default: false
   restarted:
@@ -256,8 +271,15 @@ restart_markers:
   sample: [3f9a01bc]
 service_state:
   description: State of O(service), as C(systemctl is-active) reports it before the task. V(active), V(reloading) and
-    V(refreshing) mean that it runs. Null if systemd does not run on the host, or without a service.
-  returned: success, with O(inspect_service=true) and O(state=present)
+    V(refreshing) mean that it runs. Without systemd, V(active) or V(inactive) as its init script reports it. Null if
+    there is neither, or without a service.
+  returned: success, with O(service_started=true) or O(service_enabled=true), and O(state=present)
   type: str
   sample: active
+service_differs:
+  description: Those of V(state) and V(enabled) that are not as O(service_started) and O(service_enabled) require.
+  returned: success
+  type: list
+  elements: str
+  sample: [enabled]
 """

@@ -143,7 +143,7 @@ report:
     - The report, as O(json) has it. C(docs/audit.schema.json) in the collection describes its members.
     - The C(state) of a host is the first of its C(states), which are V(unreachable), V(foreign_key), V(unknown_key),
       V(shared_key), V(not_registered), V(not_configured), V(unverifiable), V(outdated), V(restart_pending),
-      V(agent_stopped), V(wrong_permissions) and V(ok).
+      V(agent_stopped), V(agent_disabled), V(wrong_permissions) and V(ok).
   returned: success, once the last host was inspected
   type: dict
 files:

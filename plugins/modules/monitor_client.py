@@ -22,7 +22,7 @@ options:
       - Label of the client, 3 to 32 characters, unique in the account.
       - Alone, it names the client to find, to create or to delete. With O(id), it is the label that this client has to
         have. One of the two is required.
-      - A whole number counts as text; anything else is refused, such as V(1.10), which YAML reads as V(1.1).
+      - A number is refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: raw
   id:
     description:

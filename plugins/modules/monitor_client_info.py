@@ -24,8 +24,8 @@ options:
     description: Id of the only client to return.
     type: str
   label:
-    description: Label of the only client to return. A whole number counts as text; V(1.10), which YAML reads as V(1.1),
-      is refused.
+    description: Label of the only client to return. A number is refused, because YAML reads V(1.10) as V(1.1), and
+      V(0123) as V(83). Use quotes.
     type: raw
   label_pattern:
     description: Regular expression; the clients whose whole label matches are returned.
@@ -71,6 +71,11 @@ account_fingerprint:
   returned: success
   type: str
   sample: 8c1f5a90be32
+read_only:
+  description: Whether the service reports that the token has no scope for changes.
+  returned: success
+  type: bool
+  sample: false
 api_usage:
   description: Requests sent, how many of them were retries, and seconds waited before retries.
   returned: always, once the service could be addressed
@@ -121,6 +126,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         "clients": [views.show(client) for client in found],
         "account_url": api.http.settings.base_url,
         "account_fingerprint": account_fingerprint(params),
+        "read_only": api.reads_only,
     }
 
 

@@ -31,7 +31,7 @@ options:
   labels:
     description:
       - Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter) derives them
-        from hosts. Whole numbers count as text; anything else is refused, such as V(1.10), which YAML reads as V(1.1).
+        from hosts. Numbers are refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: list
     elements: raw
     required: true

@@ -20,6 +20,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import (
 )
 from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
 
+AGAIN = "Install the packages of these lists, after the configuration"
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 
@@ -40,6 +41,51 @@ def test_packages_are_installed_and_an_installer_gets_the_code_once(controller: 
     codes = {client["label"]: f"{client['install_code']}\n" for client in controller.service.clients()}
     assert {name: host.read("/opt/agent/code") for name, host in controller.hosts.items()} == codes
     assert controller.hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
+
+
+# A source of one package, whose lists apt has not fetched, as on a host that was just installed.
+SOURCE = """set -e
+mkdir -p /opt/agent-apt/state/lists/partial /opt/agent-apt/cache/archives/partial /opt/agent-apt/agent/DEBIAN
+cd /opt/agent-apt
+cat > agent/DEBIAN/control <<'END'
+Package: agent-of-a-test
+Version: 1
+Architecture: all
+Maintainer: none
+Description: none
+END
+dpkg-deb --build agent agent.deb
+{ cat agent/DEBIAN/control; echo Filename: ./agent.deb; stat -c 'Size: %s' agent.deb
+  sha256sum agent.deb | sed 's/ .*//; s/^/SHA256: /'; } > Packages
+echo 'deb [trusted=yes] file:/opt/agent-apt ./' > sources.list
+cat > apt.conf <<'END'
+Dir::State "/opt/agent-apt/state";
+Dir::State::status "/var/lib/dpkg/status";
+Dir::Cache "/opt/agent-apt/cache";
+Dir::Etc::sourcelist "/opt/agent-apt/sources.list";
+Dir::Etc::sourceparts "-";
+END
+"""
+
+
+def test_packages_are_installed_on_a_host_that_has_no_lists_of_packages_yet(one: Controller) -> None:
+    host = one.hosts["web-1"]
+    host.run(SOURCE)
+    one.group_vars["monitor_agent_packages"] = ["agent-of-a-test"]
+    play = role_play(one, play="environment: {APT_CONFIG: /opt/agent-apt/apt.conf}")
+    try:
+        done = converge(one, play, changes={"web-1"})
+        assert steps(done.check, AGAIN) == steps(done.run, AGAIN) == {"web-1": True}
+        assert host.run("dpkg-query -W agent-of-a-test") == "agent-of-a-test\t1\n"
+    finally:
+        host.run("dpkg --purge agent-of-a-test")
+
+
+def test_packages_that_fail_leave_the_configuration(single: Local) -> None:
+    single.host_vars["web-1"].update(monitor_agent_packages=["bash"], ansible_python_interpreter="/nowhere/python")
+    text = "The configuration is written, unless it waits for its owner, but packages could not be installed: "
+    assert single.run().failures()["web-1"].startswith(text)
+    assert single.read("web-1") == single.expected("web-1")
 
 
 def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller) -> None:
@@ -302,6 +348,32 @@ def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> N
     assert entries(host) == []
 
 
+# Runs as long as /opt/agent-started exists.
+STOPS = """#!/bin/sh
+case $1 in
+start) touch /opt/agent-started;;
+stop) rm -f /opt/agent-started;;
+status) [ -e /opt/agent-started ] || exit 3;;
+esac
+"""
+
+
+def test_an_agent_that_was_stopped_is_reported_and_started(agent: Controller) -> None:
+    host = agent.hosts["web-1"]
+    host.write(STOPS, "/etc/init.d/monitor-agent", mode="755")
+    converge(agent, changes={"web-1"})
+    for state, status in (("", None), ("started", "changed")):
+        host.run("rm /opt/agent-started")
+        agent.group_vars["monitor_agent_service_state"] = state
+        report = agent.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_service=true")
+        assert ("its service is inactive" in report.output) is (status is not None), report.output
+        for options in (["--check"], []):
+            run = agent.succeed(ROLLOUT, *options)
+            assert (run.changed_hosts(), run.statuses(HANDLER).get("web-1")) == (set(), status), run.output
+        host.run("[ -e /opt/agent-started ]" if status else "touch /opt/agent-started")
+    assert agent.succeed().of(HANDLER) == {}
+
+
 SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
 CHOSEN = "  when: chosen == inventory_hostname\n  vars: {{chosen: {}}}\n"
 LOOP = """
@@ -370,6 +442,15 @@ def test_a_removal_succeeds_although_the_agent_does_not_start_without_its_config
         play = agent.tasks(CONDITIONS + FIRST_USE)
     agent.succeed(play, "-e", "target=all", "-e", "retired=true")
     assert (host.read(), agent.service.clients()) == (None, [])
+
+
+def test_handlers_of_a_play_listen_to_the_restart(agent: Controller) -> None:
+    mine = "handlers: [{name: Mine, listen: The monitoring agent was restarted, ansible.builtin.debug: }]"
+    play = role_play(agent, play=mine)
+    for changed in ({"web-1"}, set[str]()):
+        run = agent.succeed(play)
+        assert (set(run.of("Mine")), run.changed_hosts(HANDLER)) == (changed, changed), run.output
+        assert "[WARNING]" not in run.output
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:

@@ -199,10 +199,12 @@ def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(
 
 
 def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
-    single.service.seed(labels=["web-1", "localhost"])
+    single.service.seed(labels=["web-1", "here"])
+    (single.directory / "host_vars").mkdir()
+    (single.directory / "host_vars" / "localhost.yml").write_text("monitor_agent_label: here\n", encoding="utf-8")
     file = single.directory / "agent.conf"
     given = ("-e", f"monitor_agent_config_path={file}")
-    file.write_text(text_of(single, "localhost"), encoding="utf-8")
+    file.write_text(text_of(single, "here"), encoding="utf-8")
     file.chmod(0o600)
     for name, variable in {"audit": "audit_json=a.json", "report": "audits=a.json"}.items():
         role = f"- ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent, tasks_from: {name}}}"

@@ -27,7 +27,7 @@ TASKS = """
 - {name: create, monitor.cloud.monitor_clients: {labels: [web-1, "{{ 'web' }}-9", "{{ item | default('12345') }}"]}}
 - {name: with keys, monitor.cloud.monitor_clients: {labels: [web-1], include_keys: true}}
 - {name: template in a label, monitor.cloud.monitor_clients: {labels: ["{{ hostile }}"]}}
-- {name: number, monitor.cloud.monitor_clients: {labels: [12345, web-1], concurrency: "3", check_capacity: "no"}}
+- {name: number, monitor.cloud.monitor_clients: {labels: ["12345", web-1], concurrency: "3", check_capacity: "no"}}
 - {name: one, monitor.cloud.monitor_client: {label: web-1}}
 - {name: by id, monitor.cloud.monitor_client: {id: "1", label: web-7}}
 - {name: list, monitor.cloud.monitor_client_info: {label_pattern: .*}}

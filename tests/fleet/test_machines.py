@@ -16,6 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.machines import SERVICE, UN
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, labels
 
+RESTART = "Restart the monitoring agent"
 NAMES = ("web-1", "web-2", "db-1")
 
 
@@ -73,12 +74,14 @@ def test_an_audit_proposes_the_restart_that_failed_and_finds_a_stopped_agent(con
     host.run(f"rm -r {UNIT}.d; systemctl daemon-reload")
     states = {"web-1": ["restart_pending"], "web-2": ["ok"], "db-1": ["ok"]}
     assert audit(controller, services=False)[0] == states, "services are inspected on request only"
+    controller.hosts["web-2"].run(f"systemctl disable {SERVICE}")
     states, proposed = audit(controller)
-    assert states == {"web-1": ["restart_pending"], "web-2": ["ok"], "db-1": ["agent_stopped"]}
-    assert proposed == ["ansible-playbook monitor.cloud.rollout --limit web-1"]
-    restart = controller.run("monitor.cloud.rollout", "--limit", "web-1")
-    assert (restart.code, restart.changed_hosts()) == (0, {"web-1"}), restart.output
-    controller.hosts["db-1"].run(f"systemctl start {SERVICE}")
+    assert states == {"web-1": ["restart_pending"], "web-2": ["agent_disabled"], "db-1": ["agent_stopped"]}
+    assert proposed == [f"ansible-playbook monitor.cloud.rollout --limit {host}" for host in ("web-1", "db-1", "web-2")]
+    for options in (["--check"], []):
+        run = controller.succeed("monitor.cloud.rollout", *options)
+        assert (run.changed_hosts(), run.changed_hosts(RESTART)) == ({"web-1"}, set(NAMES)), run.output
+    assert controller.succeed().of(RESTART) == {}
     assert reporting(controller) == own(controller)
     assert audit(controller) == (dict.fromkeys(NAMES, ["ok"]), [])
 

@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, WHOLE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, refuse, role_play, text_of
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
+_ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 _SAME = {"web-1": {"label": "the-same"}, "web-3": {"label": "the-same"}}
 _BOTH = "The hosts web-1 and web-3 have the same label 'the-same'"
 _TAKEN = {"web-2": {"label": "web-3"}}
@@ -62,6 +65,9 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
         (_NO_TEXT.format(label), {"web-1": {"label": label}}, {"playbook": playbook})
         for label, playbook in (
             (1.1, "rollout --limit web-2"),
+            # As YAML reads 0123 and 12:30:45.
+            (83, "rollout --limit web-2"),
+            (45045, "audit"),
             (True, "audit"),
             (False, "adopt"),
             (1.1, "retire -e target=all"),
@@ -179,12 +185,37 @@ def test_a_state_of_the_play_takes_precedence_over_one_of_the_inventory(three: L
     assert run.code == 0 and labels(three) == ["web-1", "web-2", "web-3"], run.output
 
 
+# A device answers commands of its own only.
+_DEVICE = """
+DOCUMENTATION = "name: {name}\\nshort_description: A device\\noptions: {{}}"
+from ansible.plugins.connection.local import Connection as Local
+class Connection(Local):
+    transport = "{name}"
+    def exec_command(self, cmd, in_data=None, sudoable=True):
+        return 0, b"Invalid input", b""
+"""
 WINDOWS = {
     "winrm": {"ansible_connection": "ansible.builtin.winrm"},
     "ssh": {"ansible_connection": "ssh", "ansible_shell_type": "powershell"},
     "cmd": {"ansible_connection": "local", "ansible_shell_type": "cmd"},
     "template": {"ansible_connection": "local", "ansible_shell_type": "{{ 'powershell' }}"},
 }
+
+
+@pytest.mark.parametrize("name", ["network_cli", "netconf", "httpapi"])
+def test_network_devices_get_no_client_and_lose_one(pair: Local, name: str) -> None:
+    plugin = pair.directory / "connection_plugins" / f"{name}.py"
+    plugin.parent.mkdir()
+    plugin.write_text(_DEVICE.format(name=name), encoding="utf-8")
+    pair.host_vars["web-2"]["ansible_connection"] = name
+    for options in (["--check"], []):
+        run = pair.run(role_play(pair), *options)
+        assert set(run.failures()) == {"web-2"}, run.output
+        assert f"this is a network device ({name})" in run.failures()["web-2"]
+    assert labels(pair) == ["web-1"]
+    pair.service.seed(labels=["web-2"])
+    pair.succeed(role_play(pair, role=_ABSENT))
+    assert labels(pair) == []
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -269,6 +300,42 @@ def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Loca
         assert "web-1 would get the client of web-2" in run.failures()["web-2"]
         assert run.changed_hosts() == {"web-1"}
     assert labels(pair) == ["web-1"] and pair.read("web-2") is None
+
+
+@pytest.mark.parametrize("name", ["localhost", "localhost.localdomain"])
+@pytest.mark.parametrize("own", [True, False])
+def test_the_label_of_localhost_is_refused(pair: Local, name: str, own: bool) -> None:
+    pair.add(name)
+    if own:
+        pair.host_vars["web-3"] = {**pair.host_vars.pop(name), "monitor_agent_label": name}
+    for options in (["--check"], []):
+        run = pair.run("monitor.cloud.rollout", *options)
+        [(host, message)] = run.failures().items()
+        assert (run.code, host) == (2, "web-3" if own else name), run.output
+        assert "every machine with this label would share one key. Set monitor_agent_label" in message
+    assert labels(pair) == ["web-1", "web-2"]
+
+
+def test_two_machines_that_pull_get_clients_of_their_own(emulator: Emulator, tmp_path: Path) -> None:
+    """By the recipe of the guide, without an inventory."""
+    guide = (CHECKOUT / "docs" / "docsite" / "rst" / "guide_rollout.rst").read_text(encoding="utf-8")
+    [recipe] = re.findall(r"# host_vars/localhost\.yml\n   (monitor_agent_label: .*)\n", guide)
+    for name in ("web-1", "db.example.com"):
+        machine = tmp_path / name
+        machine.mkdir()
+        controller = Local(machine, emulator)
+        (machine / "hostname").write_text(f"{name}\n", encoding="utf-8")
+        (machine / "host_vars").mkdir()
+        own = recipe.replace("/etc/hostname", str(machine / "hostname"))
+        text = f"{own}\nmonitor_agent_config_path: {machine}/agent.conf\nmonitor_agent_service: ''\n"
+        (machine / "host_vars" / "localhost.yml").write_text(text, encoding="utf-8")
+        play = controller.tasks(f"- {_ROLE}", hosts="localhost")
+        for changed in ({"localhost"}, set[str]()):
+            run = controller.run(play)
+            assert (run.code, run.changed_hosts()) == (0, changed), run.output
+    assert labels(controller) == [client_label("db.example.com"), "web-1"]
+    texts = {path.read_text(encoding="utf-8") for path in tmp_path.glob("*/agent.conf")}
+    assert len(texts) == len(list(tmp_path.glob("*/agent.conf"))) == 2
 
 
 def test_a_template_in_another_encoding_is_named(single: Local) -> None:

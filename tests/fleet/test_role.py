@@ -49,7 +49,7 @@ TASKS = [
     REGISTER,
     NEW,
 ]
-OF_NEW = [CONFIGURE_NEW, "Install the agent", "Restart the agent"]
+OF_NEW = [CONFIGURE_NEW, "Install the agent", "Restart the agent, or start it"]
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 AUDIT = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
 INCLUDE = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
@@ -129,7 +129,7 @@ def test_an_audit_with_defaults_of_a_module_is_right(monitored: Local, module: s
     assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in run.output
 
 
-@pytest.mark.parametrize(("label", "expected"), {"web{1}": "web{1}", "{{ 12345 }}": "12345"}.items())
+@pytest.mark.parametrize(("label", "expected"), {"web{1}": "web{1}", "{{ 12345 | string }}": "12345"}.items())
 def test_a_label_that_resembles_something_else_is_a_text(single: Local, label: str, expected: str) -> None:
     single.host_vars["web-1"].update(monitor_agent_label=label, ansible_python_interpreter=sys.executable)
     for options in ([], ["-e", "monitor_agent_audit_fail_on_drift=true"]):
@@ -184,6 +184,24 @@ def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(mon
 """
     monitored.succeed(monitored.tasks(tasks))
     assert labels(monitored) == [left_out]
+
+
+def test_a_client_is_not_deleted_and_created_by_each_run_of_a_play(pair: Local) -> None:
+    """As if the configuration were moved so. A host of the other state, or of another account, is not concerned."""
+    pair.monitor()
+    old = "vars: {monitor_agent_state: absent, monitor_agent_config_path: '{{ playbook_dir }}/old.conf'}"
+    condition = "when: inventory_hostname == 'web-1'"
+    play = pair.tasks(f"- {INCLUDE}\n  {condition}\n  {old}\n- {INCLUDE}\n- {INCLUDE}")
+    for options, left in ((["--check"], ["web-1", "web-2"]), ([], ["web-2"]), ([], ["web-2"])):
+        run = pair.run(play, *options)
+        [(host, message)] = run.failures().items()
+        assert (run.code, host, labels(pair)) == (2, "web-1", left), run.output
+        assert "remove the old file with ansible.builtin.file instead" in message
+    pair.service.set_token("other")
+    moved = "vars: {monitor_agent_api_token: '{{ other }}'}"
+    play = pair.tasks(f"- {INCLUDE}\n  {condition}\n  {old}\n- {INCLUDE}\n  {moved}")
+    pair.succeed(play, "-e", f"other={pair.service.tokens['other']}")
+    assert labels(pair) == ["web-1", "web-2"]
 
 
 @pytest.mark.parametrize("failing", ["web-1", "web-2"])
@@ -348,6 +366,52 @@ def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local, service: d
     run = two.run(RETIRE, "-e", "target=all", "-e", "monitor_agent_retry_timeout=0", **service)
     assert run.code == 2, run.output
     assert (labels(two), two.files()) == before
+
+
+@pytest.mark.parametrize("playbook", ["retire -e target=all", "adopt"])
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_token_that_only_reads_removes_and_adopts_nothing(two: Local, playbook: str, masked: bool) -> None:
+    if not masked:
+        two.service.configure(mask_in="lists" if playbook == "adopt" else "everywhere")
+    two.write("web-1", two.expected("web-2"))
+    before = labels(two), two.files()
+    for options in (["--check"], []):
+        given = [f"monitor.cloud.{playbook.split()[0]}", *playbook.split()[1:], *options]
+        run = two.run(*given, MONITOR_API_TOKEN=two.service.tokens["read_only"])
+        assert run.code == 2 and all("token only reads" in text for text in run.failures().values()), run.output
+        assert (labels(two), two.files()) == before
+
+
+@pytest.mark.parametrize("fields", [{}, {"ansible_host": "127.0.0.1"}], ids=["new", "known"])
+def test_one_machine_under_two_names_keeps_the_key_that_it_has(pair: Local, fields: dict[str, str]) -> None:
+    if fields:
+        pair.monitor()
+    for values in pair.host_vars.values():
+        values.update(fields, monitor_agent_config_path=str(pair.directory / "agent.conf"))
+    pair.write("web-1", pair.expected("web-1"))
+    for _run in range(2 if fields else 1):
+        run = pair.run(ROLLOUT, "--forks", "1")
+        assert set(run.failures()) == {"web-2"}, run.output
+        assert "web-2 and web-1 are one machine: " in run.failures()["web-2"]
+        assert pair.read("web-1") == pair.expected("web-1")
+
+
+def test_two_names_that_may_be_one_machine_are_both_named(pair: Local) -> None:
+    pair.monitor()
+    pair.write("web-2", pair.expected("web-1"))
+    for options, text in ((["--check"], "would get"), ([], "now has")):
+        run = pair.succeed(ROLLOUT, *options)
+        assert f"It {text} the key of 'web-2'." in " ".join(run.output.split())
+        assert "If web-2 and web-1 are one machine, keep one of them in the inventory." in " ".join(run.output.split())
+
+
+def test_a_label_that_is_derived_is_shown_before_its_client_is_created(pair: Local) -> None:
+    pair.add("web-3.example.com")
+    label = client_label("web-3.example.com")
+    for options, shown_once in ((["--check"], True), ([], True), ([], False)):
+        run = pair.succeed(ROLLOUT, *options)
+        assert (f"web-3.example.com gets a client with the label {label}" in run.output) is shown_once, run.output
+        assert "web-1 gets" not in run.output
 
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
@@ -521,12 +585,14 @@ def test_any_errors_fatal_ends_a_run_before_the_first_client_or_after_all(four: 
 @pytest.mark.parametrize("left_out", [set(), {"web-1"}], ids=["both", "by itself"])
 def test_localhost_that_is_not_in_the_inventory(single: Local, left_out: set[str]) -> None:
     single.host_vars["web-1"].pop("monitor_agent_config_path")
+    (single.directory / "host_vars").mkdir()
+    (single.directory / "host_vars" / "localhost.yml").write_text("monitor_agent_label: here\n", encoding="utf-8")
     single.group_vars["left_out"] = sorted(left_out)
     changed = {"web-1", "localhost"} - left_out
     path = 'vars: {monitor_agent_config_path: "{{ playbook_dir }}/{{ inventory_hostname }}.conf"}'
     play = single.tasks(f"- {INCLUDE}\n  when: inventory_hostname not in left_out", play=path, hosts="web-1,localhost")
     converge(single, play, changes=changed)
-    assert labels(single) == sorted(changed)
+    assert labels(single) == sorted("here" if host == "localhost" else host for host in changed)
     assert {path.stem for path in single.directory.rglob("*.conf")} == changed
 
 

@@ -274,7 +274,7 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
         # Of another entry point.
         "monitor_agent_audit_html": "{{ undefined_here }}/report.html",
     }
-    three.host_vars["web-1"]["monitor_agent_label"] = 1001
+    three.host_vars["web-1"]["monitor_agent_label"] = "1001"
     three.host_vars["web-2"] |= {"monitor_agent_config_mode": "0o600"}
     # What only the host has.
     path = three.host_vars["web-3"]["monitor_agent_config_path"]

@@ -45,14 +45,16 @@ _HASH_DIGITS = 8
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
 # Core splits a text at its commas, and prune would delete the clients that such a text lists.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
+# The names by which machines call themselves: in a pull, each has the same one.
+_LOCAL_NAMES = ("localhost", "localhost.localdomain", "127.0.0.1", "::1")
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def as_text(label: t.Any, of_host: str = "") -> str:
-    """A label, also one that is a whole number; InputError for others: YAML reads 1.10 as 1.1, and yes as true."""
+    """A label; InputError for what YAML reads as something else: 1.10 as 1.1, 0123 as 83, 12:30:45 as 45045."""
     # A vaulted text of core is not a str.
-    if label is None or isinstance(label, (bool, float, dict, list)):
+    if label is None or isinstance(label, (bool, int, float, dict, list)):
         raise InputError(f"The label {label!r}{of_host} is not text. Put it in quotes.")
     return str(label)
 
@@ -64,6 +66,15 @@ def check_label(label: str) -> None:
             f"The label {label!r} has {len(label)} character{'s' * (len(label) != 1)}; a label has "
             f"{_SHORTEST_LABEL} to {_LONGEST_LABEL}. Choose another one; the filter monitor.cloud.client_label derives "
             "a valid one from any host name."
+        )
+
+
+def check_own(label: str) -> None:
+    """Raise InputError for a label that many machines have: that of localhost, given or derived."""
+    if label in _LOCAL_NAMES or label in map(client_label, _LOCAL_NAMES):
+        raise InputError(
+            f"The label {label!r} is that of localhost: every machine with this label would share one key. Set "
+            "monitor_agent_label to a name of this machine alone; the guide has a recipe for ansible-pull."
         )
 
 

@@ -33,6 +33,8 @@ _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 _SUDO_BACKGROUND = re.compile(r"(^|\s)(-[A-Za-z]*b|--background)")
 # dropbear ends a connection above 9,000 bytes, with what core and become add.
 _LONGEST_COMMAND = 8000
+# Connections to devices that run no shell.
+_NETWORK = ("network_cli", "netconf", "httpapi", "grpc")
 # Options that other users can see: on command lines of the host, and in its directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
@@ -107,8 +109,8 @@ class HostAction(PrivateAction):
             raise InputError("registration must be the name of a variable, not its value: registration: registered.")
         if self._problem:
             raise InputError(self._problem)
-        if getattr(self._connection._shell, "_IS_WINDOWS", False):
-            return self.act_on_windows()
+        if kind := self._without_shell():
+            return self.act_without_shell(kind)
         for name in _VISIBLE:
             field = holds(str(self.options.get(name) or ""), self._secrets)
             if field is not None:
@@ -120,11 +122,18 @@ class HostAction(PrivateAction):
         """Turn options and variables into a result. Raises MonitorError."""
         raise NotImplementedError
 
-    def act_on_windows(self) -> Result:
+    def _without_shell(self) -> str:
+        """What kind of host this is, if it has no POSIX shell; else empty."""
+        if getattr(self._connection._shell, "_IS_WINDOWS", False):
+            return "a Windows host"
+        name = self._connection.transport.rpartition(".")[2]
+        return f"a network device ({name})" if name in _NETWORK else ""
+
+    def act_without_shell(self, kind: str) -> Result:
         """The same for a host without a POSIX shell."""
         raise InputError(
-            f"{self._task.action} works on hosts with a POSIX shell only, and this is a Windows host. Nothing was "
-            "changed on it: leave it out of the play."
+            f"{self._task.action} works on hosts with a POSIX shell only, and this is {kind}. Nothing was changed on "
+            "it: leave it out of the play."
         )
 
     @functools.cached_property

@@ -18,6 +18,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile
 
 _RESTART, _PENDING = "restart", "restart_pending"
+# Of `systemctl is-active`. A service that ends again and again is mostly "activating".
+RUNNING = ("active", "reloading", "refreshing")
+# Of `systemctl is-enabled`. Others start at boot, or can't be enabled.
+_DISABLED = ("disabled", "masked", "masked-runtime")
 
 
 class Decision(t.NamedTuple):
@@ -139,6 +143,13 @@ def other_owners(found: HostFile, desired: Desired) -> dict[str, str]:
         for kind, (name, *own) in checked.items()
         if name is not None and found.kind == "file" and name not in own
     }
+
+
+def service(found: HostFile, *, started: bool, enabled: bool) -> list[str]:
+    """Those of state and enabled in which a service differs, as far as the host reports them."""
+    stopped = found.service is not None and found.service not in RUNNING
+    disabled = found.service_enabled in _DISABLED
+    return [name for name, differs in (("state", started and stopped), ("enabled", enabled and disabled)) if differs]
 
 
 def _facts(found: HostFile, key: KeyOwner) -> dict[str, t.Any]:

@@ -37,7 +37,7 @@ _DONE_LINE = re.compile(rf"^{_DONE}{_MARKERS}", re.MULTILINE)
 _LINK_LINE = re.compile(r"^link\|([^|\r\n]{1,255})\|([^\r\n]{1,4096})\r?$", re.MULTILINE)
 _NUMBER, _NAME = r"([0-9]{1,20})", r"([^|\r\n]{0,255})"
 _STAT_LINE = re.compile(rf"^stat\|{_NUMBER}\|{_NUMBER}\|{_NAME}\|{_NUMBER}\|{_NAME}\|([0-7]{{1,20}})\r?$", re.MULTILINE)
-_SERVICE_LINE = re.compile(r"^service\|([a-z-]{1,255})\r?$", re.MULTILINE)
+_SERVICE_LINE = re.compile(r"^service\|([a-z-]{0,255})\|([a-z-]{0,255})\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
 # The problems that the writer and the remover report by exit codes from 91 on, by their names in the scripts.
@@ -70,8 +70,8 @@ class HostFile(t.NamedTuple):
 
     ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None if the host has no tool
     for it, or the file can't be read or is larger than :data:`LARGEST_FILE`. Ids are decimal digits. ``leftovers``:
-    whether directories of killed writers are beside it. ``markers``: those of pending restarts. ``service``: the
-    state of the service; None if it was not requested, or if systemd does not run.
+    whether directories of killed writers are beside it. ``markers``: those of pending restarts. ``service`` and
+    ``service_enabled``: what systemctl reports of the service, or its init script; None if that is not known.
     """
 
     kind: Kind
@@ -86,6 +86,7 @@ class HostFile(t.NamedTuple):
     size: int | None = None
     markers: tuple[str, ...] = ()
     service: str | None = None
+    service_enabled: str | None = None
 
     @property
     def is_absent(self) -> bool:
@@ -151,10 +152,20 @@ fi
 """
 
 
+# An init script reports 0 if the service runs, and 1 to 3 if not. Whether it starts at boot depends on the init system.
+_SERVICE = """
+if [ -d /run/systemd/system ]; then
+    echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)|$(exec systemctl is-enabled -- "$v" 2>/dev/null)"
+elif [ -x "/etc/init.d/$v" ]; then
+    "/etc/init.d/$v" status </dev/null >/dev/null 2>&1
+    case $? in 0) echo "service|active|";; [123]) echo "service|inactive|";; esac
+fi
+"""
+
+
 def facts_command(path: str, service: str = "") -> str:
     """Print lines for :func:`parse_facts`, with the state of a service if there is one; changes nothing."""
-    inspect = '[ -d /run/systemd/system ] && echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)"'
-    state = f"{shell.variable('v', service)}; {inspect}" if service else ":"
+    state = f"{shell.variable('v', service)}; {shell.one_line(_SERVICE)}" if service else ":"
     return f"{shell.one_line(shell.start(path))}; {_FACTS_COMMAND.replace('{service}', state)}"
 
 
@@ -171,7 +182,8 @@ def parse_facts(output: str) -> HostFile | None:
         digest=digest and digest[1],
         leftovers=line["leftovers"] is not None,
         markers=tuple(line["markers"].split("|")[1:]),
-        service=state and state[1],
+        service=(state and state[1]) or None,
+        service_enabled=(state and state[2]) or None,
     )
     if stat is None:
         return found

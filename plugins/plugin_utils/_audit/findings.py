@@ -36,6 +36,7 @@ TITLES = {
     "outdated": "Outdated configuration",
     "restart_pending": "Restart pending",
     "agent_stopped": "Agent stopped",
+    "agent_disabled": "Agent disabled",
     "wrong_permissions": "Wrong permissions",
     "ok": "OK",
 }
@@ -57,8 +58,6 @@ _PREFIX = re.compile(r"(Task failed: )+")
 LONGEST_REASON = 300
 # The names of hosts in a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
-# Of `systemctl is-active`. A service that ends again and again is mostly "activating".
-_RUNNING = (None, "active", "reloading", "refreshing")
 
 
 def unknown_labels(hosts: Sequence[str]) -> str:
@@ -116,6 +115,7 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
         "differs": list(found.get("differs") or ()),
         "permissions": dict(found.get("permissions") or {}),
         "service_state": found.get("service_state"),
+        "service_differs": list(found.get("service_differs") or ()),
     }
 
 
@@ -322,8 +322,10 @@ class _Fleet:
             sentences["outdated"] = f"The right key, but {what}."
         if "restart" in differs:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
-        if facts["service_state"] not in _RUNNING:
+        if "state" in facts["service_differs"]:
             sentences["agent_stopped"] = f"The agent does not run: its service is {facts['service_state']}."
+        if "enabled" in facts["service_differs"]:
+            sentences["agent_disabled"] = "The agent does not start at boot: its service is disabled."
         pairs = [f"{name} {one['found']} instead of {one['expected']}" for name, one in facts["permissions"].items()]
         if pairs:
             sentences["wrong_permissions"] = f"Not as expected: {', '.join(pairs)}."

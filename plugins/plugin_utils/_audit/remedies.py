@@ -58,7 +58,8 @@ _TEXTS: dict[str, str] = {
     "who may read the configuration (--become).",
     "outdated": "The key is right, but the rest of the file differs, or a killed run left files beside it.",
     "restart_pending": "A run changed the configuration, and then was killed or could not restart the agent.",
-    "agent_stopped": "Start its service, and see its log: systemctl status SERVICE.",
+    "agent_stopped": "Start its service. If it stops again, see its log: systemctl status SERVICE.",
+    "agent_disabled": "Enable its service, so that the agent starts at boot.",
     "wrong_permissions": "Owner, group or mode of the configuration is not as expected.",
     "absent": "Their monitor_agent_state is absent. The command removes the configuration, and the client with all its "
     "data.",
@@ -66,7 +67,6 @@ _TEXTS: dict[str, str] = {
 }
 # The playbook that does it, if that is not a rollout; None if none does.
 _PLAYBOOKS: dict[str, str | None] = {
-    "agent_stopped": None,
     "undecided": None,
     "renamed": "adopt",
     **dict.fromkeys(("unreachable", "not_audited", "clones", "unverifiable"), "audit"),

@@ -43,7 +43,10 @@ _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
     "reached": lambda value: isinstance(value, bool),
     "reason": lambda value: value is None or _is_text(value, findings.LONGEST_REASON + 1),
     "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
-    "differs": lambda value: isinstance(value, list) and len(value) <= _MOST_ENTRIES and all(map(_is_text, value)),
+    **dict.fromkeys(
+        ("differs", "service_differs"),
+        lambda value: isinstance(value, list) and len(value) <= _MOST_ENTRIES and all(map(_is_text, value)),
+    ),
     "permissions": lambda value: (
         isinstance(value, dict)
         and len(value) <= _MOST_ENTRIES

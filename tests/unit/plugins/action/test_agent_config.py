@@ -41,7 +41,7 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
         "registration": "registered",
     }
     shell = types.SimpleNamespace(tmpdir="/tmp")
-    connection: Any = types.SimpleNamespace(_shell=shell, become=None, has_pipelining=True)
+    connection: Any = types.SimpleNamespace(_shell=shell, transport="ssh", become=None, has_pipelining=True)
     loader: Any = DataLoader()
     unset: Any = None
     return ActionModule(task, connection, unset, loader, Templar(loader=loader, variables=_VARIABLES), unset)

@@ -68,7 +68,7 @@ def test_length_is_all_that_is_checked(label: str) -> None:
             check_label(label)
 
 
-@pytest.mark.parametrize("label", [None, 1.1, True, ["web1"]])
+@pytest.mark.parametrize("label", [None, 1.1, 83, True, ["web1"]])
 def test_a_value_that_is_not_text_is_not_a_valid_label(label: Any) -> None:
     with pytest.raises(InputError, match="is not text"):
         as_text(label)

@@ -297,19 +297,44 @@ def test_a_message_of_the_dynamic_linker_is_no_count_of_dd(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
 @pytest.mark.parametrize(
-    ("systemctl", "state"),
-    [('echo "$*"; exit 3', None), ("echo failed; exit 3", "failed"), ("echo active", "active"), ("exit 127", None)],
+    ("systemctl", "state", "enabled"),
+    [
+        ('echo "$*"; exit 3', None, None),
+        ("[ $1 = is-active ] && echo failed && exit 3; echo disabled; exit 1", "failed", "disabled"),
+        ("[ $1 = is-active ] && echo active || echo static", "active", "static"),
+        ("[ $1 = is-active ] && echo inactive; exit 3", "inactive", None),
+        ("exit 127", None, None),
+    ],
 )
-def test_the_state_of_a_service(tmp_path: Path, shell: list[str], systemctl: str, state: str | None) -> None:
+def test_the_state_of_a_service(
+    tmp_path: Path, shell: list[str], systemctl: str, state: str | None, enabled: str | None
+) -> None:
     skip_without(shell[0])
     tools, name = stub_tools(tmp_path / "tools", systemctl=systemctl), "it's $1 *"
     command = facts_command(str(tmp_path / "agent.conf"), name)
     done = in_shell(command.replace("/run/systemd/system", str(tmp_path)), b"", shell, tools)
-    assert (parse_facts(done.stdout), done.stderr) == (HostFile("missing", True, service=state), "")
+    assert (parse_facts(done.stdout), done.stderr) == (
+        HostFile("missing", True, service=state, service_enabled=enabled),
+        "",
+    )
     if systemctl.startswith('echo "$*"'):
-        assert f"service|is-active -- {name}\n" in done.stdout
+        assert f"service|is-active -- {name}|is-enabled -- {name}\n" in done.stdout
     none = in_shell(command.replace("/run/systemd/system", "/nowhere"), b"", shell, tools)
     assert "service|" not in none.stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+@pytest.mark.parametrize(("code", "state"), [(0, "active"), (1, "inactive"), (3, "inactive"), (4, None)])
+def test_the_state_of_a_service_of_an_init_script(
+    tmp_path: Path, shell: list[str], code: int, state: str | None
+) -> None:
+    skip_without(shell[0])
+    stub_tools(tmp_path / "init", agent=f'echo "$*"; echo no >&2; [ "$*" = status ] && exit {code}')
+    command = facts_command(str(tmp_path / "agent.conf"), "agent")
+    for path, other in {"/run/systemd/system": "/nowhere", "/etc/init.d": f"{tmp_path}/init"}.items():
+        command = command.replace(path, other)
+    done = in_shell(command, b"", shell)
+    assert (parse_facts(done.stdout), done.stderr) == (HostFile("missing", True, service=state), "")
 
 
 def test_the_backup_of_a_file_with_other_names_leaves_those_alone(tmp_path: Path) -> None:
@@ -379,8 +404,8 @@ _PENDING = HostFile("missing", True, leftovers=True, markers=("0123abcd", "01234
         ("Welcome!\nmonitor.cloud facts|missing|y\n", HostFile("missing", True)),
         ("Welcome! monitor.cloud facts|missing|y\n", HostFile("missing", True)),
         ("monitor.cloud facts|no_parent|n\r\n", HostFile("no_parent", False)),
-        ("monitor.cloud facts|missing|y|left|0123abcd|01234567\nservice|failed\n", _PENDING),
-        ("monitor.cloud facts|missing|y\nservice|\n", HostFile("missing", True)),
+        ("monitor.cloud facts|missing|y|left|0123abcd|01234567\nservice|failed|\n", _PENDING),
+        ("monitor.cloud facts|missing|y\nservice||\n", HostFile("missing", True)),
         ("monitor.cloud facts|file|y\n", HostFile("file", True)),
         (f"{_FACTS}{_DIGEST}\n", _FILE),
         (_FACTS, _FILE._replace(digest=None)),

@@ -54,9 +54,17 @@ _NO_RESULT = Host("web", "web", facts_of({}))
         ),
         (inspected("web", differs=["content", "restart"]), "outdated restart_pending", "The agent was not restarted"),
         (inspected("web", service_state=None), "ok", ""),
-        (inspected("web", service_state="active"), "ok", ""),
-        (inspected("web", service_state="failed", differs=["mode"]), "agent_stopped wrong_permissions", "is failed."),
-        (inspected("web", service_state="activating", differs=["restart"]), "restart_pending agent_stopped", ""),
+        (inspected("web", service_state="inactive"), "ok", ""),
+        (
+            inspected("web", service_state="failed", service_differs=["state"], differs=["mode"]),
+            "agent_stopped wrong_permissions",
+            "is failed.",
+        ),
+        (
+            inspected("web", service_state="activating", service_differs=["state", "enabled"], differs=["restart"]),
+            "restart_pending agent_stopped agent_disabled",
+            "does not start at boot",
+        ),
         (inspected("web", "no_file", differs=["content"]), "not_configured", "There is no configuration."),
         (inspected("web", "no_key", differs=["mode"]), "not_configured wrong_permissions", "There is no key in the"),
         (

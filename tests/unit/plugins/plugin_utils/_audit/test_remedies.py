@@ -53,7 +53,8 @@ def test_each_finding_has_a_step_and_its_command() -> None:
         "unverifiable": f"{start}.audit --limit closed",
         "outdated": f"{start}.rollout --limit edited",
         "restart_pending": f"{start}.rollout --limit pending",
-        "agent_stopped": "",
+        "agent_stopped": f"{start}.rollout --limit stopped",
+        "agent_disabled": f"{start}.rollout --limit disabled",
         "wrong_permissions": f"{start}.rollout --limit open",
         # Not the client that a renamed host is to keep.
         "orphans": f"{start}.prune -e prune_pattern=older",
@@ -127,7 +128,7 @@ def test_a_joined_report_without_some_hosts_is_limited() -> None:
 
 def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     seen = [inspected("open", differs=["mode"]), inspected("old", differs=["mode"]), unreachable("gone")]
-    seen += [inspected("empty", "no_file"), inspected("new", "no_file"), inspected("off", service_state="failed")]
+    seen += [inspected("empty", "no_file"), inspected("new", "no_file"), inspected("off", service_differs=["state"])]
     seen += [inspected("moved", "other", owner_label="former")]
     # The others carry their keys too.
     seen += [inspected("first", differs=["content"]), inspected("second", "other", owner_label="first")]

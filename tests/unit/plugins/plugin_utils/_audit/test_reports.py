@@ -160,9 +160,9 @@ def test_junit_counts_are_right() -> None:
     root = ElementTree.fromstring(as_junit(every_state()))
     suite = root[0]
     # The schema of the xUnit plugin of Jenkins, junit-10.xsd, allows no other attributes of testsuites.
-    assert root.attrib == {"name": "monitor.cloud audit", "tests": "14", "failures": "12", "errors": "1", "time": "0"}
+    assert root.attrib == {"name": "monitor.cloud audit", "tests": "15", "failures": "13", "errors": "1", "time": "0"}
     assert suite.attrib == {**root.attrib, "timestamp": "2026-01-02T03:04:05"}
-    assert len(list(suite.iter("testcase"))) == 14 and len(list(suite.iter("failure"))) == 12
+    assert len(list(suite.iter("testcase"))) == 15 and len(list(suite.iter("failure"))) == 13
     assert [case.get("name") for case in suite.iter("testcase") if case.find("error") is not None] == ["gone"]
 
 

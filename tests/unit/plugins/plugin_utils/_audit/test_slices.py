@@ -73,6 +73,7 @@ RESULTS = st.one_of(
             "key": st.sampled_from([*KEYS, "no_file", "no_key", "unverifiable"]),
             "differs": DIFFERS,
             "service_state": st.sampled_from([None, "active", "failed"]),
+            "service_differs": st.lists(st.sampled_from(["state", "enabled"]), unique=True),
         }
     ),
 )
@@ -109,7 +110,7 @@ def _inspection(host: str, result: dict[str, Any], known: Account) -> Host:
     """What agent_config would return on a host, for the key that it carries."""
     if "key" not in result:
         return Host(host, host, facts_of(result))
-    key, facts = result["key"], {name: result[name] for name in ("differs", "service_state")}
+    key, facts = result["key"], {name: result[name] for name in ("differs", "service_state", "service_differs")}
     if key in ("no_file", "no_key", "unverifiable"):
         return inspected(host, key, **facts)
     owner = known.key_owners.get(fingerprint(key))
@@ -269,6 +270,7 @@ HOST = VALID["hosts"][0]
                 ("reason", "x" * 302),
                 ("differs", ["x" * 256]),
                 ("differs", ["mode"] * 21),
+                ("service_differs", "state"),
                 ("permissions", {"mode": {"found": "x" * 256, "expected": "0600"}}),
                 ("permissions", {"mode": {"found": [7], "expected": "0600"}}),
                 ("permissions", {"mode": {"found": "0644", "expected": "0600", "x": "x" * 9**6}}),
