@@ -27,9 +27,12 @@ _FREE = {
     "monitor_agent_settings",
     "monitor_agent_config_group",
     "monitor_agent_config_mode",
+    "monitor_agent_repository",
     "monitor_agent_packages",
     "monitor_agent_install_command",
     "monitor_agent_install_creates",
+    "monitor_agent_uninstall_command",
+    "monitor_agent_uninstall_removes",
     "monitor_agent_service",
     "monitor_agent_state",
 }

@@ -18,9 +18,10 @@ description:
     that a template of such a variable names, directly or through other templates. Fails too if such a template uses
     C(ansible_facts), or if the task is delegated to a host that is not its own.
   - Templates of C(monitor_agent_config_path), C(monitor_agent_config_owner), C(monitor_agent_config_group),
-    C(monitor_agent_config_mode), C(monitor_agent_packages), C(monitor_agent_install_command),
-    C(monitor_agent_install_creates), C(monitor_agent_service), C(monitor_agent_settings) and C(monitor_agent_state) may
-    use facts, because they concern nothing but the host itself.
+    C(monitor_agent_config_mode), C(monitor_agent_settings), C(monitor_agent_repository), C(monitor_agent_packages),
+    C(monitor_agent_install_command), C(monitor_agent_install_creates), C(monitor_agent_uninstall_command),
+    C(monitor_agent_uninstall_removes), C(monitor_agent_service) and C(monitor_agent_state) may use facts, because they
+    concern nothing but the host itself.
   - Runs on the controller, once for all hosts. Connects to no host, changes nothing.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
 options:

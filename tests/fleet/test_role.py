@@ -34,19 +34,24 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
 )
 
 RESTART = "Restart the monitoring agent"
+INSTALLER = "Run the installer"
 RETIRE = "monitor.cloud.retire"
 REMOVE = "Delete the clients of hosts whose configuration is removed"
+COST = "Show what the new clients cost"
 NEW = "Do what is new on the host"
 # What each run shows, in this order, whatever the state; then what is new.
 TASKS = [
     "Validating arguments against arg spec 'main' - Register the hosts of the play and configure their agents",
+    "Check that the tags include what the others need",
     "Refuse facts that would decide",
     "Check that each host of the inventory has a label of its own",
     "Forget the results of an earlier use of the role",
     "Read the account",
+    "Uninstall the agent",
     CONFIGURE,
     REMOVE,
     REGISTER,
+    COST,
     NEW,
 ]
 OF_NEW = [CONFIGURE_NEW, "Install the agent", "Restart the agent, or start it"]
@@ -66,9 +71,47 @@ def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> Non
     runs = [pair.succeed("monitor.cloud.rollout", *options) for options in (["--check"], [], [])]
     assert [shown(run) for run in runs] == [[*TASKS, *OF_NEW]] * 2 + [TASKS]
     once = {task for task in TASKS if len(runs[1].of(task)) == 1}
-    assert once == {*TASKS[1:5], REGISTER}
+    assert once == {*TASKS[1:6], REGISTER}
     pair.host_vars["web-2"].update(monitor_agent_service="monitor-agent", monitor_agent_config_mode="0640")
     assert set(pair.succeed("monitor.cloud.rollout", "--check").of(RESTART)) == {"web-2"}
+
+
+# By options: the tasks that are run on a host without a client, and whether the run succeeds.
+_ALL = {CONFIGURE_NEW, INSTALLER, RESTART}
+TAGS: dict[str, set[str] | None] = {
+    "--tags monitor_agent_config": {CONFIGURE_NEW},
+    "--tags monitor_agent_config,monitor_agent_install": {CONFIGURE_NEW, INSTALLER},
+    "--tags monitor_agent_config,monitor_agent_service": {CONFIGURE_NEW, RESTART},
+    "--tags monitor_agent_install": None,
+    "--tags monitor_agent_service": None,
+    "--tags other": set(),
+    "--skip-tags monitor_agent_config": None,
+    "--skip-tags monitor_agent_install": {CONFIGURE_NEW, RESTART},
+    "--skip-tags monitor_agent_service": {CONFIGURE_NEW, INSTALLER},
+    "--skip-tags monitor_agent_config,monitor_agent_install,monitor_agent_service": set(),
+    "--skip-tags other": _ALL,
+}
+
+
+@pytest.mark.parametrize("options", TAGS)
+def test_tags_choose_parts_of_the_role(single: Local, options: str) -> None:
+    single.group_vars.update(monitor_agent_install_command="true", monitor_agent_service="no-such-agent")
+    single.group_vars["ansible_python_interpreter"] = sys.executable
+    play = single.tasks(f"- {ROLE}")
+    expected = TAGS[options]
+    # In check mode a service that is not there yet is no failure.
+    check = single.run(play, "--check", *options.split())
+    seen = {task for task in _ALL if check.of(task)}
+    assert (check.code, seen) == ((2, set()) if expected is None else (0, expected)), check.output
+    if expected is None:
+        assert "only monitor_agent_config finds out" in str(check.failures())
+    run = single.run(play, *options.split())
+    assert len(run.writes()) == bool(expected), run.output
+    if expected and RESTART not in expected:
+        # The restart that was left out is made by the next run.
+        pending = single.succeed(ROLLOUT, "--check", "--skip-tags", "monitor_agent_install")
+        assert pending.of(CONFIGURE)["web-1"].result["differs"] == ["restart"]
+        assert set(pending.of(RESTART)) == {"web-1"}
 
 
 @pytest.mark.parametrize("of", ["extra variable", "inventory", "play", "role", "roles"])
