@@ -4,15 +4,18 @@
 
 """Debian machines with systemd: what counts is the client under which the agent of each of them reports."""
 
+import hashlib
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.hosts import USER
-from ansible_collections.monitor.cloud.tests.support.machines import SERVICE, UNIT, Machine, reporting, running
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
+from ansible_collections.monitor.cloud.tests.support.machines import AGENT, SERVICE, UNIT, Machine, reporting, running
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, labels
 
@@ -112,3 +115,79 @@ def test_a_renamed_host_keeps_its_client(controller: Controller) -> None:
     after = {client["id"]: client["label"] for client in controller.service.clients()}
     assert after == {number: label.replace("web-1", "web-9") for number, label in before.items()}
     assert reporting(controller) == own(controller)
+
+
+PACKAGED = "packaged-agent"
+OWN = f"/etc/{PACKAGED}.conf"
+# It runs as a user that the package adds.
+PACKAGE = {
+    "DEBIAN/control": f"Package: {PACKAGED}\nVersion: 1.2-1\nArchitecture: all\nMaintainer: nobody\n"
+    "Description: agent\n",
+    "DEBIAN/postinst": f"#!/bin/sh\nid {PACKAGED} 2>/dev/null || useradd -r {PACKAGED}\nsystemctl daemon-reload\n",
+    f"usr/bin/{PACKAGED}": AGENT.replace(CONFIG, OWN),
+    f"lib/systemd/system/{PACKAGED}.service": f"[Unit]\nConditionPathExists={OWN}\n[Service]\nUser={PACKAGED}\n"
+    f"ExecStart=/usr/bin/{PACKAGED} {{url}}\n[Install]\nWantedBy=multi-user.target\n",
+}
+
+
+def repository(directory: Path, url: str) -> tuple[Path, str]:
+    """A directory that is a signed repository of apt with the package, and the key that signs it."""
+    made = directory / "repository"
+    made.mkdir()
+    for name, text in PACKAGE.items():
+        path = directory / "package" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("{url}", url), encoding="utf-8")
+        path.chmod(0o644 if name.endswith(("control", "service")) else 0o755)
+    home = {"GNUPGHOME": str(directory), "PATH": "/usr/bin:/bin"}
+
+    def run(*command: str) -> str:
+        return subprocess.run(command, cwd=made, env=home, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    run("dpkg-deb", "--build", "--root-owner-group", str(directory / "package"), "agent.deb")
+    data = (made / "agent.deb").read_bytes()
+    facts = f"Filename: ./agent.deb\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
+    index = PACKAGE["DEBIAN/control"] + facts
+    (made / "Packages").write_text(index, encoding="utf-8")
+    digest = hashlib.sha256(index.encode()).hexdigest()
+    (made / "Release").write_text(f"Suite: ./\nSHA256:\n {digest} {len(index)} Packages\n", encoding="utf-8")
+    batch = ("gpg", "--batch", "--pinentry-mode", "loopback", "--passphrase", "")
+    run(*batch, "--quick-generate-key", "nobody@example.com")
+    run(*batch, "--clearsign", "--output", "InRelease", "Release")
+    return made, run("gpg", "--armor", "--export")
+
+
+def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(
+    controllers: Callable[..., Controller], booted: Callable[..., list[Machine]], tmp_path: Path
+) -> None:
+    controller = controllers(*booted("web-1"))
+    (machine,) = booted("web-1")
+    made, key = repository(tmp_path, f"{controller.service.base_url.rpartition('/')[0]}/_emulator/reports")
+    shutil.copytree(made, f"/proc/{machine.first_process}/root/opt/repository")
+    controller.group_vars |= {
+        "monitor_agent_repository": {"uris": ["file:///opt/repository"], "suites": ["./"], "signed_by": key},
+        "monitor_agent_packages": [f"{PACKAGED}=1.2-1"],
+        "monitor_agent_service": PACKAGED,
+        "monitor_agent_config_path": OWN,
+        "monitor_agent_config_owner": PACKAGED,
+    }
+    try:
+        check = controller.succeed("monitor.cloud.rollout", "--check")
+        assert check.changed_hosts() == {"web-1"}
+        run = controller.succeed()
+        assert run.writes() == ["create_client web-1"]
+        assert reporting(controller) == own(controller)
+        again = controller.succeed()
+        assert [event.task for event in again.events if event.status == "changed"] == []
+        retire = ("monitor.cloud.retire", "-e", "target=web-1", "-e", "monitor_agent_uninstall=true")
+        assert controller.succeed(*retire, "--check").writes() == []
+        assert reporting(controller) == own(controller)
+        done = controller.succeed(*retire)
+        assert done.writes() == ["delete_client web-1"] and "Removed, agent of: web-1" in done.output
+        assert machine.run(f"ls {OWN} /usr/bin/{PACKAGED} 2>&1; systemctl is-active {PACKAGED}", check=False).endswith(
+            "inactive\n"
+        )
+        assert machine.read(OWN) is None and machine.run(f"dpkg -l {PACKAGED} | grep -c ^ii", check=False) == "0\n"
+        assert [event.task for event in controller.succeed(*retire).events if event.status == "changed"] == []
+    finally:
+        machine.run(f"dpkg --purge {PACKAGED}; rm -rf /opt/repository /etc/apt/sources.list.d/monitor-agent.sources")

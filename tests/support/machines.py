@@ -37,7 +37,7 @@ SERVICE = "monitor-agent"
 UNIT = f"/etc/systemd/system/{SERVICE}.service"
 _IMAGE = CHECKOUT / ".cache" / "machine"
 # Modules of Ansible need more of Python than python3-minimal has.
-_PACKAGES = "systemd,systemd-sysv,dbus,openssh-server,python3,sudo"
+_PACKAGES = "systemd,systemd-sysv,dbus,openssh-server,python3,python3-apt,python3-debian,sudo"
 # In memory, which takes half the time. apt downloads as it does here, without the hooks of this machine.
 _BUILD = f"""set -e
 rm -rf {{root}}
@@ -52,7 +52,7 @@ cp -a /run/root {{root}}
 _PATIENCE = 120.0
 _CONTAINED = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
 # It reads its configuration only when it starts, as real agents do.
-_AGENT = f"""#!/usr/bin/python3
+AGENT = f"""#!/usr/bin/python3
 import json, socket, sys, time, urllib.request
 with open("{CONFIG}") as file:
     report = dict(line.strip().split("=", 1) for line in file) | {{"host": socket.gethostname()}}
@@ -251,7 +251,7 @@ def _start(name: str, address: str, directory: Path, keys: Path, service: Emulat
     port = free_port(address)
     files = directory / f"files-{address}"
     _write(files / "etc/ssh/sshd_config.d/tests.conf", _SSHD.format(port=port, address=address))
-    _write(files / f"usr/local/bin/{SERVICE}", _AGENT, 0o755)
+    _write(files / f"usr/local/bin/{SERVICE}", AGENT, 0o755)
     _write(files / "etc/hostname", f"{name}\n")
     root = service.base_url.rpartition("/")[0]
     _write(files / UNIT[1:], _UNIT.format(url=f"{root}/_emulator/reports"))
