@@ -82,7 +82,7 @@ def test_each_variable_of_the_role_that_a_guide_names_is_one(page: Path) -> None
     specification = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     known = {name for entry in specification["argument_specs"].values() for name in entry["options"]}
     named = re.findall(r"\b(monitor_agent_[a-z_]+[a-z])\b(?!\*)", page.read_text(encoding="utf-8"))
-    assert set(named) - known <= {"monitor_agent_config", "monitor_agent_facts_checked"}
+    assert set(named) - known <= {"monitor_agent_config", "monitor_agent_install", "monitor_agent_facts_checked"}
 
 
 def test_each_guide_is_in_the_contents() -> None:
