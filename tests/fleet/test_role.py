@@ -481,7 +481,7 @@ def test_check_run_and_second_run(controller: Controller, user: str, pipelining:
 
 
 def test_how_many_commands_a_host_gets(controller: Controller) -> None:
-    """One to inspect and one to write. For a new client, two to inspect and one to write; three more for a file."""
+    """One to inspect, one to write. For a new client, two to inspect, one to try, one to write; two more for a file."""
     hosts, counted = list(controller.hosts.values()), "/opt/agent-seen"
     for host in hosts:
         host.write(f'#!/bin/sh\necho >> {counted}\nexec /bin/sh "$@"\n', "/opt/agent-shell", mode="755")
@@ -497,7 +497,7 @@ def test_how_many_commands_a_host_gets(controller: Controller) -> None:
     hosts[0].write("api_key=of an image\n")
     first = commands()
     hosts[1].run(f"rm {CONFIG}")
-    assert (first, commands(), commands()) == ([6, 3, 3, 3], [1, 2, 1, 1], [1, 1, 1, 1])
+    assert (first, commands(), commands()) == ([6, 4, 4, 4], [1, 2, 1, 1], [1, 1, 1, 1])
 
 
 def test_serial_reads_the_account_once_for_each_batch(four: Local) -> None:

@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, c
 IMPORTER = CHECKOUT / ".cache" / "importer"
 IMPORTER_LOCK = CHECKOUT / "tests" / "locks" / "importer.txt"
 CONTENT = {"CHANGELOG.rst", "LICENSES", "README.md", "SECURITY.md"}
-CONTENT |= {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
+CONTENT |= {"changelogs", "docs", "examples", "meta", "playbooks", "plugins", "roles"}
 
 
 def build(output: Path) -> Path:
