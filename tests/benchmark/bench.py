@@ -191,7 +191,9 @@ class Bench:
         ours = {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.directory / "home"), "ANSIBLE_NOCOLOR": "1"}
         return {**own_settings(self.directory), **self.emulator.environment(), **ours}
 
-    def play(self, playbook: str, fleet: Fleet | None = None, variables: Mapping[str, Any] | None = None) -> Cost:
+    def play(
+        self, playbook: str, fleet: Fleet | None = None, variables: Mapping[str, Any] | None = None, *options: str
+    ) -> Cost:
         """Run one of the plays, or a playbook of this directory, of a collection, or of a path."""
         name = playbook if "." in playbook else str(HERE / f"{playbook}.yml")
         if playbook in PLAYS:
@@ -199,7 +201,7 @@ class Bench:
             name = self.write_play(playbook, hosts=hosts, tasks=[task])
         extra = self.directory / "extra.json"
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
-        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name]
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name, *options]
         command += ["-i", str(fleet.inventory)] if fleet else []
         return run(command, {**self.environment(), **(fleet.settings if fleet else {})})
 
