@@ -123,7 +123,8 @@ OWN = f"/etc/{PACKAGED}.conf"
 PACKAGE = {
     "DEBIAN/control": f"Package: {PACKAGED}\nVersion: 1.2-1\nArchitecture: all\nMaintainer: nobody\n"
     "Description: agent\n",
-    "DEBIAN/postinst": f"#!/bin/sh\nid {PACKAGED} 2>/dev/null || useradd -r {PACKAGED}\nsystemctl daemon-reload\n",
+    "DEBIAN/postinst": f"#!/bin/sh\nid {PACKAGED} 2>/dev/null || useradd -r {PACKAGED}\n"
+    "touch /opt/left\nsystemctl daemon-reload\n",
     f"usr/bin/{PACKAGED}": AGENT.replace(CONFIG, OWN),
     f"lib/systemd/system/{PACKAGED}.service": f"[Unit]\nConditionPathExists={OWN}\n[Service]\nUser={PACKAGED}\n"
     f"ExecStart=/usr/bin/{PACKAGED} {{url}}\n[Install]\nWantedBy=multi-user.target\n",
@@ -170,6 +171,8 @@ def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(
         "monitor_agent_service": PACKAGED,
         "monitor_agent_config_path": OWN,
         "monitor_agent_config_owner": PACKAGED,
+        "monitor_agent_uninstall_command": "rm /opt/left",
+        "monitor_agent_uninstall_removes": "/opt/left",
     }
     try:
         check = controller.succeed("monitor.cloud.rollout", "--check")
@@ -184,9 +187,7 @@ def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(
         assert reporting(controller) == own(controller)
         done = controller.succeed(*retire)
         assert done.writes() == ["delete_client web-1"] and "Removed, agent of: web-1" in done.output
-        assert machine.run(f"ls {OWN} /usr/bin/{PACKAGED} 2>&1; systemctl is-active {PACKAGED}", check=False).endswith(
-            "inactive\n"
-        )
+        assert machine.run(f"systemctl is-active {PACKAGED}; ls /opt", check=False) == "inactive\nrepository\n"
         assert machine.read(OWN) is None and machine.run(f"dpkg -l {PACKAGED} | grep -c ^ii", check=False) == "0\n"
         assert [event.task for event in controller.succeed(*retire).events if event.status == "changed"] == []
     finally:
