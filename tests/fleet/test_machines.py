@@ -155,7 +155,9 @@ def repository(directory: Path, url: str) -> tuple[Path, str]:
     batch = ("gpg", "--batch", "--pinentry-mode", "loopback", "--passphrase", "")
     run(*batch, "--quick-generate-key", "nobody@example.com")
     run(*batch, "--clearsign", "--output", "InRelease", "Release")
-    return made, run("gpg", "--armor", "--export")
+    key = run("gpg", "--armor", "--export")
+    run("gpgconf", "--kill", "gpg-agent")
+    return made, key
 
 
 def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(

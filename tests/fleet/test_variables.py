@@ -540,7 +540,7 @@ def test_nothing_is_read_nor_changed_if_the_check_of_facts_is_left_out(pair: Loc
     pair.succeed(hostile(pair, facts).play(GATHER), **CACHE)
     for task in ("Check that each host of the inventory has a label of its own", "Read the account", REMOVE):
         run = pair.run(ROLLOUT, "--limit", "web-2", "--start-at-task", f"*{task}", **CACHE)
-        assert (run.code, run.calls()) == (2, []), run.output
+        assert run.calls() == [] and (run.code == 2 or task == REMOVE), run.output
 
 
 def test_what_concerns_the_host_alone_may_be_made_of_facts(pair: Local) -> None:
