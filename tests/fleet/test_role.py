@@ -743,7 +743,7 @@ def test_a_loop_over_customers_registers_hosts_in_their_own_account(three: Local
 """
     run = three.run(three.tasks(use))
     assert list(run.failures()) == ["web-2"], run.output
-    assert configured(three) == set(labels(three)) == {"web-1", "web-3"}
+    assert configured(three) == set(labels(three)) == {"web-1", "web-3"}, run.output
 
 
 def test_playbooks_choose_their_strategy_themselves(four: Local) -> None:
