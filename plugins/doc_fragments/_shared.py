@@ -18,6 +18,19 @@ attributes:
     description: Returns what has changed, or in C(check_mode) what would, when in diff mode. Never shows a key.
 """
 
+    # Core reads the environment for plugins; modules read it themselves.
+    ENVIRONMENT = r"""
+options:
+  base_url: {env: [{name: MONITOR_BASE_URL}]}
+  api_token: {env: [{name: MONITOR_API_TOKEN}]}
+  brand: {env: [{name: MONITOR_BRAND}]}
+  validate_certs: {env: [{name: MONITOR_VALIDATE_CERTS}]}
+  ca_path: {env: [{name: MONITOR_CA_PATH}]}
+  allow_http: {env: [{name: MONITOR_ALLOW_HTTP}]}
+  timeout: {env: [{name: MONITOR_TIMEOUT}]}
+  retry_timeout: {env: [{name: MONITOR_RETRY_TIMEOUT}]}
+"""
+
     CONNECTION = r"""
 requirements:
   - Python library C(requests) for the interpreter that runs it.

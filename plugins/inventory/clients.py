@@ -33,20 +33,13 @@ extends_documentation_fragment:
   - constructed
   - inventory_cache
   - monitor.cloud._shared.connection
+  - monitor.cloud._shared.environment
 options:
   plugin:
     description: The name of this plugin.
     type: str
     required: true
     choices: [monitor.cloud.clients]
-  base_url: {env: [{name: MONITOR_BASE_URL}]}
-  api_token: {env: [{name: MONITOR_API_TOKEN}]}
-  brand: {env: [{name: MONITOR_BRAND}]}
-  validate_certs: {env: [{name: MONITOR_VALIDATE_CERTS}]}
-  ca_path: {env: [{name: MONITOR_CA_PATH}]}
-  allow_http: {env: [{name: MONITOR_ALLOW_HTTP}]}
-  timeout: {env: [{name: MONITOR_TIMEOUT}]}
-  retry_timeout: {env: [{name: MONITOR_RETRY_TIMEOUT}]}
   label_pattern:
     description: Regular expression that the whole label must match. If not set, all clients are hosts.
     type: str

@@ -20,21 +20,13 @@ description:
     from the environment of the controller.
 author:
   - monitor.cloud contributors (!UNKNOWN)
-extends_documentation_fragment: [monitor.cloud._shared.connection]
+extends_documentation_fragment: [monitor.cloud._shared.connection, monitor.cloud._shared.environment]
 options:
   _terms:
     description: Labels of clients.
     type: list
     elements: str
     required: true
-  base_url: {env: [{name: MONITOR_BASE_URL}]}
-  api_token: {env: [{name: MONITOR_API_TOKEN}]}
-  brand: {env: [{name: MONITOR_BRAND}]}
-  validate_certs: {env: [{name: MONITOR_VALIDATE_CERTS}]}
-  ca_path: {env: [{name: MONITOR_CA_PATH}]}
-  allow_http: {env: [{name: MONITOR_ALLOW_HTTP}]}
-  timeout: {env: [{name: MONITOR_TIMEOUT}]}
-  retry_timeout: {env: [{name: MONITOR_RETRY_TIMEOUT}]}
 """
 
 EXAMPLES = r"""
