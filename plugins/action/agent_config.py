@@ -90,7 +90,7 @@ class ActionModule(HostAction):
                 "several hosts could get one client. Set monitor_agent_label in the inventory."
             )
         # Also of a removal: without the account, the client would stay.
-        read = registered_result(options["registration"], self.variables) if options["registration"] else {}
+        read = self._registration
         known = read.get("account_fingerprint")
         if known and any(options[name] is not None for name in ("inventory_label", *ACCOUNT_OPTIONS)):
             environment = {**os.environ, **given_environment(self)}
@@ -114,6 +114,12 @@ class ActionModule(HostAction):
         if known and host not in self.variables["ansible_play_batch"]:
             # A task of the account failed before, in rescue or always: core leaves out all hosts but the first.
             raise InputError(f"{host} is not in the batch any more, because an earlier task failed. Run again.")
+
+    @property
+    def _registration(self) -> t.Mapping[str, t.Any]:
+        """What the option registration names; empty without one."""
+        name = self.options["registration"]
+        return registered_result(name, self.variables) if name else {}
 
     def _has_client(self) -> bool:
         with contextlib.suppress(InputError):
@@ -217,9 +223,8 @@ class ActionModule(HostAction):
         other, host = self._host_of(key.label), self.variables["inventory_hostname"]
         if other is None:
             return
-        read = registered_result(self.options["registration"], self.variables) if self.options["registration"] else {}
         # The key of a client that was created a moment ago is on no clone yet.
-        if key.label in (read.get("created") or ()) or self._address(host) == self._address(other):
+        if key.label in (self._registration.get("created") or ()) or self._address(host) == self._address(other):
             raise InputError(
                 f"{host} and {other} are one machine: {self.options['path']} has the key of {other}. It was left as it "
                 f"is. Remove {host} from the inventory, then its client: monitor.cloud.retire -e labels="
