@@ -117,12 +117,12 @@ def test_the_job_template_and_its_survey(single: Local, emulator: Emulator) -> N
     ]
     questions = template["survey_spec"]["spec"]
     assert all(each["default"] in each.get("choices", [each["default"]]) for each in questions)
-    answers = {each["variable"]: each["default"] for each in questions}
-    # An answer is text, and an extra variable.
-    answers |= {"monitor_agent_config_path": str(single.directory / "agent.conf"), "monitor_agent_service": ""}
+    given = {each["variable"]: each["default"] for each in questions}
+    # What is typed into a survey is text, and an extra variable.
+    given |= {"monitor_agent_config_path": str(single.directory / "agent.conf"), "monitor_agent_service": ""}
     playbook = single.directory / template["playbook"]
     playbook.write_text("- ansible.builtin.import_playbook: monitor.cloud.rollout\n", encoding="utf-8")
-    options = ("-e", json.dumps(answers))
+    options = ("-e", json.dumps(given))
     check, done, again = (single.succeed(str(playbook), *options, *more) for more in (["--check"], [], []))
     assert (check.writes(), done.writes(), again.writes()) == ([], ["create_client web-1"], [])
     assert (single.directory / "agent.conf").read_text(encoding="utf-8") == texts(emulator.clients())["web-1"]

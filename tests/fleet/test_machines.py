@@ -121,7 +121,7 @@ PACKAGED = "packaged-agent"
 OWN = f"/etc/{PACKAGED}.conf"
 # It runs as a user that the package adds.
 PACKAGE = {
-    "DEBIAN/control": f"Package: {PACKAGED}\nVersion: 1.2-1\nArchitecture: all\nMaintainer: nobody\n"
+    "DEBIAN/control": f"Package: {PACKAGED}\nVersion: 1.2-1\nArchitecture: all\nMaintainer: agent\n"
     "Description: agent\n",
     "DEBIAN/postinst": f"#!/bin/sh\nid {PACKAGED} 2>/dev/null || useradd -r {PACKAGED}\n"
     "touch /opt/left\nsystemctl daemon-reload\n",
@@ -153,7 +153,7 @@ def repository(directory: Path, url: str) -> tuple[Path, str]:
     digest = hashlib.sha256(index.encode()).hexdigest()
     (made / "Release").write_text(f"Suite: ./\nSHA256:\n {digest} {len(index)} Packages\n", encoding="utf-8")
     batch = ("gpg", "--batch", "--pinentry-mode", "loopback", "--passphrase", "")
-    run(*batch, "--quick-generate-key", "nobody@example.com")
+    run(*batch, "--quick-generate-key", "agent@example.com")
     run(*batch, "--clearsign", "--output", "InRelease", "Release")
     key = run("gpg", "--armor", "--export")
     run("gpgconf", "--kill", "gpg-agent")

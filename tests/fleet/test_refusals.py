@@ -184,7 +184,7 @@ def test_a_state_of_the_play_takes_precedence_over_one_of_the_inventory(three: L
     assert run.code == 0 and labels(three) == ["web-1", "web-2", "web-3"], run.output
 
 
-# A device answers commands of its own only.
+# A device runs commands of its own only.
 _DEVICE = """
 DOCUMENTATION = "name: {name}\\nshort_description: A device\\noptions: {{}}"
 from ansible.plugins.connection.local import Connection as Local
