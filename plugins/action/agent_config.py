@@ -265,10 +265,14 @@ class ActionModule(HostAction):
         if decided.problem:
             raise InputError(decided.problem)
         if decided.changed:
-            check = self._task.check_mode
+            check = self._task.check_mode or self.options["before_uninstall"]
             command = remote_file.enter_command(path) if check else remote_file.remove_command(path)
             remote_file.check_done(self.shell(command), f"{path} could not be removed")
-        return self._result(decided, label)
+        result = self._result(decided, label)
+        if result["before_uninstall"]:
+            result.update(changed=False)
+            result.pop("diff", None)
+        return result
 
     def _inspect(self, path: str, service: str = "") -> remote_file.HostFile:
         done = self.shell(remote_file.facts_command(path, service))
@@ -340,6 +344,7 @@ class ActionModule(HostAction):
             "path": path,
             "label": label,
             "state": self.options["state"],
+            "before_uninstall": self.options["state"] == "absent" and self.options["before_uninstall"],
             "registered": self.options["state"] == "absent" or not self.client.missing,
             "service_differs": [],
             "key_owner": key.state,

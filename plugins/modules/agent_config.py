@@ -105,6 +105,11 @@ options:
         yet, nothing is written, and RV(owner_missing) is true. Run this module once more after the installation.
     type: bool
     default: false
+  before_uninstall:
+    description: With O(state=absent), whether the agent is uninstalled before its configuration is removed. All is
+      checked and nothing is removed. Run this module once more after the agent is uninstalled.
+    type: bool
+    default: false
   create_directory:
     description: Whether to create the directory of the file, with mode V(0755), if it is missing.
     type: bool
@@ -217,6 +222,10 @@ state:
   returned: success
   type: str
   sample: present
+before_uninstall:
+  description: Whether O(before_uninstall) kept a removal back.
+  returned: success
+  type: bool
 registered:
   description: Whether the host has a client. If not, and O(registration) names what
     M(monitor.cloud.monitor_client_info) read, all else is checked and nothing is written. Always true with

@@ -38,7 +38,7 @@ INSTALLER = "Run the installer"
 RETIRE = "monitor.cloud.retire"
 REMOVE = "Delete the clients of hosts whose configuration is removed"
 COST = "Show what the new clients cost"
-NEW = "Do what is new on the host"
+NEW = "Do what is new on the host, or uninstall the agent"
 # What each run shows, in this order, whatever the state; then what is new.
 TASKS = [
     "Validating arguments against arg spec 'main' - Register the hosts of the play and configure their agents",
@@ -47,14 +47,13 @@ TASKS = [
     "Check that each host of the inventory has a label of its own",
     "Forget the results of an earlier use of the role",
     "Read the account",
-    "Uninstall the agent",
     CONFIGURE,
     REMOVE,
     REGISTER,
     COST,
     NEW,
 ]
-OF_NEW = [CONFIGURE_NEW, "Install the agent", "Restart the agent, or start it"]
+OF_NEW = [CONFIGURE_NEW, "Install the agent", "Uninstall the agent", "Restart the agent, or start it"]
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 AUDIT = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
 INCLUDE = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
@@ -129,6 +128,44 @@ def test_a_removal_by_a_state_of_each_source(pair: Local, of: str) -> None:
         changes = bool(options or not left) and "changed=1" in run.output or "changed=2" in run.output
         assert shown(run) == ([*TASKS, *OF_NEW] if changes else TASKS)
     assert run.changed_hosts() == set() and run.statuses(REGISTER) == {}
+
+
+@pytest.mark.parametrize("options", [[], ["--skip-tags", "monitor_agent_install"]])
+def test_an_agent_is_uninstalled_before_its_configuration_and_client_are_removed(
+    three: Local, options: list[str]
+) -> None:
+    """A host where that fails keeps both. One without an agent to uninstall, and one that stays, are not concerned."""
+    three.monitor()
+    three.add("new-1")
+    for host in ("web-1", "web-2", "web-3"):
+        three.host_vars[host]["monitor_agent_state"] = "absent"
+    program = (
+        "test -e {{ monitor_agent_config_path }} && test -e {{ playbook_dir }}/fixed && rm -r {{ playbook_dir }}/agent"
+    )
+    three.host_vars["web-1"].update(monitor_agent_uninstall=True, monitor_agent_uninstall_command="true")
+    three.host_vars["web-2"].update(
+        monitor_agent_uninstall=True,
+        monitor_agent_uninstall_command=program,
+        monitor_agent_uninstall_removes="{{ playbook_dir }}/agent",
+    )
+    three.group_vars["ansible_python_interpreter"] = sys.executable
+    (three.directory / "agent").mkdir()
+    play = three.tasks(f"- {ROLE}")
+    three.succeed(play, "--check", *options)
+    assert labels(three) == ["web-1", "web-2", "web-3"]
+    run = three.run(play, *options)
+    assert labels(three) == (["new-1"] if options else ["new-1", "web-2"]), run.output
+    assert set(run.failures()) == (set() if options else {"web-2"})
+    assert {host for host, text in three.files().items() if text} == {*labels(three)}
+    (three.directory / "fixed").touch()
+    three.succeed(play, *options)
+    assert labels(three) == ["new-1"] and (three.directory / "agent").exists() == bool(options)
+    again = three.succeed(play, *options)
+    # Its uninstaller is run each time, because it names nothing that it removes.
+    changed = {(event.host, event.task) for event in again.events if event.status == "changed"}
+    assert again.writes() == [] and changed == (
+        set() if options else {("web-1", "monitor.cloud.monitor_agent : Run the uninstaller")}
+    )
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
