@@ -18,8 +18,9 @@ description:
   - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have a meaning of their own as names of
     hosts. Hosts of these labels are C(client-all) and so on, unless a source before this one has a host of the name.
   - Two labels that give the same name are refused.
-  - Its variables are C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created), C(monitor_updated) and
-    C(monitor_key_fingerprint), the first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
+  - Each field of the client but its keys is a variable with the prefix C(monitor_), such as C(monitor_id),
+    C(monitor_label), C(monitor_apps), C(monitor_created) and C(monitor_updated). C(monitor_key_fingerprint) is the
+    first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
   - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role
     P(monitor.cloud.monitor_agent#role) finds its client.
   - O(compose) also has C(inventory_hostname). Make C(ansible_host) of it, never of C(monitor_label), which may begin
@@ -86,6 +87,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructa
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, own_message, read_clients
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import as_data
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
@@ -93,7 +95,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys i
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
 # Names of core's groups, and those by which tasks reach the controller: a host of such a name would replace it.
 _RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
-_VARIABLES = ("id", "label", "apps", "created", "updated", "key_fingerprint")
+_VARIABLES = (*(name for name in CLIENT.fields if name not in CLIENT.secret), "key_fingerprint")
 # The others are of core, and have expressions of their own.
 _TEMPLATES = {*CONNECTION_OPTIONS, "label_pattern"}
 

@@ -98,6 +98,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 OPTIONS = {
     # A string would make 1.1 of 1.10.
@@ -105,23 +106,25 @@ OPTIONS = {
     "id": {"type": "str"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
+    **CLIENT.options,
 }
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Find, create, rename or delete the client, with as few requests as the task needs."""
+    """Find, create, update or delete the client, with as few requests as the task needs."""
     label, client_id, present = params["label"], params["id"], params["state"] == "present"
     if label is None and client_id is None:
         raise InputError("label and id are null: give one of them. Check mode knows no id of a client to be created.")
     if label is not None:
         label = as_text(label)
         check_label(label)
+    values = {name: params[name] for name in CLIENT.options if params[name] is not None}
     current: list[Client] = []
     if client_id is None:
         current = api.list_clients()
-        change = changes.labelled_client(changes.by_label(current), label, present=present)
+        change = changes.labelled_client(changes.by_label(current), label, present=present, values=values)
     else:
-        change = _change_by_id(api, client_id, label, present)
+        change = _change_by_id(api, client_id, values if label is None else {**values, "label": label}, present)
         if params["include_keys"]:
             # That a mask in the form of a key is one is seen by the others.
             current = api.list_clients()
@@ -137,12 +140,13 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     return {
         "changed": change.changed,
         "client": views.show(client),
-        "diff": {"before": views.fingerprints([change.before]), "after": views.fingerprints([change.after])},
+        "diff": views.diff([(change.before, change.after)]),
         "warnings": [*warnings, *apply.not_deleted([done])],
     }
 
 
-def _change_by_id(api: Api, client_id: str, label: str | None, present: bool) -> changes.Change:
+def _change_by_id(api: Api, client_id: str, values: changes.Values, present: bool) -> changes.Change:
+    label = values.get("label")
     client = api.get_client(client_id)
     if client is None:
         # A late replica may lack a client that the list has.
@@ -151,14 +155,16 @@ def _change_by_id(api: Api, client_id: str, label: str | None, present: bool) ->
         if present:
             raise InputError(f"There is no client with the id {client_id}. Give label alone to create one.")
         return changes.absent(label or str(client_id))
-    if label in (None, client["label"]):
-        return changes.keep(client) if present else changes.delete(client)
     if not present:
+        if label in (None, client["label"]):
+            return changes.delete(client)
         raise InputError(
             f"Client {client_id} has the label {client['label']!r}, not {label!r}: not deleted. Give the id alone, or "
             "the label alone."
         )
-    return changes.renamed_client(client, str(label), api.list_clients())
+    if label not in (None, client["label"]):
+        changes.check_is_free(client, str(label), api.list_clients())
+    return changes.update(client, values)
 
 
 MODULE = Module(run, OPTIONS, {"required_one_of": [("label", "id")]})

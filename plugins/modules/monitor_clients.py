@@ -218,17 +218,14 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     views, clients = apply.views_of(
         api, remaining, [entry.client for entry in done], include_keys=params["include_keys"]
     )
-    before, made = Views(current), [entry.change for entry in done if entry.change.changed and not entry.error]
+    made = [entry.change for entry in done if entry.change.changed and not entry.error]
     return {
         **result,
         "clients": {
             client["label"]: views.show(client) for client, entry in zip(clients, done) if client and not entry.was_kept
         },
         "key_owners": views.key_owners(),
-        "diff": {
-            "before": before.fingerprints(change.before for change in made),
-            "after": before.fingerprints(change.after for change in made),
-        },
+        "diff": Views(current).diff((change.before, change.after) for change in made),
     }
 
 

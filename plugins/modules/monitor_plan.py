@@ -80,6 +80,7 @@ api_usage:
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
 OPTIONS = {
     "subscription": {"type": "str"},
@@ -90,7 +91,7 @@ OPTIONS = {
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the plan and the tiers; for a switch count the clients, and set the plan."""
-    tiers = api.list_subscriptions()
+    tiers = api.find(SUBSCRIPTION)
     change = plans.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
     if change.changed and not params["allow_over_capacity"]:
         plans.check_plan_fits(change, api.count_clients())

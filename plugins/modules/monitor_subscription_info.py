@@ -62,16 +62,14 @@ api_usage:
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
 OPTIONS = {"id": {"type": "str"}}
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the tier of an id, or else all tiers."""
-    if params["id"] is None:
-        return {"changed": False, "subscriptions": api.list_subscriptions()}
-    tier = api.get_subscription(params["id"])
-    return {"changed": False, "subscriptions": [tier] if tier else []}
+    return {"changed": False, "subscriptions": api.find(SUBSCRIPTION, params["id"])}
 
 
 MODULE = Module(run, OPTIONS)

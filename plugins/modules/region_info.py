@@ -99,6 +99,7 @@ import typing as t
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import REGION
 
 OPTIONS = {
     "id": {"type": "str"},
@@ -113,12 +114,7 @@ OPTIONS = {
 def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the region of an id, or else all regions; and their availability if the task needs it."""
     region_id = params["id"]
-    if region_id is None:
-        regions = api.list_regions()
-    else:
-        region = api.get_region(region_id)
-        regions = [region] if region else []
-    regions = [region for region in regions if _matches(region, params)]
+    regions = [region for region in api.find(REGION, region_id) if _matches(region, params)]
     compute_type, shown = params["compute_type"], params["include_availability"]
     if regions and (shown or compute_type is not None):
         records = api.list_availability() if region_id is None else api.get_region_availability(str(regions[0]["id"]))

@@ -51,13 +51,13 @@ def emulator_app(state: State) -> ASGIApp:
 
 
 def service_app(state: State, variant: Variant) -> ASGIApp:
-    """The thirteen operations, requests and (if the variant requires it) responses checked against the contract."""
+    """All operations, requests and (if the variant requires it) responses checked against the contract."""
     middlewares = [each for each in ConnexionMiddleware.default_middlewares if each not in _NOT_NEEDED]
     app = AsyncApp(__name__, middlewares=middlewares, pythonic_params=True)
     app.add_api(
         document(variant),
         base_path=BASE_PATH,
-        resolver=lambda operation_id: _bound(getattr(operations, operation_id), state),
+        resolver=lambda operation_id: _bound(operations.named(operation_id), state),
         validate_responses=variant.validate_responses,
     )
     handler = functools.partial(_problem_response, state)

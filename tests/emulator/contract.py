@@ -86,6 +86,21 @@ def operation_ids() -> list[str]:
     return [operation.operation_id for operation in operations(variant_of(Settings()))]
 
 
+def client_values(given: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """All fields of a client that callers can set: as given, else as they were, else the default of the contract."""
+    fields = _written()["components"]["schemas"]["ClientInput"]["properties"]
+    return {name: given.get(name, (before or {}).get(name, of.get("default"))) for name, of in fields.items()}
+
+
+def examples_of(operation_id: str) -> list[dict[str, Any]]:
+    """The objects of the example that the list of a resource has, for the operation that lists or views it."""
+    paths = _written()["paths"]
+    path = next(path for path, item in paths.items() if item.get("get", {}).get("operationId") == operation_id)
+    listing = paths[re.sub(r"/\{\w+\}$", "", path)]["get"]
+    found: list[dict[str, Any]] = listing["responses"]["200"]["content"]["application/json"]["example"]["data"]
+    return found
+
+
 def operations_at(variant: Variant, path: str) -> dict[str, tuple[Operation, str | None]]:
     """The operations at this path by their methods, each with its parameter; none if there is no such path."""
     found: dict[str, tuple[Operation, str | None]] = {}

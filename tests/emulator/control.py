@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from . import catalogue
+from .contract import client_values
 from .faults import fault_from
 from .settings import change
 from .state import State, new_token
@@ -73,7 +74,7 @@ def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[
     """Create clients, with these labels or `count` numbered ones. No limit of the plan applies here."""
     first = state.store.next_id()
     requested = [f"seed-{number:05}" for number in range(first, first + count)] if labels is None else labels
-    return [state.store.create(label, state.settings.key_format) for label in requested]
+    return [state.store.create(client_values({"label": label}), state.settings.key_format) for label in requested]
 
 
 def _report(state: State, host: str, install_code: str, api_key: str) -> None:

@@ -23,7 +23,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .contract import Operation, ServiceError, Variant, error_response, operations_at, variant_of
+from .contract import (
+    Operation,
+    ServiceError,
+    Variant,
+    client_values,
+    error_response,
+    operations_at,
+    variant_of,
+)
 from .faults import Fault, edited, take
 from .state import LogEntry, State, Token
 from .store import LabelTaken
@@ -109,10 +117,10 @@ def _meanwhile(state: State, fault: Fault) -> None:
         store.delete(client_id(label))
     for old, new in changes.get("rename", {}).items():
         with contextlib.suppress(LabelTaken):
-            store.rename(client_id(old), new)
+            store.update(client_id(old), client_values({"label": new}))
     for label in changes.get("create", ()):
         with contextlib.suppress(LabelTaken):
-            store.create(label, state.settings.key_format)
+            store.create(client_values({"label": label}), state.settings.key_format)
 
 
 def _faulty(fault: Fault) -> Response | None:

@@ -2,12 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The thirteen operations of docs/openapi.yaml, by their names.
+"""The operations of docs/openapi.yaml, by their names.
 
 Each takes the state and a request that the contract allows, and returns the body of the response, with its status if
 that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
 """
 
+import functools
 import math
 import re
 import unicodedata
@@ -19,7 +20,7 @@ from connexion import context
 from starlette.datastructures import QueryParams
 
 from . import catalogue
-from .contract import ServiceError
+from .contract import ServiceError, client_values, examples_of
 from .state import State
 from .store import LabelTaken, Row
 
@@ -51,7 +52,7 @@ async def create_client(state: State, body: Body) -> Body:
             400, "Your subscription does not include any more clients. Change the subscription to add more."
         )
     try:
-        row = state.store.create(_stored(state, label), state.settings.key_format)
+        row = state.store.create(client_values({**body, "label": _stored(state, label)}), state.settings.key_format)
     except LabelTaken as error:
         raise _duplicate(state) from error
     client = _shown(state, row)
@@ -69,7 +70,7 @@ async def update_client(state: State, client_id: int, body: Body) -> Body:
     label: str = body["label"] if "label" in body else row["label"]
     _check_label(state, label)
     try:
-        state.store.rename(client_id, _stored(state, label))
+        state.store.update(client_id, client_values({**body, "label": _stored(state, label)}, row))
     except LabelTaken as error:
         raise _duplicate(state) from error
     return _shown(state, _client(state, client_id))
@@ -127,6 +128,19 @@ async def get_region_availability(state: State, region_id: str) -> Body | list[B
     await get_region(state, region_id)
     records = [record for record in _availability(state) if record["region"] == region_id]
     return records if state.settings.region_availability == "array" else _only(records)
+
+
+async def read_examples(state: State, operation_id: str, **parameters: Any) -> Body:
+    """An operation that is not above: the list of a resource, or one of it, as the contract has them as examples."""
+    rows = examples_of(operation_id)
+    identifier = next((value for name, value in parameters.items() if name.endswith("_id")), None)
+    return _page(state, rows) if identifier is None else _only(row for row in rows if row["id"] == identifier)
+
+
+def named(operation_id: str) -> Callable[..., Any]:
+    """The operation of this name in the contract."""
+    found = globals().get(operation_id)
+    return found or functools.partial(read_examples, operation_id=operation_id)
 
 
 def _tiers(state: State) -> list[Body]:

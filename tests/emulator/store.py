@@ -7,6 +7,7 @@
 Nothing here knows the API: rows go in and come out as plain dicts, with the true keys.
 """
 
+import json
 import secrets
 import sqlite3
 from datetime import datetime, timezone
@@ -19,7 +20,9 @@ CREATE TABLE IF NOT EXISTS clients (
     api_key TEXT NOT NULL,
     install_code TEXT NOT NULL,
     created TEXT NOT NULL,
-    updated TEXT NOT NULL
+    updated TEXT NOT NULL,
+    -- Values of the other fields that callers set, as JSON.
+    others TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS plan (clients_included INTEGER);
 """
@@ -57,30 +60,35 @@ class Store:
 
     def all(self) -> list[Row]:
         """Clients in the order in which they were made."""
-        return [dict(row) for row in self._database.execute("SELECT * FROM clients ORDER BY id")]
+        return [_row(found) for found in self._database.execute("SELECT * FROM clients ORDER BY id")]
 
     def get(self, client_id: int) -> Row | None:
         """One client, None if there is none with this id."""
         if abs(client_id) > _LARGEST_ID:
             return None
-        row = self._database.execute("SELECT * FROM clients WHERE id = ?", (client_id,)).fetchone()
-        return dict(row) if row else None
+        found = self._database.execute("SELECT * FROM clients WHERE id = ?", (client_id,)).fetchone()
+        return _row(found) if found else None
 
     def next_id(self) -> int:
         row = self._database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'clients'").fetchone()
         return (row[0] if row else 0) + 1
 
-    def create(self, label: str, key_format: str) -> Row:
-        """A new client with new keys."""
+    def create(self, values: Row, key_format: str) -> Row:
+        """A new client with new keys. The label is among the values."""
         now = _now()
         keys = {"api_key": _new_key(key_format), "install_code": _new_key(key_format)}
-        row = {"label": label, **keys, "created": now, "updated": now}
-        fields = "label, api_key, install_code, created, updated"
-        query = f"INSERT INTO clients ({fields}) VALUES (:label, :api_key, :install_code, :created, :updated)"
-        return {**row, "id": self._database.execute(query, row).lastrowid}
+        row = {**keys, "created": now, "updated": now, **_columns(values)}
+        names = ", ".join(row)
+        query = f"INSERT INTO clients ({names}) VALUES (:{names.replace(', ', ', :')})"
+        client: Row | None = self.get(self._database.execute(query, row).lastrowid or 0)
+        assert client
+        return client
 
-    def rename(self, client_id: int, label: str) -> None:
-        self._database.execute("UPDATE clients SET label = ?, updated = ? WHERE id = ?", (label, _now(), client_id))
+    def update(self, client_id: int, values: Row) -> None:
+        """Give a client values, all that callers can set."""
+        row = {**_columns(values), "updated": _now(), "id": client_id}
+        query = "UPDATE clients SET label = :label, others = :others, updated = :updated WHERE id = :id"
+        self._database.execute(query, row)
 
     def delete(self, client_id: int) -> None:
         """Forget a client. Its id is not used again."""
@@ -93,6 +101,17 @@ class Store:
     def set_plan(self, clients_included: int | None) -> None:
         self._database.execute("DELETE FROM plan")
         self._database.execute("INSERT INTO plan VALUES (?)", (clients_included,))
+
+
+def _columns(values: Row) -> Row:
+    others = {name: value for name, value in values.items() if name != "label"}
+    return {"label": values["label"], "others": json.dumps(others)}
+
+
+def _row(found: sqlite3.Row) -> Row:
+    row = dict(found)
+    others: Row = json.loads(row.pop("others"))
+    return row | others
 
 
 def _new_key(key_format: str) -> str:

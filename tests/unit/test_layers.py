@@ -12,7 +12,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 OURS = "ansible_collections.monitor.cloud.plugins."
 # The lowest layer first. The longest name that fits counts.
 LAYERS = (
-    ("module_utils._service.errors",),
+    ("module_utils._service.errors", "module_utils._service.resources"),
     ("module_utils._clients",),
     ("module_utils._service",),
     ("module_utils._clients.apply",),

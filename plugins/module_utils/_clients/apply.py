@@ -33,6 +33,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
     Outcome,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import backoffs
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
 # At least this number of failures in a row have one cause, even if there are fewer workers.
 _LEAST_IN_A_ROW = 3
@@ -92,7 +93,7 @@ def ensure_capacity(
     if is_too_small(use_of_plan(used, new, plan, [])) or (check_mode and not plan):
         # They are named only.
         with contextlib.suppress(MonitorError):
-            tiers = api.list_subscriptions()
+            tiers = api.find(SUBSCRIPTION)
     use = use_of_plan(used, new, plan, tiers)
     check_capacity(use)
     return [], cost(use) if check_mode else ""
@@ -113,7 +114,7 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
     concurrency = api.http.settings.concurrency
     with concurrent.futures.ThreadPoolExecutor(max_workers=concurrency) as pool:
         worker = _Worker(api, pool, max(concurrency, _LEAST_IN_A_ROW), reread)
-        for action in ("rename", "delete", "create"):
+        for action in ("rename", "update", "delete", "create"):
             numbers = [number for number, change in enumerate(changes) if change.action == action]
             todo = [changes[number] for number in numbers]
             results = _create_all(worker, todo) if action == "create" else worker.start(todo)
@@ -153,11 +154,11 @@ class _Worker:
             return ChangeResult(change, change.before, error, tried=False)
         try:
             if change.action == "create":
-                done = ChangeResult(change, self.api.create_client(change.label))
-            elif change.action == "rename":
-                renamed = self.api.rename_client(change.before["id"], change.label, change.before["label"])
-                renamed = _with_keys(renamed, change.before) if fields.mask_reason(renamed) else renamed
-                done = ChangeResult(change, renamed)
+                done = ChangeResult(change, self.api.create_client(change.values))
+            elif change.action in ("rename", "update"):
+                client = self.api.update_client(change.before, change.values)
+                client = _with_keys(client, change.before) if fields.mask_reason(client) else client
+                done = ChangeResult(change, client)
             elif change.action == "delete":
                 done = self._delete(change)
             else:

@@ -16,8 +16,10 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 Labelled = t.Dict[str, t.List[Client]]  # noqa: UP006
+Values = Mapping[str, t.Any]
 
 
 class Change(t.NamedTuple):
@@ -27,7 +29,7 @@ class Change(t.NamedTuple):
     why a desired change cannot be made.
     """
 
-    action: t.Literal["none", "create", "rename", "delete", "switch"]
+    action: t.Literal["none", "create", "rename", "update", "delete", "switch"]
     label: str
     before: dict[str, t.Any]
     after: dict[str, t.Any]
@@ -36,6 +38,11 @@ class Change(t.NamedTuple):
     @property
     def changed(self) -> bool:
         return self.action != "none"
+
+    @property
+    def values(self) -> dict[str, t.Any]:
+        """The fields that a request has to set."""
+        return {name: self.after[name] for name in CLIENT.settable if self.before.get(name) != self.after.get(name)}
 
 
 def keep(client: Client) -> Change:
@@ -46,13 +53,18 @@ def absent(label: str) -> Change:
     return Change("none", label, {}, {})
 
 
-def create(label: str) -> Change:
+def create(label: str, values: Values | None = None) -> Change:
     # In check mode the values that the service sets are null.
-    return Change("create", label, {}, {"id": None, "label": label, "apps": {}, "created": None, "updated": None})
+    unknown = dict.fromkeys(name for name in CLIENT.fields if name not in CLIENT.secret)
+    return Change("create", label, {}, {**unknown, "apps": {}, **(values or {}), "label": label})
 
 
-def rename(client: Client, label: str) -> Change:
-    return Change("rename", label, client, {**client, "label": label})
+def update(client: Client, values: Values) -> Change:
+    """Give fields of a client these values; nothing to do if it has them."""
+    after = {**client, **values}
+    if all(client.get(name) == value for name, value in values.items()):
+        return keep(client)
+    return Change("update" if after["label"] == client["label"] else "rename", after["label"], client, after)
 
 
 def delete(client: Client) -> Change:
@@ -68,16 +80,17 @@ def by_label(clients: Sequence[Client]) -> Labelled:
     return found
 
 
-def labelled_client(existing: Labelled, label: str, *, present: bool) -> Change:
-    """Find, create or delete the client of a label; ``existing`` holds the account's clients by label."""
+def labelled_client(existing: Labelled, label: str, *, present: bool, values: Values | None = None) -> Change:
+    """Find, create, update or delete the client of a label; ``existing`` holds the account's clients by label."""
     bare = label.strip()
     if label not in existing and label != bare and (present or bare in existing):
         # A list that is written as text with ", " has such labels. Prune would delete the client.
         but = f", but there is {bare!r}" if bare in existing else ""
         raise InputError(f"There is no client {label!r}{but}. Remove the white space around the label.")
     if label not in existing:
-        return create(label) if present else absent(label)
-    return _ambiguous(existing, label) or (keep if present else delete)(existing[label][0])
+        return create(label, values) if present else absent(label)
+    client = existing[label][0]
+    return _ambiguous(existing, label) or (update(client, values or {}) if present else delete(client))
 
 
 def _ambiguous(existing: Labelled, label: str) -> Change | None:
@@ -93,15 +106,14 @@ def _ambiguous(existing: Labelled, label: str) -> Change | None:
     return Change("none", label, {}, {}, problem)
 
 
-def renamed_client(client: Client, label: str, current: Sequence[Client]) -> Change:
-    """Give a client another label; InputError if another client has it."""
+def check_is_free(client: Client, label: str, current: Sequence[Client]) -> None:
+    """InputError if a client cannot be renamed to a label, because another client has it."""
     for other in by_label(current).get(label, []):
         if other["id"] != client["id"]:
             raise InputError(
                 f"Client {client['id']} ({client['label']!r}) can't get the label {label!r}: client {other['id']} has "
                 "it. Labels are unique; rename or delete that one first."
             )
-    return rename(client, label)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,7 +173,7 @@ def _fleet_rename(existing: Labelled, old: str, new: str, desired: bool) -> Chan
             "not needed."
         )
     if old in existing:
-        return _ambiguous(existing, old) or rename(existing[old][0], new)
+        return _ambiguous(existing, old) or update(existing[old][0], {"label": new})
     if new in existing:
         return labelled_client(existing, new, present=True)
     if desired:

@@ -17,11 +17,12 @@ import typing as t
 import unicodedata
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 # Python 3.8 has to reach the message in Module.main, so aliases do not subscript the classes.
 Client = t.Dict[str, t.Any]  # noqa: UP006
 
-SECRET_FIELDS = ("api_key", "install_code")
+SECRET_FIELDS = tuple(CLIENT.secret)
 
 # Keys are long and have none of these characters; masks are short, blank, or have some. A single surrogate, which JSON
 # can hold, can't be written to a file.
@@ -293,13 +294,19 @@ class Views:
             **({"mask_reason": with_remedy(reason, reads_only=self._reads_only)} if reason else {}),
         }
 
-    def fingerprints(self, clients: t.Iterable[Client]) -> dict[str, str]:
-        """Label → key fingerprint, as a diff shows clients; ``new`` for one to be created, ``masked`` without a key."""
-        return {
-            name_of(client): "new" if client["id"] is None else self.show(client)["key_fingerprint"] or "masked"
-            for client in clients
-            if client
-        }
+    def diff(self, changes: t.Iterable[tuple[Client, Client]]) -> dict[str, dict[str, t.Any]]:
+        """The diff of clients, each before and after (``{}`` for none): what identifies it, and what else differs."""
+        sides: tuple[dict[str, t.Any], ...] = ({}, {})
+        for pair in changes:
+            settable = [name for name in CLIENT.settable if name != "label"]
+            differs = [name for name in settable if pair[1] and pair[0].get(name) != pair[1].get(name)]
+            for side, client in zip(sides, pair):
+                if client:
+                    key = "new" if client["id"] is None else self.show(client)["key_fingerprint"] or "masked"
+                    side[name_of(client)] = (
+                        {"key": key, **{name: client.get(name) for name in differs}} if differs else key
+                    )
+        return {"before": sides[0], "after": sides[1]}
 
     def key_owners(self) -> dict[str, str]:
         """Key fingerprint → label, for every client of the account whose key is readable and that has a label."""

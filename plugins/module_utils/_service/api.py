@@ -21,31 +21,22 @@ from collections.abc import Collection, Iterable
 from ansible_collections.monitor.cloud.plugins.module_utils._service import response
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Budget, Http, backoffs
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Object, Operation, Page
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import (
+    CLIENT,
+    CREATE_CLIENT,
+    DELETE_CLIENT,
+    GET_AVAILABILITY,
+    GET_PLAN,
+    LIST_AVAILABILITY,
+    SET_PLAN,
+    UPDATE_CLIENT,
+    Object,
+    Operation,
+    Resource,
+)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Page
 
 T = t.TypeVar("T")
-
-_READ = "the scope {brand}:read_only"
-_WRITE = "the scope {brand}:read_write"
-_PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{brand}"
-
-LIST_CLIENTS = Operation("GET", "/{brand}/clients", "list the clients", _READ)
-CREATE_CLIENT = Operation(
-    "POST", "/{brand}/clients", "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
-)
-GET_CLIENT = Operation("GET", "/{brand}/clients/{id}", "read client {id}", _READ)
-RENAME_CLIENT = Operation("POST", "/{brand}/clients/{id}", "rename client {id} to {label!r}", _WRITE)
-DELETE_CLIENT = Operation("DELETE", "/{brand}/clients/{id}", "delete client {label!r}", _WRITE)
-GET_PLAN = Operation("GET", "/{brand}/plan", "read the plan", f"{_READ} and {_PLAN_GRANTS}")
-SET_PLAN = Operation(
-    "PUT", "/{brand}/plan", "switch the plan to {plan}", f"{_WRITE} and the grant {{brand}}_subscription"
-)
-LIST_SUBSCRIPTIONS = Operation("GET", "/{brand}/subscriptions", "list the subscriptions")
-GET_SUBSCRIPTION = Operation("GET", "/{brand}/subscriptions/{id}", "read subscription {id!r}")
-LIST_REGIONS = Operation("GET", "/regions", "list the regions")
-LIST_AVAILABILITY = Operation("GET", "/regions/availability", "list the availability of the regions")
-GET_REGION = Operation("GET", "/regions/{id}", "read region {id!r}")
-GET_AVAILABILITY = Operation("GET", "/regions/{id}/availability", "read the availability of region {id!r}")
 
 # The largest page first: one service takes 500, most take 100; None leaves it to the service.
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
@@ -65,7 +56,7 @@ class Api:
         self.http = http
         self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
-        self._rename = RENAME_CLIENT
+        self._update = UPDATE_CLIENT
         # The clients in responses; one whose keys a later response masks stays.
         self.known: dict[str, Object] = {}
         # The progress of a task: changes to make, None until they are known, and made.
@@ -80,7 +71,7 @@ class Api:
 
     def list_clients(self) -> list[Object]:
         """Every client that the token may access, each once."""
-        return self._read_list(LIST_CLIENTS, self._client)
+        return self._read_list(CLIENT.list_all, self._client)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
         """The clients by label, read until all of these labels are found, or are certain not to exist.
@@ -93,12 +84,12 @@ class Api:
             found.update({client["label"]: client for client in clients if client["label"] is not None})
             return found.keys() >= set(labels)
 
-        self._read_list(LIST_CLIENTS, self._client, reads=_MAX_READS, complete=complete)
+        self._read_list(CLIENT.list_all, self._client, reads=_MAX_READS, complete=complete)
         return found
 
     def count_clients(self) -> int:
         """The number of clients, by one request if the service reports it."""
-        results = self._call(LIST_CLIENTS._replace(purpose="count the clients"), response.page_of)["results"]
+        results = self._call(CLIENT.list_all._replace(purpose="count the clients"), response.page_of)["results"]
         return len(self.list_clients()) if results is None else results
 
     def _client(self, value: t.Any, *, labelled: bool = False) -> Object:
@@ -106,53 +97,57 @@ class Api:
         self.known[repr([client.get(name) for name in ("id", "api_key", "install_code")])] = client
         return client
 
-    def create_client(self, label: str) -> Object:
-        """Create a client. After an error of unknown outcome the client may exist."""
+    def create_client(self, values: Object) -> Object:
+        """Create a client with these values of settable fields. After an error of unknown outcome it may exist."""
         return self._call(
             CREATE_CLIENT,
-            lambda value: _with_label(self._client(value, labelled=True), label, "delete it"),
-            body={"label": label},
-            label=label,
+            lambda value: _as_sent(self._client(value, labelled=True), values, "delete it"),
+            body=values,
+            label=values["label"],
         )
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
         """The client, or None if there is none of this id. ``labelled``: it must have a label."""
         return self._call_or_none(
-            GET_CLIENT,
+            CLIENT.get_one,
             lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
             id=client_id,
         )
 
-    def rename_client(self, client_id: int | str, label: str, old: str | None) -> Object:
-        """Rename a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
+    def update_client(self, client: Object, values: Object) -> Object:
+        """Set fields of a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
 
-        If the response is empty, the client is read. While a late replica shows the ``old`` label, it is read again.
+        If the response is empty, the client is read. While a late replica shows the old values, it is read again.
         """
+        client_id, old = client["id"], {name: client.get(name) for name in values}
 
         def viewed(value: t.Any) -> Object:
             return response.requested(self._client(value, labelled=True), id=client_id)
 
-        def renamed(value: t.Any) -> Object:
-            client = viewed(value) if value is not None else self._call(GET_CLIENT, viewed, id=client_id)
+        def updated(value: t.Any) -> Object:
+            client = viewed(value) if value is not None else self._call(CLIENT.get_one, viewed, id=client_id)
             deadline = time.monotonic() + self.http.settings.retry_timeout
             for backoff in backoffs():
-                if client["label"] != old:
+                if any(client.get(name) != value for name, value in old.items()):
                     break
                 if time.monotonic() + backoff > deadline:
-                    problem = f"the service accepted it, but still shows the label {old!r}"
+                    shown = " and ".join(f"the {name} {value!r}" for name, value in old.items())
+                    problem = f"the service accepted it, but still shows {shown}"
                     raise ApiError(problem, status=200, outcome="unknown")
                 self.http.pause(backoff)
-                client = self._call_or_none(GET_CLIENT, viewed, id=client_id) or client
-            return _with_label(client, label, "rename it again")
+                client = self._call_or_none(CLIENT.get_one, viewed, id=client_id) or client
+            return _as_sent(client, values, "update it again")
 
-        operation = self._rename
+        operation = self._update
+        if "label" in values:
+            operation = operation._replace(purpose="rename client {id} to {label!r}")
         try:
-            return self._call(operation, renamed, body={"label": label}, id=client_id, label=label)
+            return self._call(operation, updated, body=values, id=client_id, **values)
         except ApiError as error:
             if error.status != 405 or error.method != "POST":
                 raise
-            self._rename = operation._replace(method="PUT")
-            return self.rename_client(client_id, label, old)
+            self._update = UPDATE_CLIENT._replace(method="PUT")
+            return self.update_client(client, values)
 
     def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client. A client that does not exist is not an error."""
@@ -177,23 +172,17 @@ class Api:
 
         return self._call(SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
-    def list_subscriptions(self) -> list[Object]:
-        return self._read_list(LIST_SUBSCRIPTIONS, response.tier_of)
-
-    def get_subscription(self, subscription_id: str) -> Object | None:
-        """The tier, or None if there is none of this id."""
-        return self._get_by_name(GET_SUBSCRIPTION, response.tier_of, subscription_id)
-
-    def list_regions(self) -> list[Object]:
-        return self._read_list(LIST_REGIONS, response.region_of)
+    def find(self, resource: Resource, name: str | None = None) -> list[Object]:
+        """The objects of a resource: all, or the one of an id, if it exists."""
+        check = functools.partial(response.item_of, resource)
+        if name is None:
+            return self._read_list(resource.list_all, check)
+        found = self._call_or_none(resource.get_one, lambda value: response.requested(check(value), id=name), id=name)
+        return [found] if found else []
 
     def list_availability(self) -> list[Object]:
         """The availability records of all regions."""
         return self._read_list(LIST_AVAILABILITY, response.object_of)
-
-    def get_region(self, region_id: str) -> Object | None:
-        """The region, or None if there is none of this id."""
-        return self._get_by_name(GET_REGION, response.region_of, region_id)
 
     def get_region_availability(self, region_id: str) -> list[Object]:
         """The availability records of one region. A single record, and an envelope, may be the first of several."""
@@ -208,9 +197,6 @@ class Api:
             return found or []
         single = [] if "data" in found else [found]
         return [record for record in self.list_availability() if record.get("region") == region_id] or single
-
-    def _get_by_name(self, operation: Operation, check: t.Callable[[t.Any], Object], name: str) -> Object | None:
-        return self._call_or_none(operation, lambda value: response.requested(check(value), id=name), id=name)
 
     def _call_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
         """The same as :meth:`_call`, or None if there is no such object."""
@@ -334,8 +320,7 @@ class Api:
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], budget: Budget, number: int) -> Page:
         """One page of a collection, each item checked. A page past the end, which may be a 404, is empty."""
-        # docs/openapi.yaml has page_size for these two collections only.
-        size = self._page_sizes[0] if operation in (LIST_CLIENTS, LIST_SUBSCRIPTIONS) else None
+        size = self._page_sizes[0] if operation.takes_page_size else None
         query = {**({} if size is None else {"page_size": size}), **({} if number == 1 else {"page": number})}
         try:
             return self._call(operation, lambda value: response.page_of(value, check), query=query, budget=budget)
@@ -362,15 +347,16 @@ def _each_once(items: Iterable[Object]) -> list[Object]:
     return list(kept.values())
 
 
-def _with_label(client: Object, label: str, remedy: str) -> Object:
-    """The client that was created or renamed; OtherObject if its label is not the one that was sent."""
+def _as_sent(client: Object, values: Object, remedy: str) -> Object:
+    """The client that was created or updated; OtherObject if a value is not the one that was sent."""
     try:
-        return response.requested(client, label=label)
+        return response.requested(client, **values)
     except OtherObject as error:
         error.outcome = "done"
+        names = " and ".join(values)
         error.hint = (
-            f"Client {client['id']} has that label now: {remedy} by this id (monitor_client), and give a label that "
-            "the service keeps unchanged."
+            f"Client {client['id']} has that {names} now: {remedy} by this id (monitor_client), and give a {names} "
+            "that the service keeps unchanged."
         )
         raise
 

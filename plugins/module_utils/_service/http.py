@@ -28,9 +28,8 @@ from collections.abc import Iterator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
-    Object,
-    Operation,
     Response,
     encoding_of,
     unsupported_encoding,

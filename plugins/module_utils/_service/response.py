@@ -20,6 +20,13 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject, Outcome
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import (
+    CLIENT,
+    SUBSCRIPTION,
+    Object,
+    Operation,
+    Resource,
+)
 
 # 520 to 529 are those of a CDN that cannot reach the service.
 _RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
@@ -44,22 +51,6 @@ _CUT_OFF = re.compile(r"|tr?u?|fa?l?s?|nu?l?|[-.]|e[-+]?|u[\da-f]{0,4}", re.IGNO
 _LONGEST_ID = 64
 # With the smallest known page size, enough for a quarter of a million clients.
 _MAX_PAGES = 10_000
-
-Object = t.Dict[str, t.Any]  # noqa: UP006
-
-
-class Operation(t.NamedTuple):
-    """An operation: the request, its purpose as errors report it, and the access that it needs, None if public.
-
-    The texts are format strings with the brand and with the object of the operation.
-    """
-
-    method: str
-    path: str
-    purpose: str
-    access: str | None = None
-    # Whether a second request has no further effect.
-    idempotent: bool = True
 
 
 class Page(t.TypedDict):
@@ -284,26 +275,30 @@ def _is_name(text: str) -> bool:
     return 0 < len(text) <= _LONGEST_ID and text.isprintable()
 
 
-def region_of(value: t.Any) -> Object:
-    region = object_of(value, ("id",))
-    if not isinstance(region.get("capabilities") or [], list):
-        raise invalid_shape("capabilities is not a list")
-    return region
-
-
-def tier_of(value: t.Any) -> Object:
-    tier = object_of(value, ("id", "clients_included"))
+# What the type of a field allows, and the name of the type in messages.
+_TYPES: Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
+    "int": (_is_integer, "a number"),
+    "list": (lambda value: isinstance(value, list), "a list"),
     # It goes into messages and requests.
-    if not isinstance(tier["id"], str) or not _is_name(tier["id"]):
-        raise invalid_shape("the id of a subscription is not a valid name")
-    if not _is_integer(tier["clients_included"]):
-        raise invalid_shape("clients_included is not a number")
-    return tier
+    "name": (lambda value: isinstance(value, str) and _is_name(value), "a valid name"),
+    "str": (lambda value: isinstance(value, str), "text"),
+}
+
+
+def item_of(resource: Resource, value: t.Any) -> Object:
+    """An object of a resource, its required fields and the types of its fields checked."""
+    item = object_of(value, resource.required)
+    for name, field in resource.fields.items():
+        if field.type and item.get(name) is not None:
+            allows, kind = _TYPES[field.type]
+            if not allows(item[name]):
+                raise invalid_shape(f"the {name} of a {resource.noun} is not {kind}")
+    return item
 
 
 def plan_of(value: t.Any) -> Object:
     """A tier, or ``{}``: an incomplete tier must not be taken for the free plan."""
-    return {} if is_empty(value) else tier_of(value)
+    return {} if is_empty(value) else item_of(SUBSCRIPTION, value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
@@ -312,7 +307,7 @@ def client_of(value: t.Any, *, labelled: bool = False) -> Object:
     An id of digits is a number, as text too. A label that is missing or empty, or is not text, is None: such a client
     is known by its id alone. ``labelled``: it is an error.
     """
-    client = object_of(value, ("id", "label") if labelled else ("id",))
+    client = item_of(CLIENT, object_of(value, ("label",) if labelled else ()))
     client_id, label = client["id"], client.get("label")
     # It goes into messages and paths.
     if not (_is_integer(client_id) or isinstance(client_id, str)) or not _is_name(str(client_id)):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -73,6 +74,20 @@ def test_which_requests_are_made(emulator: Emulator, module: Module, options: di
     made = [f"{method} {path.removeprefix('/monitor/')}" for method, path in sent(emulator)]
     assert ", ".join(made) == expected
     assert usage == {"requests": len(made), "retries": 0, "waited": 0.0}
+
+
+@pytest.mark.parametrize("name", CLIENT.settable)
+def test_each_field_that_can_be_set(emulator: Emulator, name: str) -> None:
+    """On a new client, then on one that exists; a task that does not set it leaves it as it is."""
+    first, second = {name: "first-1"}, {name: "second-2"}
+    created = run_all_forms(emulator, monitor_client, **{"label": "web1", **first})["client"]
+    assert created[name] == "first-1"
+    updated = run_all_forms(emulator, monitor_client, id=created["id"], **second)
+    assert updated["client"] == {**created, **second, "updated": updated["client"]["updated"]}
+    sides = [str(updated["diff"][side]) for side in ("before", "after")]
+    assert ["first-1" in sides[0], "second-2" in sides[1]] == [True, True]
+    run_all_forms(emulator, monitor_client, changes=False, id=created["id"])
+    run_all_forms(emulator, monitor_client, id=created["id"], **first)
 
 
 # Many clients

@@ -126,7 +126,7 @@ def test_a_rename_that_returns_another_label(
         emulator.fault(kind="status", status=204, operation="update_client", done=True, times=-1)
     message = failed(emulator, monitor_client, id=1, label=label)
     assert f"the service returned the label {stored!r} instead of {label!r}" in message
-    assert "Client 1 has that label now: rename it again by this id" in message
+    assert "Client 1 has that label now: update it again by this id" in message
     assert "The service may have done it" not in message
     go(emulator, monitor_client, id=1, label="old1")
     emulator.clear_log()

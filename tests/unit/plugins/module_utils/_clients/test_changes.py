@@ -15,9 +15,9 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import (
     Fleet,
+    check_is_free,
     reconcile_fleet,
-    rename,
-    renamed_client,
+    update,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
@@ -101,9 +101,23 @@ def test_of_two_clients_with_one_label_none_is_changed(options: dict[str, Any]) 
 
 def test_a_client_keeps_its_own_label() -> None:
     current = _clients(["web1", "web2"])
-    assert renamed_client(current[0], "web3", current) == rename(current[0], "web3")
+    check_is_free(current[0], "web1", current)
+    check_is_free(current[0], "web3", current)
     with pytest.raises(InputError, match="client 2 has it"):
-        renamed_client(current[0], "web2", current)
+        check_is_free(current[0], "web2", current)
+
+
+@pytest.mark.parametrize(
+    ("values", "action", "sent"),
+    [
+        ({}, "none", {}),
+        ({"label": "web1"}, "none", {}),
+        ({"label": "www1"}, "rename", {"label": "www1"}),
+    ],
+)
+def test_only_the_fields_that_differ_are_sent(values: dict[str, str], action: str, sent: dict[str, str]) -> None:
+    change = update({"id": 1, "label": "web1"}, values)
+    assert (change.action, change.values, change.after["label"]) == (action, sent, values.get("label", "web1"))
 
 
 def test_long_lists_are_cut_short() -> None:

@@ -267,10 +267,11 @@ def test_predicted_clients_have_no_key() -> None:
     predicted = [{"id": None, "label": "new1"}, {"id": None, "label": "new2"}]
     views = Views([_client(1)], predicted)
     assert views.show(predicted[0]) == {"id": None, "label": "new1", "key_fingerprint": None, "keys_masked": False}
-    assert views.fingerprints([{}, *predicted]) == {"new1": "new", "new2": "new"}
+    assert views.diff([({}, one) for one in predicted]) == {"before": {}, "after": {"new1": "new", "new2": "new"}}
     assert list(views.key_owners().values()) == ["web1"]
 
 
 def test_a_diff_shows_a_client_without_a_readable_key_as_masked() -> None:
     clients = [_client(1), _client(2, api_key="[REDACTED]")]
-    assert Views(clients).fingerprints(clients) == {"web1": fingerprint(clients[0]["api_key"]), "web2": "masked"}
+    shown = {"web1": fingerprint(clients[0]["api_key"]), "web2": "masked"}
+    assert Views(clients).diff([(one, {}) for one in clients]) == {"before": shown, "after": {}}

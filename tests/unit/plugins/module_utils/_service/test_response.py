@@ -17,16 +17,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import REGION, SUBSCRIPTION, Operation
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
-    Operation,
     Response,
     client_of,
+    item_of,
     page_of,
     plan_of,
-    region_of,
     requested,
     retry_after,
-    tier_of,
 )
 
 
@@ -252,17 +251,18 @@ def test_requested_encodings_are_read(encoding: str) -> None:
     assert _read(200, [1], Content_Encoding=encoding) == [1]
 
 
+_REGION, _SUBSCRIPTION = functools.partial(item_of, REGION), functools.partial(item_of, SUBSCRIPTION)
 _TIER = {"id": "monitor-10", "clients_included": 10}
 
 
 @pytest.mark.parametrize(
     ("convert", "value", "changes"),
     [
-        (region_of, {"id": "eu"}, {}),
-        (region_of, {"id": "eu", "capabilities": None, "site_type": "core"}, {}),
-        (region_of, {"id": "eu", "capabilities": ["Clients"]}, {}),
-        (tier_of, {**_TIER, "more": 1}, {}),
-        (tier_of, {**_TIER, "id": "x" * 64}, {}),
+        (_REGION, {"id": "eu"}, {}),
+        (_REGION, {"id": "eu", "capabilities": None, "site_type": "core"}, {}),
+        (_REGION, {"id": "eu", "capabilities": ["Clients"]}, {}),
+        (_SUBSCRIPTION, {**_TIER, "more": 1}, {}),
+        (_SUBSCRIPTION, {**_TIER, "id": "x" * 64}, {}),
         (plan_of, {}, {}),
         (plan_of, _TIER, {}),
         (client_of, {"id": 1, "label": "web1", "more": [1], "apps": None}, {}),
@@ -284,15 +284,15 @@ def test_objects_of_the_documented_shape(convert: Any, value: dict[str, Any], ch
 @pytest.mark.parametrize(
     ("convert", "value", "problem"),
     [
-        (region_of, [], "it is not a JSON object"),
-        (region_of, {"id": None}, "it lacks id"),
-        (region_of, {"id": "eu", "capabilities": {"a": 1}}, "capabilities is not a list"),
-        (tier_of, {}, "it lacks id and clients_included"),
-        (tier_of, {**_TIER, "id": 7}, "not a valid name"),
-        (tier_of, {**_TIER, "id": "x" * 65}, "not a valid name"),
-        (tier_of, {**_TIER, "id": "a\x1b[m"}, "not a valid name"),
-        (tier_of, {**_TIER, "clients_included": "10"}, "clients_included is not a number"),
-        (tier_of, {**_TIER, "clients_included": True}, "clients_included is not a number"),
+        (_REGION, [], "it is not a JSON object"),
+        (_REGION, {"id": None}, "it lacks id"),
+        (_REGION, {"id": "eu", "capabilities": {"a": 1}}, "the capabilities of a region is not a list"),
+        (_SUBSCRIPTION, {}, "it lacks id and clients_included"),
+        (_SUBSCRIPTION, {**_TIER, "id": 7}, "not a valid name"),
+        (_SUBSCRIPTION, {**_TIER, "id": "x" * 65}, "not a valid name"),
+        (_SUBSCRIPTION, {**_TIER, "id": "a\x1b[m"}, "not a valid name"),
+        (_SUBSCRIPTION, {**_TIER, "clients_included": "10"}, "the clients_included of a subscription is not a number"),
+        (_SUBSCRIPTION, {**_TIER, "clients_included": True}, "the clients_included of a subscription is not a number"),
         (plan_of, {"id": "monitor-10"}, "it lacks clients_included"),
         (plan_of, [1], "it is not a JSON object"),
         (plan_of, 0, "it is not a JSON object"),

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The resources of docs/openapi.yaml, each described once. Pure.
+
+From these descriptions follow the requests, the checks of responses, the options that set fields, what results and
+diffs show, and the variables of the inventory.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+Object = t.Dict[str, t.Any]  # noqa: UP006
+
+_READ = "the scope {brand}:read_only"
+_WRITE = "the scope {brand}:read_write"
+_PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{brand}"
+
+
+class Field(t.NamedTuple):
+    """A field. ``type``: ``int``, ``list``, ``name`` or ``str``, which is checked if the field is there; None for any.
+
+    ``required``: a response without it cannot be used. ``settable``: requests that create or update can hold it.
+    """
+
+    type: str | None = None
+    required: bool = False
+    settable: bool = False
+    secret: bool = False
+
+
+class Operation(t.NamedTuple):
+    """An operation: the request, its purpose as errors report it, and the access that it needs, None if public.
+
+    The texts are format strings with the brand and with the object of the operation.
+    """
+
+    method: str
+    path: str
+    purpose: str
+    access: str | None = None
+    # Whether a second request has no further effect.
+    idempotent: bool = True
+    takes_page_size: bool = False
+
+
+class Resource(t.NamedTuple):
+    """A kind of object that the service lists at ``path``, and has at ``path/id``. ``noun`` names one in messages."""
+
+    noun: str
+    path: str
+    fields: Mapping[str, Field]
+    access: str | None = None
+    takes_page_size: bool = False
+
+    @property
+    def list_all(self) -> Operation:
+        return Operation("GET", self.path, f"list the {self.noun}s", self.access, takes_page_size=self.takes_page_size)
+
+    @property
+    def get_one(self) -> Operation:
+        return Operation("GET", f"{self.path}/{{id}}", f"read {self.noun} {{id!r}}", self.access)
+
+    @property
+    def required(self) -> list[str]:
+        return [name for name, field in self.fields.items() if field.required]
+
+    @property
+    def settable(self) -> list[str]:
+        return [name for name, field in self.fields.items() if field.settable]
+
+    @property
+    def secret(self) -> list[str]:
+        return [name for name, field in self.fields.items() if field.secret]
+
+    @property
+    def options(self) -> dict[str, t.Any]:
+        """The options of a module that sets fields, but for the label, which is more than a field."""
+        return {name: {"type": self.fields[name].type} for name in self.settable if name != "label"}
+
+
+CLIENT = Resource(
+    "client",
+    "/{brand}/clients",
+    {
+        "id": Field(required=True),
+        "label": Field(settable=True),
+        "api_key": Field(secret=True),
+        "install_code": Field(secret=True),
+        "apps": Field(),
+        "created": Field(),
+        "updated": Field(),
+    },
+    access=_READ,
+    takes_page_size=True,
+)
+SUBSCRIPTION = Resource(
+    "subscription",
+    "/{brand}/subscriptions",
+    {"id": Field("name", required=True), "clients_included": Field("int", required=True)},
+    takes_page_size=True,
+)
+REGION = Resource("region", "/regions", {"id": Field(required=True), "capabilities": Field("list")})
+
+# Operations that are not the list, or the view, of a resource.
+CREATE_CLIENT = Operation(
+    "POST", CLIENT.path, "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
+)
+UPDATE_CLIENT = Operation("POST", f"{CLIENT.path}/{{id}}", "update client {id}", _WRITE)
+DELETE_CLIENT = Operation("DELETE", f"{CLIENT.path}/{{id}}", "delete client {label!r}", _WRITE)
+GET_PLAN = Operation("GET", "/{brand}/plan", "read the plan", f"{_READ} and {_PLAN_GRANTS}")
+SET_PLAN = Operation(
+    "PUT", "/{brand}/plan", "switch the plan to {plan}", f"{_WRITE} and the grant {{brand}}_subscription"
+)
+LIST_AVAILABILITY = Operation("GET", "/regions/availability", "list the availability of the regions")
+GET_AVAILABILITY = Operation("GET", "/regions/{id}/availability", "read the availability of region {id!r}")
