@@ -79,7 +79,8 @@ def test_which_requests_are_made(emulator: Emulator, module: Module, options: di
 @pytest.mark.parametrize("name", CLIENT.settable)
 def test_each_field_that_can_be_set(emulator: Emulator, name: str) -> None:
     """On a new client, then on one that exists; a task that does not set it leaves it as it is."""
-    first, second = {name: "first-1"}, {name: "second-2"}
+    first: dict[str, Any] = {name: "first-1"}
+    second: dict[str, Any] = {name: "second-2"}
     created = run_all_forms(emulator, monitor_client, **{"label": "web1", **first})["client"]
     assert created[name] == "first-1"
     updated = run_all_forms(emulator, monitor_client, id=created["id"], **second)
