@@ -16,12 +16,14 @@ import yaml
 
 from ansible_collections.monitor.cloud.plugins.inventory.clients import EXAMPLES
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.runs import Local, kill_all
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.servers import Open, assert_no_token, service
 
+_SHOWN = CLIENT.fields.keys() - {"api_key", "install_code"}
 GROUPED: dict[str, Any] = {
     "keyed_groups": [
         {"key": "monitor_apps | dict2items | selectattr('value') | map(attribute='key')", "prefix": "app"},
@@ -140,7 +142,7 @@ def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> N
     assert set(hosts) == {"web-1", "web-2", "db-1"}
     client = inventory.emulator.clients()[0]
     web = {name: plain(value) for name, value in hosts["web-1"].items()}
-    assert set(web) == {f"monitor_{n}" for n in ("id", "label", "apps", "created", "updated", "key_fingerprint")}
+    assert set(web) == {f"monitor_{name}" for name in (*_SHOWN, "key_fingerprint")}
     assert (web["monitor_id"], web["monitor_label"]) == (client["id"], "web-1")
     assert len(web["monitor_key_fingerprint"]) == 12
     code, output = inventory.run("ansible-inventory --list -vvvv")
@@ -284,8 +286,7 @@ def test_the_lookup_gives_clients_without_keys_and_reads_the_account_once(invent
     [event] = run.events
     assert (run.code, run.calls()) == (0, ["list_clients"]), run.output
     assert [one and (one["id"], one["label"]) for one in event.result["msg"]] == [(2, "web-2"), {}, (1, "web-1")]
-    fields = {"id", "label", "apps", "created", "updated", "key_fingerprint", "keys_masked"}
-    assert {*event.result["msg"][0]} == fields
+    assert {*event.result["msg"][0]} == {*_SHOWN, "key_fingerprint", "keys_masked"}
     assert found_in(run.output + str(run.events), plain_secrets(inventory.emulator)) == []
 
 

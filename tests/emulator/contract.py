@@ -92,12 +92,15 @@ def client_values(given: Mapping[str, Any], before: Mapping[str, Any] | None = N
     return {name: given.get(name, (before or {}).get(name, of.get("default"))) for name, of in fields.items()}
 
 
-def examples_of(operation_id: str) -> list[dict[str, Any]]:
-    """The objects of the example that the list of a resource has, for the operation that lists or views it."""
-    paths = _written()["paths"]
-    path = next(path for path, item in paths.items() if item.get("get", {}).get("operationId") == operation_id)
-    listing = paths[re.sub(r"/\{\w+\}$", "", path)]["get"]
-    found: list[dict[str, Any]] = listing["responses"]["200"]["content"]["application/json"]["example"]["data"]
+def examples() -> dict[str, list[dict[str, Any]]]:
+    """The objects in the examples of lists, by the noun of their resource; `list_alerts` lists the noun `alert`."""
+    found = {}
+    for item in _written()["paths"].values():
+        listing = item.get("get", {})
+        responses = listing.get("responses", {})
+        content = responses.get("200", {}).get("content", {}).get("application/json", {})
+        if "example" in content:
+            found[listing["operationId"].removeprefix("list_").removesuffix("s")] = content["example"]["data"]
     return found
 
 

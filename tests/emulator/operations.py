@@ -20,7 +20,7 @@ from connexion import context
 from starlette.datastructures import QueryParams
 
 from . import catalogue
-from .contract import ServiceError, client_values, examples_of
+from .contract import ServiceError, client_values, examples
 from .state import State
 from .store import LabelTaken, Row
 
@@ -132,9 +132,10 @@ async def get_region_availability(state: State, region_id: str) -> Body | list[B
 
 async def read_examples(state: State, operation_id: str, **parameters: Any) -> Body:
     """An operation that is not above: the list of a resource, or one of it, as the contract has them as examples."""
-    rows = examples_of(operation_id)
-    identifier = next((value for name, value in parameters.items() if name.endswith("_id")), None)
-    return _page(state, rows) if identifier is None else _only(row for row in rows if row["id"] == identifier)
+    verb, dummy, noun = operation_id.partition("_")
+    if verb == "list":
+        return _page(state, examples()[noun.removesuffix("s")])
+    return _only(row for row in examples()[noun] if row["id"] == parameters[f"{noun}_id"])
 
 
 def named(operation_id: str) -> Callable[..., Any]:

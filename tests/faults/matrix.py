@@ -28,10 +28,11 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.emulator.contract import document, operation_ids, variant_of
+from ansible_collections.monitor.cloud.tests.emulator.contract import document, examples, operation_ids, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
+from ansible_collections.monitor.cloud.tests.support.inputs import info_module
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
 # What the account holds before each task. Their ids count from 1.
@@ -118,6 +119,9 @@ CASES: dict[str, list[Case]] = {
     "get_region": _tasks(info=(region_info, {"id": "us-west"})),
     "get_region_availability": _tasks(info=(region_info, {"id": "us-west", "include_availability": True})),
 }  # fmt: skip
+for _noun, _rows in examples().items():
+    CASES[f"list_{_noun}s"] = _tasks(info=(info_module(_noun), {}))
+    CASES[f"get_{_noun}"] = _tasks(info=(info_module(_noun), {"id": _rows[0]["id"]}))
 WRITES = ("create_client", "update_client", "delete_client", "update_plan")
 
 STATUSES = (408, 500, 502, 503, 504)

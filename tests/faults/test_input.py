@@ -24,10 +24,6 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
     monitor_clients,
-    monitor_plan,
-    monitor_plan_info,
-    monitor_subscription_info,
-    region_info,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, whose_key
@@ -36,22 +32,13 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, tally, try_task
 from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
-from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, examples, texts
+from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, MODULES, NEEDED, examples, texts
 from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.servers import Account
 from ansible_collections.monitor.cloud.tests.support.tasks import as_module, go
 
 # Ten times what the bound is, for machines that have other things to do.
 _PATIENCE = 30.0
-_NEEDED: dict[Any, dict[str, Any]] = {
-    monitor_client: {"label": "web1"},
-    monitor_clients: {"labels": ["web1"]},
-    monitor_client_info: {},
-    monitor_plan: {"subscription": "free"},
-    monitor_plan_info: {},
-    monitor_subscription_info: {},
-    region_info: {},
-}
 _NUMBERS = ("nan", "1e999", "-1", "0", "0.0", "1e-9", "86400", "86401", "9" * 400, "0x10", "1_0", "٣", "½")
 # Without infinity, which core's own check of whole numbers does not survive, and half characters, which JSON has not.
 _VALUES: tuple[Any, ...] = tuple(
@@ -61,10 +48,11 @@ _VALUES = (*_VALUES, *_NUMBERS, "a\nb", "\x1b[31m", "{{ 7 * 7 }}", "é" * 40, "x
 
 
 @pytest.mark.filterwarnings("ignore:Possible nested set")
-@pytest.mark.parametrize("module", _NEEDED, ids=lambda module: module.__name__.rpartition(".")[2])
-def test_each_option_with_each_value(account: Any, module: Any) -> None:
+@pytest.mark.parametrize("name", MODULES)
+def test_each_option_with_each_value(account: Any, name: str) -> None:
     """As Ansible runs modules: its own checks come first, ours behind them."""
-    given_always = {"base_url": account.base_url, "api_token": Account.TOKEN, "retry_timeout": 0, **_NEEDED[module]}
+    module, needed = MODULES[name], NEEDED.get(name, {})
+    given_always = {"base_url": account.base_url, "api_token": Account.TOKEN, "retry_timeout": 0, **needed}
     # Those of the connection are the same for all.
     options = [*(CONNECTION_OPTIONS if module is monitor_client_info else ()), *module.OPTIONS]
     for number, option in enumerate(options):

@@ -5,13 +5,16 @@
 """Unexpected values for responses and options, and modules that run with them in this process."""
 
 import copy
+import importlib
 import json
+import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from ansible_collections.monitor.cloud.plugins import modules
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -21,6 +24,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
+from ansible_collections.monitor.cloud.tests.emulator.contract import examples as contract_examples
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, short_or_long
 from ansible_collections.monitor.cloud.tests.support.servers import Account, Request
 
@@ -55,6 +59,24 @@ INVALID_VALUES: tuple[Any, ...] = (
     nested(200, "dict"),
 )  # fmt: skip
 
+# The modules that call the service, and the options that they need.
+MODULES = {
+    name: module
+    for _finder, name, _is_package in pkgutil.iter_modules(modules.__path__)
+    if hasattr(module := importlib.import_module(f"{modules.__name__}.{name}"), "MODULE")
+}
+NEEDED: dict[str, dict[str, Any]] = {
+    "monitor_client": {"label": "web1"},
+    "monitor_clients": {"labels": ["web1"]},
+    "monitor_plan": {"min_clients": 1},
+}
+
+
+def info_module(noun: str) -> Any:
+    """The module that reads the resource of this noun."""
+    return MODULES.get(f"{noun}_info") or MODULES[f"monitor_{noun}_info"]
+
+
 # The calls of all operations: the module, its options, and which response is replaced, by method and last word.
 CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
     "list, register": (monitor_clients, {"labels": ["web1", "web9"]}, ("GET", "clients")),
@@ -84,6 +106,10 @@ CALLS: dict[str, tuple[Any, dict[str, Any], tuple[str, str]]] = {
         ("GET", "availability"),
     ),
 }
+# The resources that only the contract knows, by their examples.
+for _noun, _rows in contract_examples().items():
+    CALLS[f"{_noun}s"] = (info_module(_noun), {}, ("GET", f"{_noun}s"))
+    CALLS[_noun] = (info_module(_noun), {"id": _rows[0]["id"]}, ("GET", _rows[0]["id"]))
 # Calls of each method, with and without a token, to one address and to several.
 ONE_OF_EACH = {
     name: CALLS[name]

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ansible_collections.monitor.cloud.tests.emulator import catalogue
+from ansible_collections.monitor.cloud.tests.emulator.contract import examples
 
 Reply = tuple[int, Mapping[str, str], bytes]
 # The fixture `opened`: opens a listener that ends with the test.
@@ -307,13 +308,16 @@ class Account:
             given = json.loads(request.body)
             if word == "plan":
                 return self.TIER if given["monitor_subscription"] else {}
-            return {**self.CLIENT, "id": 1 if one else 2, "label": given["label"]}
+            return {**self.CLIENT, **given, "id": 1 if one else 2}
         if request.method == "DELETE":
             return {}
         if word == "clients":
             return self.there[0] if one else page(self.there)
         lists = {"subscriptions": [self.TIER], "regions": [self.REGION], "availability": [self.AVAILABILITY]}
         single = {"plan": {}, "monitor-3": self.TIER, "us-west": self.REGION}
+        for noun, rows in examples().items():
+            lists[f"{noun}s"] = rows
+            single |= {row["id"]: row for row in rows}
         return page(lists[word]) if word in lists and not one else single.get(word)
 
 

@@ -15,19 +15,14 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client_info,
     monitor_clients,
     monitor_plan,
-    monitor_plan_info,
     monitor_subscription_info,
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.inputs import MODULES, NEEDED
 from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_module, failed, go, labels, writes
 
-_PRIVATE = (monitor_client, monitor_clients, monitor_client_info, monitor_plan, monitor_plan_info)
-_NEEDED: dict[Any, dict[str, Any]] = {
-    monitor_client: {"label": "web1"},
-    monitor_clients: {"labels": ["web1"]},
-    monitor_plan: {"min_clients": 1},
-}
+_PUBLIC = ("monitor_subscription_info", "region_info")
 
 
 def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
@@ -117,9 +112,9 @@ def test_what_is_refused_before_the_first_write(
 
 
 @pytest.mark.parametrize("token", [None, ""])
-@pytest.mark.parametrize("module", _PRIVATE)
-def test_missing_token(emulator: Emulator, module: Any, token: str | None) -> None:
-    error = _refusal(emulator, module, api_token=token, **_NEEDED.get(module, {}))
+@pytest.mark.parametrize("name", sorted(MODULES.keys() - set(_PUBLIC)))
+def test_missing_token(emulator: Emulator, name: str, token: str | None) -> None:
+    error = _refusal(emulator, MODULES[name], api_token=token, **NEEDED.get(name, {}))
     assert "api_token is required" in error
     assert "MONITOR_API_TOKEN" in error
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []

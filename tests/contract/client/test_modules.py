@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
+from ansible_collections.monitor.cloud.plugins.module_utils._service import resources
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Resource
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -20,10 +21,12 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.tasks import Module, go, labels, run_all_forms, sent, writes
+from ansible_collections.monitor.cloud.tests.support.inputs import info_module
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, go, labels, run_all_forms, sent
 
 _WEB: dict[str, Any] = {"prune": True, "prune_pattern": "web.*"}
 _RENAME = {"renames": {"web1": "www1"}}
+RESOURCES = [value for value in vars(resources).values() if isinstance(value, Resource)]
 
 
 # One client
@@ -189,12 +192,22 @@ def test_clients_are_found_by_each_option(emulator: Emulator) -> None:
     assert found(token="read_only") == ["web1", "web2", "db1"]
 
 
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.noun)
+def test_each_resource_is_read_as_a_list_and_by_id(emulator: Emulator, resource: Resource) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    module, name = info_module(resource.noun), f"{resource.noun}s"
+    token = "read_only" if resource.access else None
+    everything = go(emulator, module, token=token)[name]
+    assert len(everything) > 1
+    for one in everything:
+        assert go(emulator, module, token=token, id=one["id"], check_mode=True)[name] == [one]
+    assert go(emulator, module, token=token, id="4711")[name] == []
+    assert {method for method, _path in sent(emulator)} == {"GET"}
+
+
 def test_subscriptions(emulator: Emulator) -> None:
     tiers = go(emulator, monitor_subscription_info, token=None)["subscriptions"]
     assert [tier["clients_included"] for tier in tiers] == [3, 10, 40, 100]
-    assert go(emulator, monitor_subscription_info, id="monitor-10")["subscriptions"] == [tiers[1]]
-    assert go(emulator, monitor_subscription_info, id="monitor-7")["subscriptions"] == []
-    assert writes(emulator) == []
 
 
 def _regions(emulator: Emulator, **options: Any) -> list[str]:
