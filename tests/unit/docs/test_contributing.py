@@ -1,0 +1,71 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The walk-throughs of CONTRIBUTING.md: each patch is small, applies, and gives a collection whose tests pass."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, copied_tree
+
+PATCHES = re.findall(r"^```diff\n(.+?)^```", (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M | re.S)
+MOST_FILES = 6
+# Without those that would do the same in the copy as in the checkout.
+TESTS = (
+    "tests/contract/client/test_modules.py::test_each_field_that_can_be_set",
+    "tests/contract/client/test_modules.py::test_each_resource_is_read_as_a_list_and_by_id",
+    "tests/contract/client/test_bad_input.py::test_missing_token",
+    "tests/contract/test_inventory.py::test_clients_are_hosts_with_variables_and_no_keys",
+    "tests/emulator/tests/test_contract.py",
+    "--deselect=tests/emulator/tests/test_contract.py::test_schemathesis_finds_no_violation",
+    "tests/faults/test_responses.py::test_valid_responses_give_a_result",
+    "tests/unit/plugins/module_utils/_clients",
+    "tests/unit/test_layers.py",
+)
+# Some of these are made from the contract, and only by the patches.
+MADE = (
+    "test_each_field_that_can_be_set[notes]",
+    "test_each_resource_is_read_as_a_list_and_by_id[alert]",
+    "test_missing_token[alert_info-]",
+    "test_valid_responses_give_a_result[alerts]",
+)
+
+
+def _run(root: Path, *command: str, given: str = "") -> str:
+    base = str(root).removesuffix(str(COLLECTION))
+    environment = {**os.environ, "PYTHONPATH": base, "ANSIBLE_COLLECTIONS_PATH": base}
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env=environment,
+        input=given,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_both_exercises_change_few_files() -> None:
+    assert len(PATCHES) == 2
+    for patch in PATCHES:
+        assert len(re.findall(r"^\+\+\+ ", patch, re.M)) <= MOST_FILES
+
+
+def test_tests_of_a_patched_copy_pass() -> None:
+    with copied_tree() as root:
+        for patch in PATCHES:
+            _run(root, "git", "apply", given=patch)
+        output = _run(root, sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--no-header", *TESTS)
+        for name in MADE:
+            assert re.search(rf"{re.escape(name)} .*PASSED", output), name
+        documentation = _run(root, str(Path(sys.executable).with_name("ansible-doc")), "monitor.cloud.alert_info")
+        assert "Returns the open alerts" in documentation
