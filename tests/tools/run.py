@@ -32,6 +32,7 @@ CHOSEN = {
         "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
         "--deselect=tests/unit/test_release.py",
         "--deselect=tests/unit/docs/test_execution_environment.py",
+        "--deselect=tests/unit/docs/test_contributing.py",
         "tests/contract/client/test_modules.py",
         "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
     ],

@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, copied_tree
 
 PATCHES = re.findall(r"^```diff\n(.+?)^```", (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M | re.S)
