@@ -560,7 +560,7 @@ def test_serial_reads_the_account_once_for_each_batch(four: Local) -> None:
             "monitor-3",
             "The plan 'monitor-3' is too small: it includes 3 clients, and 6 are needed. Nothing was changed. Switch "
             "to a larger plan (monitor_plan with min_clients: 6), or remove clients that are not needed. monitor-10 "
-            "includes 10, 20 a month.",
+            "includes 10 clients, 20 a month.",
         ),
     ],
 )

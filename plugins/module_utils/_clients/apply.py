@@ -35,9 +35,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import backoffs
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
-# At least this number of failures in a row have one cause, even if there are fewer workers.
+# The least number of failures in a row that counts as one common cause, even with fewer workers.
 _LEAST_IN_A_ROW = 3
-# The reason of a label that is taken: its text differs between services.
+# Services word the reason for a taken label differently.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
 
 _NOT_LISTED = (
@@ -50,7 +50,8 @@ _NOT_LISTED = (
 class ChangeResult(t.NamedTuple):
     """A change and its result: the client that exists now (``{}`` for none), or the error that stopped the change.
 
-    ``change`` differs from the requested one if another controller made it first.
+    ``change`` has the action ``none`` if another controller made the requested change first. ``tried``: whether a
+    request was sent.
     """
 
     change: Change
@@ -60,25 +61,25 @@ class ChangeResult(t.NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """Whether another run would get the same error, because the service does not accept the label as it is."""
+        """Whether another run would fail with the same error: the label is invalid, ambiguous or refused."""
         error = self.error
         refused = isinstance(error, ApiError) and error.names_field("label") and not _is_taken(error)
         return refused or isinstance(error, InputError)
 
     @property
     def was_kept(self) -> bool:
-        """Whether the client got another label before it could be deleted: ``change`` is :func:`absent` then."""
+        """Whether a client was not deleted, because it had been renamed: ``change`` is :func:`absent` then."""
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
 def ensure_capacity(
     api: Api, changes: Sequence[Change], existing: int, *, check_mode: bool = False
 ) -> tuple[list[str], str]:
-    """Raise InputError if the paid plan has no room for what is to be created; return warnings, and what it costs.
+    """Raise InputError if the paid plan has no room for the clients to create; return warnings, and the cost as text.
 
-    ``existing``: the clients that need room beside those. What is deleted makes room: see :func:`carry_out`. The plan
-    is read only if something is to be created, the tiers if the plan is too small, or in check mode if it is free. If
-    the plan cannot be read, only the service checks.
+    ``existing`` is the number of clients in the account. Deletes make room, because :func:`carry_out` does them first.
+    Without a create nothing is read. The tiers are read only if the plan is too small, or free in check mode, which
+    alone returns the cost. If the plan cannot be read, a warning replaces the check.
     """
     actions = [change.action for change in changes]
     if "create" not in actions:
@@ -91,7 +92,7 @@ def ensure_capacity(
     used, new = existing - actions.count("delete"), actions.count("create")
     tiers: list[Tier] = []
     if is_too_small(use_of_plan(used, new, plan, [])) or (check_mode and not plan):
-        # They are named only.
+        # The tiers only complete the message, so an error in reading them is ignored.
         with contextlib.suppress(MonitorError):
             tiers = api.find(SUBSCRIPTION)
     use = use_of_plan(used, new, plan, tiers)
@@ -125,10 +126,10 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
 
 @dataclasses.dataclass
 class _Worker:
-    """The threads that make changes. They skip the rest once it is certain that each would get the same error.
+    """The threads that make changes. They skip the remaining changes once each would fail with the same error.
 
-    One is enough if the service cannot be reached or refuses the token. Others have one cause if as many occur in a row
-    as there are workers, and at least three. After a response about another object no change of any kind is made.
+    One error is enough if the service cannot be reached or refuses the token; of other errors, as many in a row as
+    there are workers, at least three. After a response about another object no change of any kind is made.
     """
 
     api: Api
@@ -140,7 +141,7 @@ class _Worker:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def start(self, changes: Sequence[Change]) -> t.Iterator[ChangeResult]:
-        """Make changes of one kind. An error of the kind before, or of the last attempt, does not stop them."""
+        """Make changes of one kind, although an error stopped another kind or attempt; not after OtherObject."""
         self.in_a_row = 0
         if not isinstance(self.cause, OtherObject):
             self.cause = None
@@ -170,9 +171,9 @@ class _Worker:
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
-        """Delete a client unless its label is another one now: the list may have been read long ago.
+        """Delete a client, unless it has been renamed since the list was read: so read the client again first.
 
-        A client that this read lacks is deleted too: a replica of the service may be late.
+        If this read does not find the client, delete it too: a replica of the service may be late.
         """
         before = change.before
         client = before
@@ -190,12 +191,12 @@ class _Worker:
     def _note(self, change: Change, error: ApiError | None) -> None:
         with self.lock:
             self.api.done += error is None
-            # An error of this label or client only.
+            # These errors concern this label or client only.
             if error is None or error.status in (404, 409) or error.names_field("label"):
                 self.in_a_row = 0
                 return
             self.in_a_row += 1
-            # A create that got no response was sent once; everything else was retried.
+            # All requests but a create without a response were retried, so these errors would recur for each change.
             certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
             every = certain or self.in_a_row >= self.max_in_a_row
             if isinstance(error, OtherObject) or (self.cause is None and every):
@@ -205,10 +206,10 @@ class _Worker:
 def views_of(
     api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
 ) -> tuple[fields.Views, list[fields.Client]]:
-    """The views of the account ``known`` with these clients of it, and the clients.
+    """The views of ``clients`` of the account ``known``, and the clients, with keys as far as the service shows them.
 
     Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the token
-    only reads, or the first of these reads shows no other key than the list.
+    has read-only access, or the first client is masked in its own response too.
     """
 
     def read(client: fields.Client) -> fields.Client:
@@ -229,7 +230,7 @@ def views_of(
 
 
 def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
-    """Warnings about clients that were not deleted, because they got another label."""
+    """Warnings about clients that were not deleted, because they had been renamed."""
     return [
         f"Client {entry.client['id']} was not deleted: its label was {entry.change.label!r} when the list was read, "
         f"and is {entry.client['label']!r} now."
@@ -239,12 +240,12 @@ def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
 
 
 def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult]:
-    """Create clients. If it is not known whether one was created, or its label is taken, the list is read.
+    """Create clients. If the outcome of a create is unknown, or its label is taken, read the list of clients.
 
-    No label gets two clients: a create of unknown outcome is retried only after the list was read without its label.
-    If the first request was only late, the retry finds the label taken, and the client counts as created by this task:
-    it is retried until the list has it. Any other label that is taken but not in the list then is an error. Gives up
-    after ``retry_timeout`` seconds in which nothing was created.
+    No label gets two clients: a create of unknown outcome is retried only after a list without its label was read.
+    If the first request was only late, the retry finds the label taken. The client then counts as created by this task,
+    and its create is retried until the list has the client. Any other taken label that the list lacks is an error.
+    Gives up after ``retry_timeout`` seconds in which nothing was created.
     """
     done: dict[str, ChangeResult] = {}
     todo = list(changes)
@@ -275,12 +276,12 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
 
 
 def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
-    """The results with the keys of the list, if the response to a create masks them."""
+    """The results, with keys from the list of clients if the response to a create masks them."""
     ids = fields.masked([entry.client for entry in results if entry.error is None])
     masked = {entry.change.label for entry in results if entry.client.get("id") in ids}
     listed: dict[str, fields.Client] = {}
     if masked:
-        # The clients exist: without the list they have masked keys.
+        # The clients were created, so an error in reading the list is no failure: their keys stay masked.
         with contextlib.suppress(ApiError):
             listed = api.find_clients(masked)
     return [
@@ -292,7 +293,7 @@ def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResul
 
 
 def _with_keys(client: fields.Client, other: fields.Client) -> fields.Client:
-    """The client, with the keys of the other response about it if those are not masked."""
+    """The client, with the keys of ``other``, another response about the same client, if they are not masked."""
     same = client["id"] == other.get("id") and not fields.mask_reason(other)
     return {**client, **fields.secrets_of(other)} if same else client
 
@@ -308,25 +309,25 @@ def _is_ambiguous(error: MonitorError | None) -> bool:
 
 
 def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
-    """``was_unknown``: the label may be taken by an earlier create of this task."""
+    """Whether to retry a create. ``was_unknown``: an earlier create of this task may have taken the label."""
     return isinstance(error, ApiError) and (
         error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
     )
 
 
 def _is_taken(error: ApiError) -> bool:
-    """Whether another client has the label; a label that is refused for other reasons stays refused."""
+    """Whether the error reports that another client has the label."""
     return error.status == 409 or any(
         each.get("field") == "label" and _TAKEN.search(str(each.get("reason"))) for each in error.errors
     )
 
 
 def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
-    """Creates that failed, with the result in the list: created, created by another controller, or not created."""
+    """Failed creates, resolved by the list of clients: created, created by another controller, or not created."""
     try:
         existing = api.find_clients([entry.change.label for entry in ambiguous])
     except ApiError as failure:
-        hint, purpose = "Run again to find out: nothing is created twice.", "find out whether client {!r} was created"
+        hint, purpose = "Run again: no label gets two clients.", "find out whether client {!r} was created"
         return [
             entry._replace(error=dataclasses.replace(failure, purpose=purpose.format(entry.change.label), hint=hint))
             for entry in ambiguous
@@ -336,7 +337,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
         client = existing.get(entry.change.label)
         error = _error(entry)
         if client is None:
-            # A request without a response may still arrive.
+            # A create without a response may still arrive, so its outcome stays unknown.
             if error.outcome == "unknown" and error.status is not None:
                 error.outcome = "pending"
             if _is_taken(error):

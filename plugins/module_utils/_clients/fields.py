@@ -4,7 +4,7 @@
 
 """The fields of a client: its label, and the keys that are masked, shown as fingerprints, or left out. Pure.
 
-Implements the schemas Label and Client of docs/openapi.yaml. They leave open when and how ``api_key`` and
+Implements the schemas Label and Client of docs/openapi.yaml, which leave open when and how ``api_key`` and
 ``install_code`` are masked.
 """
 
@@ -19,22 +19,22 @@ import unicodedata
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
-# Python 3.8 has to reach the message in Module.main, so aliases do not subscript the classes.
+# Not dict[...]: Python 3.8 fails on it, and must get as far as the message about its version in Module.main.
 Client = t.Dict[str, t.Any]  # noqa: UP006
 
 SECRET_FIELDS = tuple(CLIENT.secret)
 
-# Keys are long and have none of these characters; masks are short, blank, or have some. A single surrogate, which JSON
-# can hold, can't be written to a file.
+# Masks are short, blank, or contain one of these characters; keys do not. JSON can contain a lone surrogate, which
+# cannot be written to a file.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f-\x9f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
-# Other characters can be syntax in a configuration, or invisible.
+# A key may have letters, digits and these characters only: others can be syntax of a configuration, or invisible.
 _NOT_OF_KEYS = re.compile(r"[^A-Za-z0-9._~+/=:@-]")
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 _LEAST_LETTERS = 8
-# What str.splitlines takes for the end of a line.
+# The line ends of str.splitlines.
 _LINE_END = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
-_NEEDS_ACCESS = "The token only reads, and needs read-write access: a scope that ends in :read_write."
+_NEEDS_ACCESS = "The token has read-only access. Use one with read-write access: a scope that ends in :read_write."
 _CHECK_ACCESS = (
     "A service masks keys if the token or its user lacks read-write access to the client: check both. If they have it, "
     "ask the operator of the service for the reason."
@@ -42,19 +42,19 @@ _CHECK_ACCESS = (
 _SHORTEST_LABEL = 3
 _LONGEST_LABEL = 32
 _HASH_DIGITS = 8
-# docs/openapi.yaml limits the length only; some services accept no other characters than these.
+# docs/openapi.yaml (Label) limits only the length; some services accept only these characters.
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
-# Core splits a text at its commas, and prune would delete the clients that such a text lists.
+# Core splits the text '["web1", "web2"]' at the comma into other labels; prune would then delete web1 and web2.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
-# The names by which machines call themselves: in a pull, each has the same one.
+# With ansible-pull every machine has the same of these names, so a label of it would be shared.
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "127.0.0.1", "::1")
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def as_text(label: t.Any, of_host: str = "") -> str:
-    """A label; InputError for what YAML reads as something else: 1.10 as 1.1, 0123 as 83, 12:30:45 as 45045."""
-    # A vaulted text of core is not a str.
+    """A label as text; InputError if YAML read it as another type: 1.10 as 1.1, 0123 as 83, 12:30:45 as 45045."""
+    # The other types are listed, because core's vaulted text is not a str.
     if label is None or isinstance(label, (bool, int, float, dict, list)):
         raise InputError(f"The label {label!r}{of_host} is not text. Put it in quotes.")
     return str(label)
@@ -100,9 +100,9 @@ def check_labels(labels: t.Sequence[str]) -> None:
 
 
 def client_label(host: str, own: t.Any = None) -> str:
-    """The label of a host: the one that the inventory or an option sets, else its name if that is portable.
+    """The label of a host: ``own``, which the inventory or an option sets, else the name of the host.
 
-    For another name it is derived. InputError if what is set is not text.
+    A name that some services do not accept as a label gives :func:`derived_name`. InputError if ``own`` is not text.
     """
     if own not in (None, ""):
         return as_text(own, f" of host {host}")
@@ -116,7 +116,7 @@ def derived_name(name: str) -> str:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a program takes the name for a name: not for an option, a pattern, a template or code of a shell."""
+    """Whether no program can read the name as an option, a pattern, a template or shell code."""
     return bool(_PLAIN_NAME.fullmatch(name))
 
 
@@ -154,14 +154,14 @@ def listed(names: t.Sequence[str], limit: int = 20, form: t.Callable[[str], str]
 def compiled(pattern: str, option: str) -> re.Pattern[str]:
     """The regular expression of an option, or InputError."""
     try:
-        # A label may hold any character, and ".*" means any label.
+        # DOTALL: a label can contain a line break, and ".*" must match every label.
         return re.compile(pattern, re.DOTALL)
     except (re.error, OverflowError, RecursionError) as error:
         raise InputError(f"{option} {pattern!r} is not a valid regular expression: {error}.") from error
 
 
 def matching(pattern: str, option: str, labels: t.Sequence[str]) -> list[str]:
-    """Those of the labels that the whole expression matches, in their order; InputError if it is invalid."""
+    """The labels that the expression matches as a whole, in their order; InputError if the expression is invalid."""
     expression = compiled(pattern, option)
     return [label for label in labels if expression.fullmatch(label)]
 
@@ -172,34 +172,34 @@ def name_of(client: Client) -> str:
 
 
 def why_masked(value: object, field: str) -> str:
-    """Why a value is a mask, whatever the other clients have; empty if it can be a key.
+    """Why a value is a mask by itself, without a comparison of clients; empty if the value can be a key.
 
-    An install code is not always a key: it may be shorter, and one for the whole account.
+    An install code can be shorter than a key, and the same for all clients.
     """
     if not isinstance(value, str):
-        return f"Its {field} is missing, or is not text."
+        return f"The {field} is missing, or is not text."
     if found := _MASK_CHARACTERS.search(value):
-        return f"Its {field} holds {_name_of(found[0])}, as masks do."
+        return f"The {field} holds {_name_of(found[0])}, as masks do."
     if field == "install_code":
         letters = len(_LETTER_OR_DIGIT.findall(value))
-        few = f"Its {field} has {letters} letters and digits, and a code has at least {_LEAST_LETTERS}."
+        few = f"The {field} has {letters} letters and digits, and a code has at least {_LEAST_LETTERS}."
         return few if letters < _LEAST_LETTERS else ""
-    few = f"Its {field} has {len(value)} characters, and a key has at least {_SHORTEST_KEY}."
+    few = f"The {field} has {len(value)} characters, and a key has at least {_SHORTEST_KEY}."
     return few if len(value) < _SHORTEST_KEY else ""
 
 
 def looks_masked(value: object, field: str = "api_key") -> bool:
-    """Whether a value can't be a key, whatever the other clients have."""
+    """Whether a value is a mask by itself, without a comparison of clients."""
     return bool(why_masked(value, field))
 
 
 def mask_reason(client: t.Mapping[str, t.Any]) -> str:
-    """Why a client's key or code is a mask, whatever the other clients have; empty if both can be real."""
+    """Why the api_key or install_code of a client is a mask by itself; empty if both can be real."""
     return next(filter(None, (why_masked(client.get(field), field) for field in SECRET_FIELDS)), "")
 
 
 def with_remedy(reason: str, *, reads_only: bool = False) -> str:
-    """Why keys are masked, and what to do. ``reads_only``: the service reports that the token only reads."""
+    """Why keys are masked, and what to do. ``reads_only``: the service reports that the token has read-only access."""
     return f"{reason} {_NEEDS_ACCESS if reads_only else _CHECK_ACCESS}"
 
 
@@ -209,9 +209,9 @@ def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def why_unusable(client: t.Mapping[str, t.Any]) -> str:
-    """Why no configuration may be made with a client, by field and character; empty if one may.
+    """Why a client must not be written into a configuration, with field and character; empty if it may be written.
 
-    Values come from the service, and some are chosen by other users of the account.
+    Other users of the account choose some values, which could inject lines into a configuration.
     """
     for name, value in client.items():
         if name not in SECRET_FIELDS:
@@ -234,7 +234,7 @@ def _texts(value: t.Any) -> t.Iterator[str]:
 
 
 def _name_of(character: str) -> str:
-    """A character as a message can show it."""
+    """A character as messages show it: its code point and Unicode name."""
     return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
 
 
@@ -244,10 +244,10 @@ def fingerprint(key: str) -> str:
 
 
 def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
-    """Why the key or code of a client is a mask, by the ids of the clients of which one is.
+    """Client id → why its api_key or install_code is a mask, for clients with a mask.
 
     A key that two clients have is a mask too: keys are unique, and some services mask with a constant in the format
-    of a key. So the list must be complete.
+    of a key. So ``clients`` must be all clients of the account.
     """
     counts = collections.Counter(str(client.get("api_key")) for client in clients)
     reasons = {}
@@ -259,10 +259,10 @@ def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
 
 
 class Views:
-    """The views of an account's clients. All known clients are needed to recognize masks.
+    """How results and diffs show the clients of an account, of which all are needed to recognize masks.
 
-    ``known`` are lists of clients, such as those before and those after a task; the last one of an id counts. Clients
-    that check mode predicts have the id None. ``reads_only``: the service reports that the token only reads.
+    ``known`` are lists of clients, such as before and after a task; of one id the last client counts. Clients that
+    check mode predicts have the id None. ``reads_only``: the service reports that the token has read-only access.
     """
 
     def __init__(self, *known: t.Iterable[Client], include_keys: bool = False, reads_only: bool = False) -> None:
@@ -273,10 +273,10 @@ class Views:
         self._include_keys, self._reads_only = include_keys, reads_only
 
     def show(self, client: Client) -> Client:
-        """A client as a result shows it, ``{}`` for none: no secrets, but ``key_fingerprint`` and ``keys_masked``.
+        """A client for a result, ``{}`` for none: without secrets, with ``key_fingerprint`` and ``keys_masked``.
 
-        With ``include_keys`` the two secrets stay in, unless masked: a template that uses a mask has to fail. Without
-        it, other fields that hold a secret are left out too, such as an install command.
+        With ``include_keys`` the two secrets stay, unless masked: a template that uses a mask must fail. Without
+        ``include_keys``, other fields that contain a secret are left out too, such as an install command.
         """
         if not client:
             return {}
@@ -295,7 +295,7 @@ class Views:
         }
 
     def diff(self, changes: t.Iterable[tuple[Client, Client]]) -> dict[str, dict[str, t.Any]]:
-        """The diff of clients, each before and after (``{}`` for none): what identifies it, and what else differs."""
+        """The diff of clients before and after (``{}`` for none): label → key fingerprint, with fields that differ."""
         sides: tuple[dict[str, t.Any], ...] = ({}, {})
         for pair in changes:
             settable = [name for name in CLIENT.settable if name != "label"]
@@ -309,6 +309,6 @@ class Views:
         return {"before": sides[0], "after": sides[1]}
 
     def key_owners(self) -> dict[str, str]:
-        """Key fingerprint → label, for every client of the account whose key is readable and that has a label."""
+        """Key fingerprint → label, for every client of the account that has a readable key and a label."""
         readable = (client for client in self._account.values() if client["id"] not in self.masked)
         return {fingerprint(client["api_key"]): client["label"] for client in readable if client["label"] is not None}

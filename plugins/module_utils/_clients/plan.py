@@ -26,7 +26,7 @@ def check_capacity(use: Mapping[str, t.Any]) -> None:
     if not is_too_small(use):
         return
     needed, tier = use["clients_used"] + use["clients_missing"], use["next_tier"]
-    larger = f" {tier['id']} includes {tier['clients_included']}, {price_text(tier['price'])}." if tier else ""
+    larger = f" {tier['id']} includes {tier['clients_included']} clients, {price_text(tier['price'])}." if tier else ""
     raise InputError(
         f"The plan {use['plan']!r} is too small: it includes {use['clients_included']} clients, and {needed} are "
         f"needed. Nothing was changed. Switch to a larger plan (monitor_plan with min_clients: {needed}), or remove "
@@ -38,7 +38,7 @@ def check_capacity(use: Mapping[str, t.Any]) -> None:
 def use_of_plan(
     used: int, missing: int, plan: Mapping[str, t.Any] | None, tiers: Sequence[Tier], problem: str | None = None
 ) -> dict[str, t.Any]:
-    """How much of a plan is used, what it costs, and the tier that follows or is needed; None for what is not known.
+    """The use and price of a plan, and the next tier, or the tier needed; None for each value that is not known.
 
     ``missing`` clients are to be created. ``plan`` is None if it cannot be read, for the reason ``problem``.
     """
@@ -79,20 +79,19 @@ def cost(use: Mapping[str, t.Any]) -> str:
 
 
 def price_of(tier: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-    """The price of a tier with those of its numbers that can be one; other members are as the service states them."""
+    """The price of a tier, without an hourly or monthly value that is not a finite number; other fields stay."""
     price = tier.get("price")
     if not isinstance(price, dict):
         return None
     return {
         name: value
         for name, value in price.items()
-        # Not for what is not a number, infinity, or what no float can hold.
         if name not in _PERIODS or (isinstance(value, (int, float)) and abs(value) < _MOST_EXPENSIVE)
     }
 
 
 def price_text(price: Mapping[str, t.Any] | None) -> str:
-    """A price as text, with its currency: a member that the API does not specify, and a service may add."""
+    """A price as text, with ``currency`` if the service adds that field, which docs/openapi.yaml (Price) lacks."""
     if not price or "monthly" not in price:
         return "price not known"
     currency = price.get("currency")
@@ -100,10 +99,10 @@ def price_text(price: Mapping[str, t.Any] | None) -> str:
 
 
 def price_difference(before: Tier, after: Tier) -> dict[str, float]:
-    """How much more a plan costs than the one before, by period, as far as it is known; the free plan costs nothing."""
+    """Period → how much more ``after`` costs than ``before``, if both prices are known; the free plan counts as 0."""
     free = dict.fromkeys(_PERIODS, 0)
     old, new = (price_of(plan) or {} if plan else free for plan in (before, after))
-    # Differences of floats: 0.3 - 0.1 is 0.19999999999999998.
+    # Rounded, because in floats 0.3 - 0.1 is 0.19999999999999998.
     return {period: round(new[period] - old[period], 6) for period in _PERIODS if period in old and period in new}
 
 
@@ -112,7 +111,7 @@ def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min
     if min_clients is not None:
         expected = _tier_for(plan, tiers, min_clients)
     else:
-        # The plan may be a tier that is no longer offered.
+        # The current plan can be a tier that the service no longer lists.
         by_id = {FREE: {}, **{str(tier["id"]): tier for tier in [*tiers, plan] if tier}}
         if subscription not in by_id:
             known = listed([str(tier["id"]) for tier in sorted(tiers, key=_size)])

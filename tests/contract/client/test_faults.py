@@ -129,7 +129,7 @@ def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> 
     result = _register(emulator, retry_timeout=0.3)
     assert list(result["failures"]) == ["web2"]
     assert "Could not find out whether client 'web2' was created" in result["failures"]["web2"]
-    assert "Run again to find out: nothing is created twice." in result["failures"]["web2"]
+    assert "Run again: no label gets two clients." in result["failures"]["web2"]
     emulator.clear_faults()
     assert go(emulator, monitor_clients, labels=_DESIRED)["changed"] is False
 

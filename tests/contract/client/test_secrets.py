@@ -204,11 +204,16 @@ def test_keys_masked_in_the_response_to_a_create(emulator: Emulator, mask_text: 
 @pytest.mark.parametrize(
     ("settings", "token", "reason", "remedy"),
     [
-        ({"mask_kind": "cut_short"}, "read_write", "Its api_key has 6 characters, and a key has at least 16.", "check"),
-        ({"mask_text": "***"}, "read_write", "Its api_key holds U+002A ASTERISK, as masks do.", "check"),
+        ({"mask_kind": "cut_short"}, "read_write", "The api_key has 6 characters, and a key has at least 16.", "check"),
+        ({"mask_text": "***"}, "read_write", "The api_key holds U+002A ASTERISK, as masks do.", "check"),
         ({"mask_text": _MASK_IN_KEY_FORM}, "read_write", "The same api_key is on 2 clients.", "check"),
-        ({}, "read_only", "Its api_key holds U+005B LEFT SQUARE BRACKET, as masks do.", "The token only reads"),
-        ({"scope_headers": False}, "read_only", "Its api_key holds U+005B LEFT SQUARE BRACKET, as masks do.", "check"),
+        (
+            {},
+            "read_only",
+            "The api_key holds U+005B LEFT SQUARE BRACKET, as masks do.",
+            "a token with read-only access",
+        ),
+        ({"scope_headers": False}, "read_only", "The api_key holds U+005B LEFT SQUARE BRACKET, as masks do.", "check"),
     ],
 )
 def test_a_mask_has_its_reason_and_what_to_do(
@@ -219,7 +224,7 @@ def test_a_mask_has_its_reason_and_what_to_do(
     emulator.configure(mask_for="all", **settings)
     for client in go(emulator, monitor_client_info, token=token, include_keys=True)["clients"]:
         assert client["mask_reason"].startswith(reason)
-        assert ("The token only reads" in client["mask_reason"]) is (remedy != "check")
+        assert ("read-only access. Use" in client["mask_reason"]) is (remedy != "check")
     # One client is read, to learn that this shows no more than the list does.
     assert len(emulator.requests("get_client")) == (0 if remedy != "check" else 1)
 

@@ -46,7 +46,7 @@ def _fleet(labels: list[str], **options: Any) -> Fleet:
         ({"prune_pattern": "web.*"}, "prune would delete 2 clients, more than prune_limit"),
         (
             {"renames": {"old1": "web1"}},
-            "there are clients of both labels. Delete the one whose history is not needed.",
+            "there are clients of both labels. Delete the client whose history is not needed.",
         ),
         ({"renames": {"gone": "new1"}}, "there is no client of either label"),
         ({"labels": ["web1", " web2"], "prune_pattern": "web.*"}, "but there is 'web2'. Remove the white space around"),

@@ -163,15 +163,15 @@ def test_a_key_on_two_clients_is_a_mask() -> None:
 @pytest.mark.parametrize("field", ["api_key", "install_code"])
 def test_one_masked_field_makes_the_client_masked(field: str) -> None:
     clients = [_client(1, **{field: "[REDACTED]"}), _client(2)]
-    assert masked(clients) == {1: f"Its {field} holds U+005B LEFT SQUARE BRACKET, as masks do."}
+    assert masked(clients) == {1: f"The {field} holds U+005B LEFT SQUARE BRACKET, as masks do."}
     without = _client(3)
     del without[field]
     assert masked([without]) == {3: f"Its {field} is missing, or is not text."}
 
 
 def test_a_mask_that_is_short_says_so() -> None:
-    assert mask_reason(_client(1, api_key="short")) == "Its api_key has 5 characters, and a key has at least 16."
-    short = "Its install_code has 7 letters and digits, and a code has at least 8."
+    assert mask_reason(_client(1, api_key="short")) == "The api_key has 5 characters, and a key has at least 16."
+    short = "The install_code has 7 letters and digits, and a code has at least 8."
     assert mask_reason(_client(1, install_code="A-1-B-2-C-3-D")) == short
 
 
@@ -244,10 +244,10 @@ def test_a_mask_is_never_shown_as_a_key() -> None:
     shown = Views([client], include_keys=True).show(client)
     reason = shown.pop("mask_reason")
     assert shown == {"id": 1, "label": "web1", "key_fingerprint": None, "keys_masked": True}
-    assert reason.startswith("Its api_key holds U+005B LEFT SQUARE BRACKET, as masks do. A service masks keys if the ")
-    assert "only reads" not in reason
+    assert reason.startswith("The api_key holds U+005B LEFT SQUARE BRACKET, as masks do. A service masks keys if the ")
+    assert "read-only access" not in reason
     known = Views([client], include_keys=True, reads_only=True).show(client)["mask_reason"]
-    assert "The token only reads, and needs read-write access" in known
+    assert "The token has read-only access. Use one with read-write access" in known
 
 
 def test_masks_are_judged_over_all_that_is_known() -> None:
