@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a task's options to its result, connection options included: the same in a module and in the controller."""
+"""What all modules share, on a host and on the controller: connection options, and the way from options to result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.redact impo
 Params = t.Mapping[str, t.Any]
 Result = t.Dict[str, t.Any]  # noqa: UP006
 
-# The version in galaxy.yml.
+# Equals version in galaxy.yml.
 VERSION = "1.0.0"
 
 
@@ -34,7 +34,7 @@ def _option(name: str, kind: str, **details: t.Any) -> dict[str, t.Any]:
 
 
 def _from_environment(name: str) -> t.Any:
-    """The value of a variable. An empty one is not set, as for the inventory plugin."""
+    """The value of an environment variable; an empty one counts as not set, as for the inventory plugin."""
     if not os.environ.get(name):
         raise AnsibleFallbackNotFound
     return env_fallback(name)
@@ -51,14 +51,14 @@ CONNECTION_OPTIONS: dict[str, t.Any] = {
     "retry_timeout": _option("retry_timeout", "float", default=300.0),
     "page_size": {"type": "int"},
 }
-# Seconds of a day; the timers of a system are limited to some weeks.
+# Seconds of a day: timers of some systems overflow after a few weeks.
 _LONGEST = 86400
-# Each concurrent request has a connection.
+# Each concurrent request opens a connection.
 _MAX_CONCURRENCY = 1000
-# The characters of a header value: for others requests would raise an error that quotes the token.
+# Characters of a header value. For others the library requests raises an error that quotes the token.
 _TOKEN = re.compile(r"[!-~]+")
 _OLDEST_PYTHON = (3, 9)
-# no_log is explicitly false: the option is a switch, although its name resembles that of a secret.
+# no_log: False, because core warns of option names that resemble those of secrets; this option is a switch.
 INCLUDE_KEYS: dict[str, t.Any] = {"type": "bool", "default": False, "no_log": False}
 # The options that choose the account.
 ACCOUNT_OPTIONS = ("base_url", "brand", "api_token")
@@ -67,19 +67,19 @@ ACCOUNT_OPTIONS = ("base_url", "brand", "api_token")
 def connect(params: Params) -> Api:
     """The Api that the connection options describe; InputError if they are invalid. Sends nothing."""
     timeout, retry_timeout = params["timeout"], params["retry_timeout"]
-    # Every comparison with NaN is false, so NaN is refused too.
+    # Positive conditions, because every comparison with NaN is false: so NaN is refused too.
     if not (0 < timeout <= _LONGEST and 0 <= retry_timeout <= _LONGEST):
         raise InputError(
             f"timeout must be more than 0 seconds, and retry_timeout at least 0; neither more than {_LONGEST}."
         )
-    # An option of one module.
+    # Only monitor_clients has the option concurrency.
     if not 1 <= params.get("concurrency", 1) <= _MAX_CONCURRENCY:
         raise InputError(f"concurrency must be at least 1, and not more than {_MAX_CONCURRENCY}.")
     token = params["api_token"]
     if token and not _TOKEN.fullmatch(token):
         raise InputError(
-            "api_token holds a character that no token has, such as a space, or a line break at its end. Check where "
-            "it comes from."
+            "api_token holds a character that no token has, such as a space, or a line break at its end. Check the "
+            "source of the token."
         )
     settings = Settings(
         base_url=check_base_url(params["base_url"], allow_http=params["allow_http"]),
@@ -91,7 +91,7 @@ def connect(params: Params) -> Api:
 
 
 def account_fingerprint(params: Params) -> str:
-    """The first 12 hexadecimal digits of a SHA-256 of the options that choose the account: equal for equal ones."""
+    """The first 12 hexadecimal digits of a SHA-256 of base_url, brand and api_token, which choose the account."""
     values = [str(params[name] or "").strip().rstrip("/") for name in ACCOUNT_OPTIONS]
     return fields.fingerprint("\n".join(values))
 
@@ -115,7 +115,7 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
 
 
 def _texts_without_keys(result: Result, api: Api) -> Result:
-    """The texts of a result that may quote the service, without the keys of the clients that it returned."""
+    """The texts of a result that may quote the service, with the keys of all clients in its responses redacted."""
     texts: Result = {name: result[name] for name in ("msg", "warnings", "failures") if result.get(name)}
     if not texts:
         return {}
@@ -126,7 +126,7 @@ def _texts_without_keys(result: Result, api: Api) -> Result:
     }
     found = held_in_part(str(texts), secrets)
     return {
-        # The labels of failures stay: tasks look them up.
+        # The labels in failures stay unchanged, because tasks look reasons up by them.
         name: {label: redact(reason, found) for label, reason in text.items()}
         if isinstance(text, dict)
         else redact_all(text, found)
@@ -143,7 +143,7 @@ class Module(t.NamedTuple):
 
     @property
     def spec(self) -> dict[str, t.Any]:
-        """All options and their rules, as validators take them."""
+        """All options and rules, as arguments of AnsibleModule and ArgumentSpecValidator."""
         return {"argument_spec": {**CONNECTION_OPTIONS, **self.options}, **self.rules}
 
     def execute(
@@ -154,7 +154,7 @@ class Module(t.NamedTuple):
         diff: bool,
         watch: t.Callable[[Api], t.ContextManager[t.Any]] = contextlib.nullcontext,
     ) -> Result:
-        """The result for valid options; ``failed`` and ``msg`` for a MonitorError. ``watch`` is active in ``run``."""
+        """The result for valid options; ``failed`` and ``msg`` for a MonitorError. ``run`` runs within ``watch``."""
         result: Result
         api = None
         try:

@@ -4,7 +4,8 @@
 
 """The thirteen operations of docs/openapi.yaml as methods of one class.
 
-Objects stay as the service sends them, with unknown fields. Every method raises ApiError.
+Objects stay as the service sends them, with unknown fields. Every method raises ApiError, and InputError if it needs
+a token and none is set.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.response im
 
 T = t.TypeVar("T")
 
-# The largest page first: one service takes 500, most take 100; None leaves it to the service.
+# Values of page_size to try: one service accepts 500, most accept 100; None sends no page_size.
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
-# The most reads of a list that other writers keep changing.
+# At most this many reads of a list that concurrent writers keep changing.
 _MAX_READS = 6
 _BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -57,9 +58,9 @@ class Api:
         self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._update = UPDATE_CLIENT
-        # The clients in responses; one whose keys a later response masks stays.
+        # All clients in responses, for redaction: by id and keys, so that keys stay known after a masked response.
         self.known: dict[str, Object] = {}
-        # The progress of a task: changes to make, None until they are known, and made.
+        # The progress of a task: the number of changes to make, None until it is known, and of changes made.
         self.total: int | None = None
         self.done = 0
 
@@ -70,13 +71,13 @@ class Api:
         return f"{self.brand}:read_only" in scopes and f"{self.brand}:read_write" not in scopes
 
     def list_clients(self) -> list[Object]:
-        """Every client that the token may access, each once."""
+        """All clients that the token may access, each once (list_clients)."""
         return self._read_list(CLIENT.list_all, self._client)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
-        """The clients by label, read until all of these labels are found, or are certain not to exist.
+        """Label → client. Reads the list until it has all ``labels``, or the others certainly do not exist.
 
-        While other writers change the list, one read of all pages may miss a client, and so may the next.
+        While concurrent writers change the list, entries move between pages, so a read can miss a client.
         """
         found: dict[str, Object] = {}
 
@@ -88,7 +89,7 @@ class Api:
         return found
 
     def count_clients(self) -> int:
-        """The number of clients, by one request if the service reports it."""
+        """The number of clients, with one request if the service reports ``results``."""
         results = self._call(CLIENT.list_all._replace(purpose="count the clients"), response.page_of)["results"]
         return len(self.list_clients()) if results is None else results
 
@@ -98,7 +99,7 @@ class Api:
         return client
 
     def create_client(self, values: Object) -> Object:
-        """Create a client with these values of settable fields. After an error of unknown outcome it may exist."""
+        """Create a client with these field values (create_client). After an error of unknown outcome it may exist."""
         return self._call(
             CREATE_CLIENT,
             lambda value: _as_sent(self._client(value, labelled=True), values, "delete it"),
@@ -107,7 +108,7 @@ class Api:
         )
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
-        """The client, or None if there is none of this id. ``labelled``: it must have a label."""
+        """The client of an id, or None (get_client). ``labelled``: ApiError if the client has no label."""
         return self._call_or_none(
             CLIENT.get_one,
             lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
@@ -115,9 +116,9 @@ class Api:
         )
 
     def update_client(self, client: Object, values: Object) -> Object:
-        """Set fields of a client by ``POST``, or by ``PUT`` for the rest of the process if that is refused with 405.
+        """Set fields of a client (update_client) by ``POST``; after a 405 by ``PUT``, for the rest of the process.
 
-        If the response is empty, the client is read. While a late replica shows the old values, it is read again.
+        After an empty response the client is read, and again while a late replica returns the old values.
         """
         client_id, old = client["id"], {name: client.get(name) for name in values}
 
@@ -132,7 +133,7 @@ class Api:
                     break
                 if time.monotonic() + backoff > deadline:
                     shown = " and ".join(f"the {name} {value!r}" for name, value in old.items())
-                    problem = f"the service accepted it, but still shows {shown}"
+                    problem = f"the service accepted the update, but still shows {shown}"
                     raise ApiError(problem, status=200, outcome="unknown")
                 self.http.pause(backoff)
                 client = self._call_or_none(CLIENT.get_one, viewed, id=client_id) or client
@@ -150,17 +151,17 @@ class Api:
             return self.update_client(client, values)
 
     def delete_client(self, client_id: int | str, label: str) -> None:
-        """Delete a client. A client that does not exist is not an error."""
+        """Delete a client (delete_client). A client that does not exist is not an error."""
         self._call_or_none(
             DELETE_CLIENT, lambda it: response.is_empty(it) or response.object_of(it), id=client_id, label=label
         )
 
     def get_plan(self) -> Object:
-        """The paid tier, or ``{}`` for the free plan."""
+        """The tier of the paid plan, or ``{}`` for the free plan (get_plan)."""
         return self._call(GET_PLAN, response.plan_of)
 
     def set_plan(self, tier: str | None) -> Object:
-        """Switch to a tier, None for the free plan, and return the plan that the service confirms."""
+        """Switch to a tier, None for the free plan, and return the plan that the service confirms (update_plan)."""
 
         def confirmed(value: t.Any) -> Object:
             plan = self.get_plan() if value is None else response.plan_of(value)
@@ -173,7 +174,7 @@ class Api:
         return self._call(SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
     def find(self, resource: Resource, name: str | None = None) -> list[Object]:
-        """The objects of a resource: all, or the one of an id, if it exists."""
+        """All objects of a resource; or those with the id ``name``, one or none."""
         check = functools.partial(response.item_of, resource)
         if name is None:
             return self._read_list(resource.list_all, check)
@@ -181,11 +182,14 @@ class Api:
         return [found] if found else []
 
     def list_availability(self) -> list[Object]:
-        """The availability records of all regions."""
+        """The availability records of all regions (list_region_availability)."""
         return self._read_list(LIST_AVAILABILITY, response.object_of)
 
     def get_region_availability(self, region_id: str) -> list[Object]:
-        """The availability records of one region. A single record, and an envelope, may be the first of several."""
+        """The availability records of one region (get_region_availability).
+
+        Services return all records, or only the first or a page of them; then the records of all regions are read.
+        """
 
         def checked(value: t.Any) -> list[Object] | Object:
             if not isinstance(value, list):
@@ -199,7 +203,7 @@ class Api:
         return [record for record in self.list_availability() if record.get("region") == region_id] or single
 
     def _call_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
-        """The same as :meth:`_call`, or None if there is no such object."""
+        """The result of :meth:`_call`, or None if the object does not exist."""
         try:
             return self._call(operation, check, **names)
         except ApiError as error:
@@ -217,7 +221,7 @@ class Api:
         budget: Budget | None = None,
         **names: t.Any,
     ) -> T:
-        """The response to an operation, as ``check`` returns it. ``names`` fill in the texts of the operation."""
+        """Send the request of an operation; return the response as ``check`` does. ``names`` fill the placeholders."""
         request = self._filled_in(operation, names)
         if request.access and not self.http.settings.token:
             raise InputError.of_missing("api_token", request.purpose)
@@ -232,10 +236,10 @@ class Api:
             raise self._about(error, request, named=bool(names)) from None
 
     def _about(self, error: ApiError, request: Operation, *, named: bool) -> ApiError:
-        """The error with what failed, and the access that it needs. ``named``: the request is about one object."""
+        """The error, with its request and a hint on the access needed. ``named``: the request is about one object."""
         error.purpose = request.purpose
         if error.method:
-            # The error is of another request, which checks the response to this one.
+            # A nested request, such as a read after an update, has set its own purpose and hint.
             return error
         error.method, error.url = request.method, self.http.settings.base_url + request.path
         needed, _and, grants = (request.access or "").partition(" and ")
@@ -249,7 +253,7 @@ class Api:
             accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
             error.hint = f"The token needs {request.access}.{has}{accepts}"
         elif request.access and error.status == 401 and not error.rejects_token:
-            error.hint += f" If it is valid, it needs {request.access}."
+            error.hint += f" A valid token needs {request.access}."
         elif not request.access and error.status in (401, 403):
             error.hint = "This operation is public, so no token was sent: check base_url, and any proxy before it."
         elif error.status == 404 and not (named and error.errors):
@@ -257,7 +261,7 @@ class Api:
         return error
 
     def _filled_in(self, operation: Operation, names: Object) -> Operation:
-        """The operation without placeholders."""
+        """The operation with its placeholders filled in."""
         return operation._replace(
             path=operation.path.format(brand=self.brand, id=_quoted(names["id"]) if "id" in names else ""),
             purpose=operation.purpose.format(**names),
@@ -272,11 +276,11 @@ class Api:
         reads: int = 2,
         complete: t.Callable[[list[Object]], bool] = lambda items: False,
     ) -> list[Object]:
-        """All items of a collection, each id once, and each checked.
+        """All items of a collection, each id once, each as ``check`` returns it.
 
-        A list that changes while it is read moves entries between pages. It is read again until it has as many items as
-        the service announced, or the same as the last time, or is complete; at most ``reads`` times. If the service has
-        no order, all reads together count; at most ``_MAX_READS`` times. ApiError if two reads lack the same entries.
+        While a list changes, entries move between its pages. So read it until it has as many items as the service
+        announced, or the same as in the last read, or is ``complete``; at most ``reads`` times. If items are missing then,
+        as from a service without an order, unite up to ``_MAX_READS`` reads. ApiError if two reads lack the same items.
         """
         seen: dict[str, Object] = {}
         before: tuple[str, ...] | None = None
@@ -284,7 +288,7 @@ class Api:
         for number in range(1, _MAX_READS + 1):
             pages = self._read_pages(read_page)
             announced = {page["results"] for page in pages}
-            # A service that ignores page returns the first one each time: the same page counts once.
+            # A service that ignores the parameter page returns page 1 each time, so equal pages count once.
             received = sum({_ids(page["data"]): len(page["data"]) for page in pages}.values())
             least = min((number for number in announced if number is not None), default=0)
             items = _each_once(itertools.chain.from_iterable(page["data"] for page in pages))
@@ -313,13 +317,13 @@ class Api:
                 try:
                     pages += pool.map(read_page, numbers)
                 except KeyboardInterrupt:
-                    # The pool waits for its threads, which would retry.
+                    # Stop retries, because the pool waits until its threads end.
                     self.http.interrupt()
                     raise
         return pages
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], budget: Budget, number: int) -> Page:
-        """One page of a collection, each item checked. A page past the end, which may be a 404, is empty."""
+        """One page of a collection, each item checked. A page past the end, for which services return 404, is empty."""
         size = self._page_sizes[0] if operation.takes_page_size else None
         query = {**({} if size is None else {"page_size": size}), **({} if number == 1 else {"page": number})}
         try:
@@ -327,7 +331,7 @@ class Api:
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
-            # Services and gateways name the size, another field, or nothing.
+            # Any 400 or 422 can be a refused page_size: services and gateways blame page_size, another field or none.
             is_refusal = error.status in (400, 422) and not error.retryable and number == 1
             if size is None or len(self._page_sizes) == 1 or not is_refusal:
                 raise
@@ -340,7 +344,7 @@ def _ids(items: Iterable[Object]) -> tuple[str, ...]:
 
 
 def _each_once(items: Iterable[Object]) -> list[Object]:
-    """The items without a second one of the same id; records without an id are all kept."""
+    """The first item of each id; records without an id are all kept."""
     kept: dict[str, Object] = {}
     for position, item in enumerate(items):
         kept.setdefault(repr(item.get("id") or f"no id {position}"), item)
@@ -355,8 +359,8 @@ def _as_sent(client: Object, values: Object, remedy: str) -> Object:
         error.outcome = "done"
         names = " and ".join(values)
         error.hint = (
-            f"Client {client['id']} has that {names} now: {remedy} by this id (monitor_client), and give a {names} "
-            "that the service keeps unchanged."
+            f"Client {client['id']} has the returned {names} now: {remedy} by this id (monitor_client), and give a "
+            f"{names} that the service keeps unchanged."
         )
         raise
 
@@ -364,5 +368,5 @@ def _as_sent(client: Object, values: Object, remedy: str) -> Object:
 def _quoted(segment: object) -> str:
     if segment in ("", ".", ".."):
         raise InputError(f"id {segment!r} is not valid: give an id as the service lists it.")
-    # A byte of a command line that is not UTF-8 is half a surrogate pair.
+    # Python decodes a byte of a command line that is not UTF-8 as a lone surrogate.
     return urllib.parse.quote(str(segment), safe="", errors="surrogatepass")

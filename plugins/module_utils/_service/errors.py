@@ -10,14 +10,14 @@ import dataclasses
 import re
 import typing as t
 
-# The state of a request that failed.
-# not_done: the service certainly did not do it.
-# pending: not done so far, and safe to send again: it was not sent, or a later list does not show its effect.
-# unknown: the service may have done it.
-# done: it was done, with another effect than requested.
+# Whether the service carried out a request that failed.
+# not_done: certainly not.
+# pending: not so far, so a retry is safe: the request was not sent, or a later list does not show its effect.
+# unknown: perhaps.
+# done: yes, but with another effect than requested.
 Outcome = t.Literal["not_done", "pending", "unknown", "done"]
 
-# Part of the reason in a response 401 to a valid token, and in a response 403 to one that is not valid.
+# The service can return 401 with the reason _NO_SCOPE to a valid token, and 403 with _NO_TOKEN to an invalid one.
 _NO_SCOPE = "not authorized to use this endpoint"
 _NO_TOKEN = re.compile(
     r"\b(invalid|unknown|expired) (\w+ )?token\b|\btoken (is |has )?(invalid|unknown|expired)\b", re.IGNORECASE
@@ -46,7 +46,7 @@ class InputError(MonitorError):
 
 
 class TaskFailure(MonitorError):
-    """A task that did some of its work, with the details of that."""
+    """The failure of a task that did some of its work; ``details`` describes that work."""
 
     def __init__(self, message: str, details: t.Mapping[str, t.Any]) -> None:
         self.details = dict(details)
@@ -58,19 +58,19 @@ class ApiError(MonitorError):
     """The service, or the connection to it, failed to do what a request asked for."""
 
     problem: str
-    # None if there was no response.
+    # The HTTP status; None without a response.
     status: int | None = None
     # The errors in the response, each ``{"field": str | None, "reason": str}``.
     errors: t.Sequence[t.Mapping[str, t.Any]] = ()
     hint: str = ""
     outcome: Outcome = "not_done"
-    # Whether the same request may be sent again, and after how many seconds at the least.
+    # Whether the request may be retried, and how many seconds the service asks to wait.
     retryable: bool = False
     wait: float | None = None
-    # The scopes of the token, and those that the operation accepts, as far as the service reports them.
+    # The scopes of the token, and the scopes that the operation accepts; empty if the service does not report them.
     scopes: str = ""
     accepted_scopes: str = ""
-    # The request, and what it is for: ``create client 'web1'``. Set by Api.
+    # Set by Api: the request, and its purpose, such as ``create client 'web1'``.
     method: str = ""
     url: str = ""
     purpose: str = ""
@@ -86,23 +86,23 @@ class ApiError(MonitorError):
 
     @property
     def is_missing(self) -> bool:
-        """Whether the object does not exist: so the service says, with errors, and not a gateway before it."""
+        """Whether the object does not exist: only the service, not a gateway, reports errors with a 404."""
         return self.status in (404, 410) and bool(self.errors)
 
     @property
     def rejects_token(self) -> bool:
-        """Whether the reason is that the token is not valid."""
+        """Whether the service gives an invalid token as the reason."""
         return bool(_NO_TOKEN.search(self.problem))
 
     @property
     def lacks_access(self) -> bool:
-        """Whether the token is valid, but does not allow this. No invalid token has scopes.
+        """Whether a valid token does not allow the operation: the token has scopes, or the service gives that reason.
 
-        The service gives a reason for each 403, and a 403 without one is another server's.
+        The service explains each 403. A 403 without a reason comes from another server.
         """
         by_reason = {401: _NO_SCOPE in self.problem, 403: bool(self.errors) and not self.rejects_token}
         return by_reason.get(self.status or 0, False) or (self.status in by_reason and bool(self.scopes))
 
 
 class OtherObject(ApiError):
-    """A response about another object than the request: the caller changes nothing more."""
+    """A response about another object than requested: the caller must make no more changes."""

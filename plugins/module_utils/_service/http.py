@@ -4,11 +4,11 @@
 
 """Requests to the service: the only file that imports ``requests``.
 
-One session with keep-alive for the process, retries within a time budget, one pause for all workers if the service asks
-for it. Safe to use from several threads.
+One session with keep-alive for the process, retries within a time budget, one pause for all workers if the service
+asks to wait. Safe to use from several threads.
 """
 
-# pylint since 4.0 takes this file for http of the standard library, and adds imports that nothing uses.
+# pylint 4.0 confuses this file with http of the standard library, and reports imports that are not here as unused.
 # pylint: disable=unused-import
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 30.0
 _LONGEST_TEXT = 500
-# Seconds to connect to an address, and to retry before the first response of the service: together 20.
+# Seconds to connect to an address, and to retry before the first response: so a wrong base_url fails within 20 s.
 _FIRST_CONTACT = 10.0
-# What an operation may receive, a list with all its pages: with all their fields, more than a hundred thousand clients.
-# An empty list takes 20 times the memory of its text.
+# Limits of what an operation receives, all pages of a list included: more than 100,000 clients fit. Values are counted
+# too, because an empty list takes 20 times the memory of its JSON text.
 _MOST_MIB, _MOST_VALUES = 64, 2_000_000
-# Seconds in which the pages of a list are requested, beside retry_timeout.
+# Seconds for all pages of a list, in addition to retry_timeout.
 _LONGEST_LIST = 900.0
-# Bytes that are decoded at a time: gzip expands them to 16 MiB at most.
+# Bytes that are decoded at a time: gzip expands 16 KiB to at most 16 MiB.
 _CHUNK = 16384
 
 
@@ -73,19 +73,18 @@ class Settings(t.NamedTuple):
 
 
 class Http:
-    """The connection to the service. ``usage``: requests, how many of them were retries, seconds waited for these."""
+    """The connection to the service. ``usage``: requests, retries among them, and seconds waited before retries."""
 
     def __init__(self, settings: Settings) -> None:
         if MISSING:
             raise InputError(
-                f"The Python library requests is missing for {sys.executable} ({MISSING}). Install it there, with "
-                "what installed that Python: pip install requests, pipx inject, uv tool install --with, or the "
-                "system's package python3-requests. Or run the task where Ansible runs, if that is elsewhere: "
-                "delegate_to: localhost."
+                f"The Python library requests is missing for {sys.executable} ({MISSING}). Install it with "
+                "the tool that installed that Python: pip install requests, pipx inject, uv tool install --with, or "
+                "the system's package python3-requests. Or run the task on the controller: delegate_to: localhost."
             )
         self.settings = settings
         self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
-        # The scopes of the token, as far as the service reports them.
+        # The scopes of the token; empty if the service does not report them.
         self.scopes = ""
         self._session = _session(settings)
         self._lock = threading.Lock()
@@ -96,10 +95,10 @@ class Http:
     def request(
         self, operation: Operation, *, query: dict[str, int] | None, body: Object | None, budget: Budget | None = None
     ) -> t.Any:
-        """Send the request of an operation, retry it, and return the decoded JSON of its response, None if it is empty.
+        """Send the request of an operation, with retries; return the decoded JSON of the response, None if it is empty.
 
-        Public operations carry no token. A request that is not idempotent is sent again only if the service
-        certainly did not do it. ``budget``: what the requests of a list share. Raises ApiError.
+        Public operations carry no token. A request that is not idempotent is retried only if the service certainly did
+        not carry it out. The requests of a list share a ``budget``. Raises ApiError.
         """
         budget = budget or Budget(self.settings)
         token = self.settings.token if operation.access else None
@@ -108,7 +107,7 @@ class Http:
         outcome: Outcome = "not_done"
         for backoff in backoffs():
             while (remaining := self.pause_left) > 0 and not self._interrupted.wait(remaining):
-                # A signal may have come while this process was stopped: the main thread handles it first.
+                # Another 0.1 s for the main thread, to handle a signal that arrived while this process was stopped.
                 self._interrupted.wait(0.1)
             if self._interrupted.is_set():
                 raise ApiError("interrupted", outcome=outcome)
@@ -116,9 +115,9 @@ class Http:
                 return self._attempt(operation, budget, headers=headers, params=query, json=body)
             except ApiError as failure:
                 error = failure
-            # It may have been done by this attempt, or by an earlier one.
+            # If the outcome of one attempt is unknown, so is that of the request.
             error.outcome = outcome = "unknown" if outcome == "unknown" else error.outcome
-            # A date in the past, as clocks differ, must not lead to retries without a pause.
+            # Retry-After can be a date that is past by this clock (wait 0): back off then.
             pause = error.wait or backoff
             if not error.retryable:
                 raise error
@@ -159,12 +158,12 @@ class Http:
 
     @property
     def _budget(self) -> float:
-        """Seconds to retry a request. Before the first response base_url may be wrong."""
+        """Seconds to retry a request: at most 10 before the first response, because base_url may be wrong."""
         retry_timeout = self.settings.retry_timeout
         return retry_timeout if self._reached else min(_FIRST_CONTACT, retry_timeout)
 
     def gave_up(self, error: ApiError, left: float = 0) -> ApiError:
-        """The error of the last attempt, with the reason why it is not retried in the seconds that are left."""
+        """The error of the last attempt, with the reason why there is no retry in the ``left`` seconds."""
         budget, retry_timeout = self._budget, self.settings.retry_timeout
         reason = f"Gave up after retry_timeout ({retry_timeout:g} s): try again later." if retry_timeout else ""
         if error.wait and error.wait > left:
@@ -179,7 +178,7 @@ class Http:
         return error
 
     def pause(self, seconds: float, *, retries: int = 1, for_all: bool = False) -> None:
-        """Count this number of retries, and wait before them; ``for_all``: before any other request."""
+        """Count ``retries``, and wait these seconds before them; ``for_all`` delays the requests of all workers."""
         waited = seconds
         with self._lock:
             self.usage["retries"] += retries
@@ -212,38 +211,38 @@ def backoffs() -> Iterator[float]:
 
 def _session(settings: Settings) -> requests.Session:
     session = requests.Session()
-    # requests would accept br and zstd if their libraries are installed.
+    # By default the library requests also accepts br and zstd if their libraries are installed.
     session.headers.update(
         {"User-Agent": settings.user_agent, "Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
     )
-    # requests fails on a redirect to an invalid address, even if it is not followed.
+    # The library requests fails on a redirect to an invalid address, even with allow_redirects=False.
     session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency, pool_block=True)
     _limit(adapter.poolmanager)
     session.mount("https://", adapter)
     session.mount("http://", adapter)
-    # Read once: with each request it would cost nearly as much as the request, and the password of a netrc file would
-    # replace the token.
+    # The environment is read here only: with each request that would cost nearly as much as the request, and a password
+    # of a netrc file would replace the token.
     session.trust_env = False
     session.verify = (settings.ca_path or _certificates() or True) if settings.validate_certs else False
-    # Without a variable, requests would ask macOS and Windows, and macOS crashes a forked process for it.
+    # Only if a variable is set: else requests asks macOS for proxies, which crashes a forked process, or Windows.
     if urllib.request.getproxies_environment():
         session.proxies.update(requests.utils.get_environ_proxies(settings.base_url))
     proxy = requests.utils.select_proxy(settings.base_url, session.proxies)
     if proxy:
         _check_proxy(proxy, settings)
-        # A proxy of an unsupported kind fails again with the first request.
+        # The first request reports an unsupported kind of proxy.
         with contextlib.suppress(ValueError):
             address = requests.utils.prepend_scheme_if_needed(proxy, "http")  # type: ignore[no-untyped-call]
             _limit(adapter.proxy_manager_for(address))
     if not settings.validate_certs:
-        # urllib3 shows one warning per connection.
+        # urllib3 would warn for each connection.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return session
 
 
 def _certificates() -> str | None:
-    """The environment's file of authorities; requests does not read the last one, which is of OpenSSL."""
+    """The file of authorities that the environment names; requests itself does not read OpenSSL's SSL_CERT_FILE."""
     openssl = os.environ.get("SSL_CERT_FILE", "")
     requested = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
     return requested or (openssl if os.path.isfile(openssl) else None)
@@ -262,7 +261,7 @@ def _check_proxy(proxy: str, settings: Settings) -> None:
     """InputError for a proxy of the environment that is invalid, or that would receive the token unencrypted."""
     parts = split_url(proxy if "://" in proxy else f"http://{proxy}")
     if parts is None:
-        # Not shown, because it may hold a password; libraries would show it.
+        # The address is not in the message, because it may hold a password.
         raise InputError(
             "The environment names a proxy with an invalid address. Write it as http://proxy.example.com:3128, in "
             "http_proxy, https_proxy and all_proxy."
@@ -271,25 +270,25 @@ def _check_proxy(proxy: str, settings: Settings) -> None:
     if not encrypted and not settings.allow_http and parts.hostname not in LOOPBACK:
         raise InputError(
             f"base_url names this machine, but the environment names a proxy for it at {parts.hostname}, which "
-            "would get the token unencrypted. Name the host in the environment's no_proxy, or set allow_http "
+            "would get the token unencrypted. Add the host to the environment's no_proxy, or set allow_http "
             "(monitor_agent_allow_http): true if the connection to the proxy is protected in another way."
         )
 
 
-# ``sockets``: those from which the request of the thread has read.
+# ``sockets``: the sockets of the thread's request, the last one in use.
 _thread = threading.local()
 
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Shut down the connection of this thread's request after these seconds, until which every byte may take long."""
+    """Shut down the connection of this thread's request after these seconds, even if bytes keep arriving slowly."""
     done, was_late = threading.Event(), threading.Event()
     sockets = _thread.sockets = []
 
     def watch() -> None:
         pause = seconds
         while not done.wait(pause):
-            # Until there is one: connecting, and a handshake of TLS, have a timeout of their own.
+            # Until there is a socket: connecting and the TLS handshake have timeouts of their own.
             pause = 0.1
             gone = contextlib.suppress(OSError, IndexError)
             with gone, socket.socket(fileno=os.dup(sockets[-1].fileno())) as same:
@@ -303,17 +302,17 @@ def _deadline(seconds: float) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
-        # A body of unknown length would seem complete.
+        # Raise, because a body of unknown length would seem complete after the shutdown.
         if was_late.is_set():
             raise socket.timeout("the deadline has passed")
 
 
 class _TooLarge(Exception):
-    """A response, or a list with all its pages, that is larger than this limit."""
+    """A response, or a list with all its pages, exceeds a limit; the argument is the limit with its unit."""
 
 
 class Budget:
-    """What the responses to one operation may take: many pages of legal size exhaust memory and time too."""
+    """The limits of all responses to one operation: many pages of legal size could exhaust memory and time."""
 
     def __init__(self, settings: Settings) -> None:
         self._began, self._seconds = time.monotonic(), _LONGEST_LIST + settings.retry_timeout
@@ -321,7 +320,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def spend(self, content: bytes = b"") -> None:
-        """Count what was received; _TooLarge if that is too much, or took too long."""
+        """Count received bytes and values; raise _TooLarge above a limit of size, values or time."""
         values = sum(map(content.count, (b"[", b"{", b",")))
         with self._lock:
             self._size += len(content)
@@ -336,7 +335,7 @@ class Budget:
 
 
 class _Response(http.client.HTTPResponse):
-    """A response, also of a proxy to CONNECT, whose socket :func:`_deadline` knows."""
+    """A response, of the service or of a proxy to CONNECT, that registers its socket for :func:`_deadline`."""
 
     def __init__(self, sock: t.Any, *args: t.Any, **options: t.Any) -> None:
         super().__init__(sock, *args, **options)
@@ -344,12 +343,12 @@ class _Response(http.client.HTTPResponse):
 
     def _read_status(self) -> tuple[str, int, str]:
         version, status, reason = super()._read_status()  # type: ignore[misc]
-        # http.client skips 100 only, and takes 103 for the response.
+        # Skip all of 1xx but 101: http.client skips only 100, and returns 103 as the response.
         return version, http.client.CONTINUE if 101 < status < 200 else status, reason
 
 
 def _limit(manager: t.Any) -> None:
-    """Let the connections of a pool manager make a :class:`_Response`."""
+    """Make the connections of a pool manager use :class:`_Response`."""
     own = {"response_class": _Response}
     manager.pool_classes_by_scheme = {
         scheme: type("Pool", (pool,), {"ConnectionCls": type("Connection", (pool.ConnectionCls,), own)})
@@ -358,12 +357,12 @@ def _limit(manager: t.Any) -> None:
 
 
 def _content(response: t.Any, budget: Budget) -> bytes:
-    """The decoded body. One in an encoding that was not requested is not read: it may expand without limit."""
-    # The default of urllib3 2; urllib3 1.26 needs it.
+    """The decoded body; empty for an encoding that was not requested, which could expand without limit."""
+    # A body shorter than Content-Length is an error: the default of urllib3 2, but not of 1.26.
     response.raw.enforce_content_length = True
-    # http.client reads chunks, not urllib3: versions before 2.7 take lines without limit.
+    # http.client reads chunks instead of urllib3, which before 2.7 reads lines without limit.
     response.raw.chunked = False
-    # Not all versions of urllib3 know x-gzip, and identity beside another encoding.
+    # Normalized, because some versions of urllib3 do not know x-gzip, or identity beside another encoding.
     response.raw.headers["Content-Encoding"] = encoding_of(response.headers)
     content = bytearray()
     for chunk in () if unsupported_encoding(response.headers) else response.iter_content(_CHUNK):
@@ -393,7 +392,7 @@ def _was_not_sent(failure: Exception) -> bool:
 
 
 def _is_invalid(failure: Exception) -> bool:
-    """Whether the request was invalid, so that it was not sent. An invalid header is one of the response."""
+    """Whether the request was invalid and so not sent. InvalidHeader is about the response."""
     return isinstance(failure, ValueError) and not isinstance(failure, requests.exceptions.InvalidHeader)
 
 
@@ -403,7 +402,7 @@ def _is_late(failure: Exception) -> bool:
 
 
 def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
-    """What failed, what to do, and whether the settings are invalid: then the same request would fail again."""
+    """What failed, what to do, and whether the cause is invalid settings, so that a retry would fail too."""
     if isinstance(failure, _TooLarge):
         hint = "Check that base_url is the address of the service, and how many clients the account has."
         return f"the response, with all its pages, takes more than {failure}", hint, True
@@ -412,12 +411,12 @@ def _explain(failure: Exception, settings: Settings) -> tuple[str, str, bool]:
         return f"no connection within {limit:g} s", "Check base_url, its port, and the network.", False
     is_of_proxy = isinstance(failure, requests.exceptions.ProxyError)
     if _is_late(failure) and not is_of_proxy:
-        return f"no whole response within {settings.timeout:g} s", "Raise timeout if the service is that slow.", False
+        return f"no whole response within {settings.timeout:g} s", "Raise timeout if the service needs longer.", False
     *_causing, last = _causes(failure)
     reason = f"{type(last).__name__}: {last}"
     if isinstance(failure, (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)):
-        return f"the response was cut short: {last}", "Check the network, and any proxy between.", False
-    # A connection ends in the middle when a service or a balancer before it restarts.
+        return f"the response was cut short: {last}", "Check the network, and any proxy in between.", False
+    # A TLS connection that ends early is retried: a service or load balancer that restarts closes its connections.
     is_cut = _caused_by(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError)
     if (isinstance(failure, requests.exceptions.SSLError) and not is_cut) or "CA certificate bundle" in str(failure):
         authorities = f"{settings.ca_path} (ca_path)" if settings.ca_path else "ca_path or REQUESTS_CA_BUNDLE"

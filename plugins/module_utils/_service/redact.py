@@ -14,11 +14,11 @@ import string
 import typing as t
 import urllib.parse
 
-# Characters of a secret in a row that are redacted as a part of it.
+# The number of consecutive characters of a secret that are redacted as a part of it.
 _PART = 8
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _NOTHING = re.compile(r"(?!)")
-# Colour codes of a terminal are not visible between letters.
+# What may separate the letters of a secret: signs, and colour codes, which a terminal does not show.
 _SIGNS = re.compile(r"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[^A-Za-z0-9])+")
 
 
@@ -44,10 +44,10 @@ def printable(text: str, replacement: str = " ") -> str:
 
 
 def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
-    """:func:`redact` for all strings in lists and dicts. Keys of dicts stay: others find values by them."""
+    """:func:`redact` for all strings in lists and dicts. Keys of dicts stay, because callers look values up by them."""
     if isinstance(value, str):
         shown = redact(value, secrets)
-        # Without a secret the same object, because core attaches the origin of a value to it.
+        # Return the same object if it holds no secret, because core attaches the origin of a value to it.
         return value if shown == value else shown
     if isinstance(value, dict):
         return {key: redact_all(item, secrets) for key, item in value.items()}
@@ -55,7 +55,7 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
 
 
 def held_in_part(text: str, secrets: t.Mapping[str, str]) -> dict[str, str]:
-    """The secrets that :func:`redact` would find in a text, whole or in part: faster with thousands of secrets."""
+    """The secrets that :func:`redact` would find in a text, whole or in part; fast with thousands of secrets."""
     seen = _parts((_rest(text), text.translate(_LOWER)))
     forms = {name: (secret.translate(_LOWER), *_forms(secret)) for name, secret in secrets.items()} if seen else {}
     return {name: secrets[name] for name, given in forms.items() if not seen.isdisjoint(_parts(given))}
@@ -72,7 +72,7 @@ def holds(text: str, secrets: t.Mapping[str, str]) -> str | None:
 
 def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple[str, ...]) -> str:
     """The text with the placeholder for each run of parts of the forms, and for the skipped characters in it."""
-    # A space is in no form without signs, so that no part spans two of them.
+    # Several forms have no signs, so no part of a form spans the space between two of them.
     rest, known = _rest(text, skipped), " ".join(forms)
     found = [start for start in range(len(rest) - _PART + 1) if rest[start : start + _PART] in known]
     if not found:
@@ -95,12 +95,12 @@ def _parts(forms: tuple[str, ...]) -> frozenset[str]:
 def _forms(secret: str) -> tuple[str, ...]:
     """The letters and digits of a secret as texts hold it, plain and encoded, without forms too short to recognise."""
     data = secret.encode("utf-8", "surrogatepass")
-    # The first and last base64 characters depend on the bytes beside the secret.
+    # Without the first and last base64 characters, which depend on the bytes beside the secret.
     encoded = [base64.b64encode(b"\0" * offset + data).decode()[4:-4] for offset in range(3)]
     forms = [secret, json.dumps(secret), urllib.parse.quote(data, safe=""), data.hex(), *encoded]
     return tuple(form for form in dict.fromkeys(map(_rest, forms)) if len(form) >= _PART)
 
 
 def _rest(text: str, skipped: re.Pattern[str] = _SIGNS) -> str:
-    """The text without what is skipped, in lower case as far as ASCII has it, so that the length stays."""
+    """The text without skipped characters, its ASCII letters in lower case: other letters could change its length."""
     return skipped.sub("", text).translate(_LOWER)

@@ -78,7 +78,7 @@ class Resource(t.NamedTuple):
 
     @property
     def options(self) -> dict[str, t.Any]:
-        """The options of a module that sets fields, but for the label, which is more than a field."""
+        """The options of a module for the settable fields, except label, which also identifies the client."""
         return {name: {"type": self.fields[name].type} for name in self.settable if name != "label"}
 
 
@@ -105,7 +105,7 @@ SUBSCRIPTION = Resource(
 )
 REGION = Resource("region", "/regions", {"id": Field(required=True), "capabilities": Field("list")})
 
-# Operations that are not the list, or the view, of a resource.
+# Operations other than those of Resource.list_all and Resource.get_one.
 CREATE_CLIENT = Operation(
     "POST", CLIENT.path, "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
 )

@@ -28,16 +28,15 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
     Resource,
 )
 
-# 520 to 529 are those of a CDN that cannot reach the service.
+# A CDN that cannot reach the service returns 520 to 529.
 _RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _EXCERPT = 120
-# A message has no more of a response.
+# At most this many errors of a response are in a message.
 _MAX_ERRORS = 20
-# Where gateways and other services have the text of an error, RFC 9457 included: the most specific first.
+# Fields with the text of an error in responses of gateways, and in RFC 9457: the most specific first.
 _TEXTS = ("reason", "detail", "message", "msg", "error_description", "title", "error", "errors")
-# The encodings that are requested.
 _ENCODINGS = ("", "gzip", "deflate")
-# The documented objects have five levels.
+# At most this many levels of nesting are accepted; documented objects have five.
 _DEEPEST = 50
 _NO_TOKEN = "The token is missing, wrong or expired: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)."
 _OTHER_SERVER = "Check base_url, and any proxy before it: another server may have responded."
@@ -46,10 +45,10 @@ _HINTS = {
     403: _NO_TOKEN,
     407: "The proxy requires credentials: check the proxy settings of the environment.",
 }
-# The rest of a JSON text that was cut within a word, a number or an escape, or before the next value.
+# What follows the error in a JSON text that was cut within a word, a number or an escape, or before a value.
 _CUT_OFF = re.compile(r"|tr?u?|fa?l?s?|nu?l?|[-.]|e[-+]?|u[\da-f]{0,4}", re.IGNORECASE)
 _LONGEST_ID = 64
-# With the smallest known page size, enough for a quarter of a million clients.
+# With the smallest known page size, 25, enough for 250,000 clients.
 _MAX_PAGES = 10_000
 
 
@@ -71,7 +70,7 @@ class Response(t.NamedTuple):
     redact: t.Callable[[str], str]
 
     def value(self) -> t.Any:
-        """The decoded JSON, None for an empty response; ApiError if it is a refusal, or cannot be read."""
+        """The decoded JSON, None for an empty response; ApiError for a refusal, a redirect or invalid content."""
         if 300 <= self.status < 400:
             raise self._redirect()
         if self.status >= 400:
@@ -79,7 +78,7 @@ class Response(t.NamedTuple):
             with contextlib.suppress(ValueError, RecursionError):
                 body = self._json()
             raise self._refusal(body)
-        # Without a length, a response that was cut within its headers seems empty.
+        # An empty response needs a length: one that was cut within its headers has none.
         has_length = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         encoded = unsupported_encoding(self.headers)
         if self.status == 204 or (not encoded and not self.content and has_length):
@@ -97,19 +96,19 @@ class Response(t.NamedTuple):
 
     def _decoded(self) -> t.Any:
         value = self._json()
-        # A refusal in spite of its status. A delete would take any other object for a success.
+        # Some services refuse with the status 200 and errors, which a delete would otherwise count as success.
         if isinstance(value, dict) and value.get("errors") and not value.keys() & {"id", "data"}:
             raise self._refusal(value)
         return value
 
     def _json(self) -> t.Any:
-        # NaN and Infinity are not JSON: other programs cannot read a result with them.
+        # NaN and Infinity become null: they are not JSON, so other programs could not read the result.
         value = json.loads(self.content, parse_constant=lambda dummy: None)
         _check_depth(value)
         return value
 
     def _invalid_json(self, failure: ValueError) -> ApiError:
-        """The error is at the end of a text that was cut short. Any other would come again."""
+        """The error for invalid JSON. If parsing failed at the end, the text was cut, and a retry can succeed."""
         if isinstance(failure, json.JSONDecodeError):
             rest = failure.doc[failure.pos :].strip()
             is_cut = failure.msg.startswith("Unterminated string") or bool(_CUT_OFF.fullmatch(rest))
@@ -122,7 +121,7 @@ class Response(t.NamedTuple):
         return self._error(f"the response is {problem}", ambiguous=True, hint=_OTHER_SERVER)
 
     def _error(self, problem: str, *, ambiguous: bool = False, **details: t.Any) -> ApiError:
-        """``ambiguous``: the response does not show whether the work was done."""
+        """An error with this status. ``ambiguous``: the response does not show whether the service did the work."""
         outcome: Outcome = "unknown" if ambiguous and self.operation.method != "GET" else "not_done"
         return ApiError(problem, status=self.status, outcome=outcome, **details)
 
@@ -130,7 +129,7 @@ class Response(t.NamedTuple):
         if not self.headers.get("Location"):
             problem = f"the service returned {self.status}, which is not a valid response to this request"
             return self._error(problem, hint=_OTHER_SERVER)
-        # Without credentials, query and fragment.
+        # The address is shown without credentials, query and fragment, which can hold secrets.
         bare = re.sub(r"(?<=//)[^/]*@|[?#].*", "", self.headers["Location"], flags=re.DOTALL)
         problem = f"the service returned {self.status}, a redirect to {self.redact(bare)!r}, which is not followed"
         return self._error(problem, hint="Set base_url to the right address.")
@@ -146,7 +145,7 @@ class Response(t.NamedTuple):
         transient = of_gateway or (self.status in _RETRIED_STATUSES and not in_maintenance)
         retryable = transient and (self.operation.idempotent or self.status in (425, 429))
         hint = "The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, "")
-        # The service gives its reason in the documented shape.
+        # The service itself explains a refusal in the documented shape.
         if not (transient or errors) and (not hint or self.status == 403):
             hint = _OTHER_SERVER
         return self._error(
@@ -183,10 +182,10 @@ class Response(t.NamedTuple):
         if not self.content.strip():
             return "an empty body"
         content_type = self._content_type()
-        # JSON is not quoted, because it may hold keys.
+        # JSON is not quoted in messages, because it may hold keys.
         if "json" in content_type or self.content.lstrip()[:1] in (b"{", b"["):
             return "JSON of an unknown shape"
-        # Redacted before it is cut: half a token would not be found.
+        # Redact the text before cutting it, because half a token would not be found.
         text = self.redact(self.content.decode("utf-8", "replace"))[:_EXCERPT]
         return f"not JSON but {self.redact(content_type) or 'of no type'}, starting with {text!r}"
 
@@ -201,11 +200,11 @@ def _text(error: t.Any) -> str:
 
 
 def _check_depth(value: t.Any, depth: int = 0) -> None:
-    """RecursionError for JSON that is nested more deeply than any response: Ansible cannot pass it on."""
+    """RecursionError for JSON of more than 50 levels, which Ansible could not pass on as a result."""
     if depth > _DEEPEST:
         raise RecursionError
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        # The call costs more than the test: lists of clients hold thousands of plain values.
+        # Test before the call, which costs more: lists of clients hold thousands of plain values.
         if item.__class__ in (dict, list):
             _check_depth(item, depth + 1)
 
@@ -231,7 +230,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         until = _http_date(given)
         if until is None:
             return None
-        # The clocks of the service and of this machine may differ, and either may be wrong.
+        # The clock of the service or of this machine may be wrong, so the shorter wait counts.
         clocks = (_http_date(headers.get("Date", "")), datetime.datetime.now(datetime.timezone.utc))
         left = [(until - now).total_seconds() for now in clocks if now]
         seconds = min((each for each in left if each > 0), default=0.0)
@@ -254,10 +253,10 @@ def invalid_shape(what: str) -> ApiError:
 
 def object_of(value: t.Any, needed: Sequence[str] = ()) -> Object:
     if not isinstance(value, dict):
-        raise invalid_shape("it is not a JSON object")
+        raise invalid_shape("not a JSON object")
     missing = [name for name in needed if value.get(name) is None]
     if missing:
-        raise invalid_shape(f"it lacks {' and '.join(missing)}")
+        raise invalid_shape(f"missing {' and '.join(missing)}")
     return value
 
 
@@ -267,7 +266,7 @@ def is_empty(value: t.Any) -> bool:
 
 
 def _is_integer(value: t.Any) -> bool:
-    # A boolean is an int too.
+    # In Python a bool is an int.
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -275,11 +274,11 @@ def _is_name(text: str) -> bool:
     return 0 < len(text) <= _LONGEST_ID and text.isprintable()
 
 
-# What the type of a field allows, and the name of the type in messages.
+# Field.type → the check of a value, and the name of the type in messages.
 _TYPES: Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
     "int": (_is_integer, "a number"),
     "list": (lambda value: isinstance(value, list), "a list"),
-    # It goes into messages and requests.
+    # A name is used in messages and requests, so it must be short and printable.
     "name": (lambda value: isinstance(value, str) and _is_name(value), "a valid name"),
     "str": (lambda value: isinstance(value, str), "text"),
 }
@@ -304,14 +303,14 @@ def plan_of(value: t.Any) -> Object:
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
     """A client with the members of ``apps`` as booleans: responses to a create have been seen to have 0 and 1.
 
-    An id of digits is a number, as text too. A label that is missing or empty, or is not text, is None: such a client
-    is known by its id alone. ``labelled``: it is an error.
+    An id of digits becomes a number. A label that is missing, empty or not text becomes None: such a client is known by
+    its id alone. ``labelled``: ApiError without a label.
     """
     client = item_of(CLIENT, object_of(value, ("label",) if labelled else ()))
     client_id, label = client["id"], client.get("label")
-    # It goes into messages and paths.
+    # The id is used in messages and paths.
     if not (_is_integer(client_id) or isinstance(client_id, str)) or not _is_name(str(client_id)):
-        raise invalid_shape("its id is not a valid id")
+        raise invalid_shape("the id of the client is not valid")
     if str(client_id).isdecimal() and str(int(client_id)) == client_id:
         client_id = int(client_id)
     client = {**client, "id": client_id, "label": label if isinstance(label, str) and label else None}
@@ -327,8 +326,8 @@ def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item
     if not isinstance(data, list):
         raise invalid_shape("data is not a list")
     if "pages" not in page and results not in (None, len(data)):
-        # Otherwise an incomplete list would count as complete.
-        raise invalid_shape("it lacks pages")
+        # Without pages, one page would count as the complete list.
+        raise invalid_shape("missing pages")
     if not _is_integer(pages) or not (results is None or _is_integer(results)):
         raise invalid_shape("pages or results is not a number")
     if pages > _MAX_PAGES:

@@ -207,12 +207,7 @@ def test_keys_masked_in_the_response_to_a_create(emulator: Emulator, mask_text: 
         ({"mask_kind": "cut_short"}, "read_write", "The api_key has 6 characters, and a key has at least 16.", "check"),
         ({"mask_text": "***"}, "read_write", "The api_key holds U+002A ASTERISK, as masks do.", "check"),
         ({"mask_text": _MASK_IN_KEY_FORM}, "read_write", "The same api_key is on 2 clients.", "check"),
-        (
-            {},
-            "read_only",
-            "The api_key holds U+005B LEFT SQUARE BRACKET, as masks do.",
-            "a token with read-only access",
-        ),
+        ({}, "read_only", "The api_key holds U+005B LEFT SQUARE BRACKET, as masks do.", "read-only"),
         ({"scope_headers": False}, "read_only", "The api_key holds U+005B LEFT SQUARE BRACKET, as masks do.", "check"),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_create_that_returns_another_label(emulator: Emulator, form: str, labe
     emulator.configure(label_form=form)
     expected = (
         f"Could not create client {label!r}: the service returned the label {stored!r} instead of {label!r} "
-        f"(POST {emulator.base_url}/monitor/clients). Client 2 has that label now: delete it by this id "
+        f"(POST {emulator.base_url}/monitor/clients). Client 2 has the returned label now: delete it by this id "
         "(monitor_client), and give a label that the service keeps unchanged."
     )
     surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
@@ -104,7 +104,7 @@ def test_a_create_that_returns_another_label(emulator: Emulator, form: str, labe
 @pytest.mark.parametrize(("form", "label", "stored"), _FORMS)
 def test_a_single_create_and_its_second_run(emulator: Emulator, form: str, label: str, stored: str) -> None:
     emulator.configure(label_form=form)
-    with pytest.raises(ApiError, match="Client 1 has that label now"):
+    with pytest.raises(ApiError, match="Client 1 has the returned label now"):
         go(emulator, monitor_client, label=label)
     with pytest.raises(MonitorError, match="Label must be unique") as failed:
         go(emulator, monitor_client, label=label, retry_timeout=0.1)
@@ -126,11 +126,11 @@ def test_a_rename_that_returns_another_label(
         emulator.fault(kind="status", status=204, operation="update_client", done=True, times=-1)
     message = failed(emulator, monitor_client, id=1, label=label)
     assert f"the service returned the label {stored!r} instead of {label!r}" in message
-    assert "Client 1 has that label now: update it again by this id" in message
+    assert "Client 1 has the returned label now: update it again by this id" in message
     assert "The service may have done it" not in message
     go(emulator, monitor_client, id=1, label="old1")
     emulator.clear_log()
-    with pytest.raises(TaskFailure, match="Client 1 has that label now"):
+    with pytest.raises(TaskFailure, match="Client 1 has the returned label now"):
         go(emulator, monitor_clients, labels=["new1"], renames={"old1": label, "old2": "new2"}, concurrency=1)
     assert [entry["operation"] for entry in writes(emulator)] == ["update_client"]
 
@@ -328,7 +328,7 @@ def test_a_rename_that_is_never_shown_may_have_been_done_and_the_others_go_on(em
     with pytest.raises(TaskFailure) as failed:
         go(emulator, monitor_clients, labels=["web1"], renames=renames, concurrency=1, retry_timeout=0.3)
     assert failed.value.details["failures"] == {
-        "new1": "Could not rename client 1 to 'new1': the service accepted it, but still shows the label 'old1' "
+        "new1": "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label 'old1' "
         f"(POST {emulator.base_url}/monitor/clients/1). The service may have done it: run again to find out."
     }
     assert (failed.value.details["renamed"], failed.value.details["created"]) == (["new2", "new3"], ["web1"])
