@@ -24,7 +24,7 @@ class ActionModule(FleetAction):
         inventory, pattern = self.inventory, self.options["orphan_pattern"]
         if inventory.unreadable:
             raise InputError(
-                f"{unknown_labels(inventory.unreadable)} It can have a client that seems to have no host, so nothing "
+                f"{unknown_labels(inventory.unreadable)} Its client would count as one without a host, so nothing "
                 "was done. Give the passwords of all vaults of the inventory."
             )
         hosts = self.inspected(self.variables["ansible_play_batch"])
@@ -34,7 +34,7 @@ class ActionModule(FleetAction):
         lines = rows(("HOST", "ACTION", "WHY"), entries) if entries else []
         lines.append(f"Hosts to adopt: {len(report.renames)} of {len(findings)}.")
         if later := sum(one.adoption == "later" for one in findings):
-            lines.append(f"In a later run: {later}. Run it again.")
+            lines.append(f"Hosts to adopt in a later run: {later}. Run adopt again.")
         self.show("\n".join(lines))
         return {
             "changed": False,

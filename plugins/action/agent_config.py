@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write an agent's configuration on a host: one command for the facts, one more to write if something differs."""
+"""Write an agent's configuration on a host: one shell command reads its facts, another writes if something differs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import 
 
 
 class ActionModule(HostAction):
-    # Made once, before the forks for the hosts.
+    # Built when core loads the plugin, before it forks: once, not for each host.
     VALIDATOR = documented(
         agent_config.DOCUMENTATION,
         ModuleDocFragment.CLIENT,
@@ -61,11 +61,11 @@ class ActionModule(HostAction):
         self._show_derived()
         if not (self._task.check_mode or self.client.missing):
             self.client.check_readable()
-        # Rendered in any case: a template that fails has to be found before a client is created.
+        # Render for a host without a client too: a template that fails must be found before the client is created.
         text = self._rendered.text
         result = self._converge(desired_file(options, text if self.client.state == "readable" else None))
         if self.client.missing:
-            # Nothing was written.
+            # Without a client nothing was written, so there is no change to report.
             result.update(changed=False)
             result.pop("diff", None)
         return result
@@ -77,11 +77,11 @@ class ActionModule(HostAction):
             text = (
                 f"{host} gets a client with the label {label}, derived from its name; monitor_agent_label sets another."
             )
-            # Not on standard output, where other programs may expect JSON and nothing else.
+            # On standard error, because other programs may parse standard output as JSON.
             self._display.display(text, stderr=True)
 
     def _check_use(self) -> None:
-        """InputError if the host would get the client of another one: by its label, by its account, or by neither."""
+        """InputError if label, account or an earlier use of the role would give the host another client than before."""
         options, host = self.options, self.variables["inventory_hostname"]
         own = options["inventory_label"]
         if own is not None and client_label(host, own) != self.host_label:
@@ -89,7 +89,7 @@ class ActionModule(HostAction):
                 f"The play, or a task, gives {host} the label {self.host_label!r}, the inventory {own or 'none'!r}. So "
                 "several hosts could get one client. Set monitor_agent_label in the inventory."
             )
-        # Also of a removal: without the account, the client would stay.
+        # Compared for a removal too: in another account the client would not be found, and would stay.
         read = self._registration
         known = read.get("account_fingerprint")
         if known and any(options[name] is not None for name in ("inventory_label", *ACCOUNT_OPTIONS)):
@@ -98,12 +98,12 @@ class ActionModule(HostAction):
             if account_fingerprint({**chosen, "brand": chosen["brand"] or "monitor"}) != known:
                 raise InputError(
                     f"{host} uses another account than the first host of its batch: base_url, api_token or brand "
-                    "differ. Use a play, or a run with --limit, for each account."
+                    "differ. Split the play by account, or run once for each account with --limit."
                 )
         if options["state"] == "absent" and read.get("read_only") and self._has_client():
             raise InputError(
-                f"The token only reads, so the client of {host} can't be deleted. Nothing was removed. Use a token "
-                "with read-write access."
+                f"The token has read-only access, so the client of {host} can't be deleted. Nothing was removed. Use a "
+                "token with read-write access."
             )
         removed = self.variables.get(str(options["removed"])) or ()
         if options["state"] == "present" and f"{known} {self.host_label}" in removed:
@@ -112,12 +112,12 @@ class ActionModule(HostAction):
                 "and create it. To move a configuration, remove the old file with ansible.builtin.file instead."
             )
         if known and host not in self.variables["ansible_play_batch"]:
-            # A task of the account failed before, in rescue or always: core leaves out all hosts but the first.
+            # In rescue and always, after a task with run_once failed, core leaves out all hosts but the first.
             raise InputError(f"{host} is not in the batch any more, because an earlier task failed. Run again.")
 
     @property
     def _registration(self) -> t.Mapping[str, t.Any]:
-        """What the option registration names; empty without one."""
+        """The result that the option registration names; empty without the option."""
         name = self.options["registration"]
         return registered_result(name, self.variables) if name else {}
 
@@ -127,7 +127,7 @@ class ActionModule(HostAction):
         return False
 
     def _remove_markers(self, markers: t.Sequence[str]) -> Result:
-        """Remove the markers of restarts that were made."""
+        """Remove the markers of completed restarts."""
         command = remote_file.remove_command(self.options["path"], markers)
         if markers and not self._task.check_mode:
             remote_file.check_done(
@@ -136,7 +136,7 @@ class ActionModule(HostAction):
         return {"changed": False, "path": self.options["path"]}
 
     def act_without_shell(self, kind: str) -> Result:
-        """Report ``absent`` for such a host: it has no configuration, but it may have a client."""
+        """Report ``absent`` for a host without a POSIX shell: it has no configuration, but may have a client."""
         if self.options["state"] != "absent":
             return super().act_without_shell(kind)
         self._check_use()
@@ -159,7 +159,7 @@ class ActionModule(HostAction):
             result["service_state"] = found.service
             result["service_differs"] = decision.service(found, **required)
         if client.state == "masked":
-            # Check mode: the run would fail. The text is the same for every host, so that it is shown once.
+            # Check mode warns that the run would fail; the same text for every host, because core shows it once.
             self._display.warning(client.predicted_problem)
             result.pop("diff", None)
         if decided.problem:
@@ -183,19 +183,19 @@ class ActionModule(HostAction):
 
     @property
     def _only_checks(self) -> bool:
-        """Whether the host is only checked: in check mode, and if it has no client yet."""
+        """Whether the host is only checked: in check mode, or because it has no client yet."""
         return self._task.check_mode or self.client.missing
 
     @property
     def _audits(self) -> bool:
-        """Whether the task alone is in check mode: then it reports what is there, and predicts nothing."""
+        """Whether the task but not the run is in check mode: an audit, which reports facts and predicts nothing."""
         return self._task.check_mode and not self.variables.get("ansible_check_mode")
 
     def _lacks_owner(self, desired: Desired) -> bool:
-        """Whether the host does not have the owner or group yet, and the installation adds them.
+        """Whether the host lacks the owner or group, which an installation after this task can add.
 
-        InputError if it does not, or if this user can't give them files; in check mode a warning, because an earlier
-        task of the run may add them. A write that follows would fail too, so it needs no check.
+        InputError if no installation follows, or if this user can't give files to them; in check mode a warning,
+        because an earlier task of the run may add them. A write needs no such check, because it fails by itself.
         """
         is_before = self.options["before_install"]
         if not (desired.owner or desired.group) or not (self._only_checks or is_before):
@@ -208,47 +208,47 @@ class ActionModule(HostAction):
             problem = f"{desired.path} on {host} can't get its owner and group: {done.message}"
             if not self._task.check_mode:
                 raise InputError(problem)
-            self._display.warning(f"{problem} The run would fail, unless an earlier task of it adds them.")
+            self._display.warning(f"{problem} The run would fail, unless an earlier task adds owner and group.")
         return False
 
     def _host_of(self, label: str | None) -> str | None:
-        """The other host of the play that has this label, if that is made of its name."""
+        """Another host of the play whose name gives this label; None if there is none."""
         names = [name for name in self.variables["ansible_play_hosts_all"] if client_label(name) == label]
         return next((name for name in names if name != self.variables["inventory_hostname"]), None)
 
     def _check_machine(self, key: KeyOwner) -> None:
-        """InputError if another host of the play is this machine: each run would give it the key of the other one."""
+        """InputError if another host of the play is the same machine: each run would write one file for both hosts."""
         if key.state != "other":
             return
         other, host = self._host_of(key.label), self.variables["inventory_hostname"]
         if other is None:
             return
-        # The key of a client that was created a moment ago is on no clone yet.
+        # No clone can carry the key of a client that this run created, so the other host wrote it into the same file.
         if key.label in (self._registration.get("created") or ()) or self._address(host) == self._address(other):
             raise InputError(
-                f"{host} and {other} are one machine: {self.options['path']} has the key of {other}. It was left as it "
-                f"is. Remove {host} from the inventory, then its client: monitor.cloud.retire -e labels="
+                f"{host} and {other} are one machine: {self.options['path']} has the key of {other}. The file was not "
+                f"changed. Remove {host} from the inventory, then its client: monitor.cloud.retire -e labels="
                 f"{self.client.label}."
             )
 
     def _address(self, host: str) -> tuple[t.Any, ...]:
-        """What distinguishes the file of a host from those of others, as far as variables of the inventory tell."""
+        """The inventory variables that locate the file of a host; equal for two names of one machine."""
         own = self.variables["hostvars"][host]
         names = ("ansible_port", "ansible_connection", "monitor_agent_config_path")
         return (own.get("ansible_host") or host, *(own.get(name) for name in names))
 
     def _warn_of_clone(self, key: KeyOwner) -> None:
-        """Warn if the host carried another client's key. An audit reports it itself."""
+        """Warn if the host carried another client's key; in an audit its report has a finding instead."""
         host, label = self.variables["inventory_hostname"], self.client.label
         if key.state != "other" or self.client.state == "masked" or self.client.missing or self._audits:
             return
-        text = f"It now has the key of {label!r}."
+        text = f"The host now has the key of {label!r}."
         if self._task.check_mode:
-            adopt = "If it was renamed, run monitor.cloud.adopt first: it keeps that client."
-            text = f"It would get the key of {label!r}. {adopt}"
+            adopt = "If the host was renamed, run monitor.cloud.adopt first: the host then keeps its client."
+            text = f"The host would get the key of {label!r}. {adopt}"
         if other := self._host_of(key.label):
             text += f" If {host} and {other} are one machine, keep one of them in the inventory."
-        self._display.warning(f"{host} carried the key of client {key.label!r}, so it reported as that one. {text}")
+        self._display.warning(f"{host} carried the key of client {key.label!r}, so it reported as that client. {text}")
 
     def _remove(self, path: str) -> Result:
         # An invalid label has to fail before the file is removed.
@@ -258,7 +258,7 @@ class ActionModule(HostAction):
         try:
             client = self.client
         except InputError:
-            # The owner of the key is unknown; the file is removed in any case.
+            # Without a client only the owner of the key is unknown, and the file can be removed.
             client = None
         text, pattern = self._read(found, client)
         decided = decision.decide_removal(found, text, pattern, path, client)
@@ -285,9 +285,9 @@ class ActionModule(HostAction):
         return found
 
     def _read(self, found: remote_file.HostFile, client: Registered | None) -> tuple[str | None, str]:
-        """The text of the file, or None if there is none that can be read, and the pattern of :func:`decision.decide`.
+        """The text of the file, None if it can't be read, and the pattern of :func:`decision.decide`.
 
-        The pattern is empty if it is not needed, or if the template fails.
+        The pattern is empty if no owner of a key is to be found, or if the template fails.
         """
         if found.kind not in ("file", "link"):
             return None, ""
@@ -303,11 +303,11 @@ class ActionModule(HostAction):
 
     @functools.cached_property
     def _rendered(self) -> render.Rendered:
-        """The text for the task's client. One that has no secrets yet has the format of those of another client."""
+        """The file for the task's client. Without secrets, placeholders have the format of another client's secrets."""
         return render.render(self, self.options, self.variables, self.client, self.client.sample())
 
     def _put(self, desired: Desired, *, backup: bool) -> tuple[str, ...]:
-        """Write the file, and return the markers that are beside it then."""
+        """Write the file, and return the restart markers that are then beside it."""
         done = None
         if takes_input(self._connection):
             done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
@@ -317,19 +317,19 @@ class ActionModule(HostAction):
         return remote_file.markers_in(done.stdout)
 
     def _put_through_a_file(self, desired: Desired, *, backup: bool) -> Completed:
-        """Write by a private temporary file, as core transfers modules: for connections without standard input."""
+        """Write from a private temporary file, as core transfers modules: for connections without standard input."""
         directory = self._make_tmp_path()
         try:
             with unlogged(self._connection):
                 path = self._connection._shell.join_path(directory, "content")
                 source = str(self._transfer_data(path, desired.data or b""))
-            # With this setting of core, all users of the host could read the file.
+            # With world_readable_temp core would let all users of the host read the file.
             self._connection._shell.set_option("world_readable_temp", False)
             try:
                 self._fixup_perms2((directory, source))
             except AnsibleError as error:
                 raise InputError(
-                    f"The content can't be passed on privately: {error}. allow_world_readable_tmpfiles has no effect, "
+                    f"The content can't be sent privately: {error}. allow_world_readable_tmpfiles has no effect, "
                     "because the content holds keys. Install setfacl on the host, or use a become method that passes "
                     "standard input, such as sudo without requiretty."
                 ) from None

@@ -46,7 +46,7 @@ class ActionModule(HostAction):
             name = become.name if become else self._connection.transport
             raise InputError(
                 f"The {kind} {name!r} passes no standard input, and other users can read the install code on a command "
-                f"line. Use a {kind} that passes it, such as {example}."
+                f"line. Use a {kind} that passes standard input, such as {example}."
             )
         if not self._task.check_mode:
             client.check_readable()
@@ -54,24 +54,24 @@ class ActionModule(HostAction):
         return {"changed": True, "label": client.label}
 
     def _install(self, command: str, client: Registered) -> None:
-        # Other users can read command lines, and the token is not for the installer.
+        # The environment goes onto a command line, which other users can read, and the installer needs no token.
         given = {name: value for name, value in given_environment(self).items() if name != "MONITOR_API_TOKEN"}
         environment = "".join(f"{shell.variable(name, value)}; export {name}; " for name, value in given.items())
         script = (
-            # On a local connection the environment is the controller's, with the token.
-            # With TMOUT, bash and ksh93 give up reading the output of an installer that is silent for so long.
+            # A local connection inherits the controller's environment, with the token. With TMOUT, bash and ksh93 stop
+            # reading the output of an installer that is silent for that long.
             f"{shell.echo(shell.BEGUN)}; {shell.DEFAULTS}; {environment}unset MONITOR_API_TOKEN TMOUT; "
             "IFS= read -r MONITOR_INSTALL_CODE || exit 1; export MONITOR_INSTALL_CODE; "
             f"exec </dev/null; {shell.variable('c', command)}; "
-            # yash reads no bytes that are invalid in its locale.
+            # yash runs the command without the reader below, whose read fails for bytes that are invalid in the locale.
             '[ -z "$YASH_VERSION" ] || exec /bin/sh -c "$c"; '
-            # An agent that the installer starts may keep the output open, so it is read up to this line only.
+            # Read the output up to the line _ENDED only, because an agent that the installer starts can keep it open.
             f'{{ /bin/sh -c "$c" 2>&1; printf "\\n%s\\n" "{_ENDED} $?"; }} | {{ r=1; while IFS= read -r l; do '
             f'case $l in "{_ENDED} "*) r=${{l##* }}; break;; esac; printf "%s\\n" "$l"; done; exit "$r"; }}'
         )
         with unlogged(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())
         if done.returncode != 0 or shell.BEGUN not in done.stdout:
-            # Redacted before the message cuts it, of the end only, because that takes its time.
+            # Redact before the message cuts the text, and only its end, because redaction is slow.
             end = shell.Completed(done.returncode, *(redact(text[-50_000:], client.secrets) for text in done[1:]))
             raise InputError(f"The installer of {client.label!r} failed: {end.message}")

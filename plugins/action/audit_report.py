@@ -57,7 +57,7 @@ class ActionModule(base.FleetAction):
         try:
             files = _write_all(report, todo, options, account.url)
         except InputError:
-            # All hosts were inspected for it.
+            # Show the report, because all hosts were inspected for it.
             self.show(table(report, todo))
             raise
         if not complete:
@@ -75,9 +75,9 @@ class ActionModule(base.FleetAction):
         """Whether the audit may lack hosts of the whole inventory."""
         variables, options = self.variables, self.options
         sources = variables.get("ansible_inventory_sources") or ()
-        # A job slice of AWX is a job of a workflow with its own hosts as the inventory; no variable names slices.
+        # A job slice of AWX is a workflow job whose inventory has only its hosts; no variable identifies a slice.
         is_slice = options["config"] and (options["artifact"] or "awx_workflow_job_id" in variables)
-        # A list of hosts, or a file that is missing.
+        # A source that does not exist as a file is a list of hosts, or a missing file.
         is_no_file = not all(map(os.path.exists, sources))
         return bool(
             variables.get("ansible_limit") or is_slice or is_no_file or self.inventory.labels.keys() - set(hosts)
@@ -98,17 +98,16 @@ def _check(options: Mapping[str, t.Any]) -> None:
     """InputError for options that cannot be used, or not together."""
     artifact = options["artifact"]
     if artifact and options["fail_on_drift"]:
-        # Core drops what a failed task passes on.
         raise InputError(
-            "artifact cannot be used with fail_on_drift, because a failed task passes on nothing. Set fail_on_drift "
-            "only for the report that joins the artifacts."
+            "Ansible discards the artifact of a failed task, so artifact cannot be used with fail_on_drift. Set "
+            "fail_on_drift only for the report that joins the artifacts."
         )
     if artifact and not artifact.isidentifier():
         raise InputError(f"artifact {artifact!r} is not the name of a variable. Choose another name.")
     paths = [base.controller_path(options[kind]) for kind in ("json", "junit", "html", "metrics") if options[kind]]
     if twice := {path for path in paths if paths.count(path) > 1}:
         raise InputError(f"Several reports have the path {min(twice)}. Choose a path for each.")
-    # Not a number is neither less nor more.
+    # Not "max_age < 0", which is false for NaN.
     if not options["max_age"] >= 0:
         raise InputError(f"max_age {options['max_age']} is not a number of hours. Set 0 for audits of any age.")
 
@@ -133,7 +132,7 @@ def _write_all(
         "html": lambda: reports.as_html(report, todo, address),
         "metrics": lambda: reports.as_openmetrics(report, hosts=options["metrics_hosts"]),
     }
-    # Collectors of metrics run as another user.
+    # A collector of metrics runs as another user, who must be able to read the file.
     modes = {"metrics": 0o644}
     return {kind: _write(options[kind], make(), modes.get(kind)) for kind, make in forms.items() if options[kind]}
 
@@ -141,11 +140,11 @@ def _write_all(
 def _write(path: str, text: str, mode: int | None = None) -> str:
     """Write a file on the controller, whole or not at all; without a mode, the umask decides who may read it."""
     target = base.controller_path(path)
-    # Not a process id: containers that write to one directory have the same.
+    # Random, because containers that write to one directory can have the same process id.
     temporary = f"{target}.{secrets.token_hex(4)}"
     try:
         if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):
-            # Root would replace devices, such as /dev/null, which all programs use.
+            # As root, os.replace would replace a device such as /dev/null, which all programs use.
             raise InputError(
                 f"The report could not be written to {target}: it is not a regular file. Choose another path."
             )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A file of its own, because core loads it before it starts the workers, and its results can have sealed keys."""
+"""The action of monitor_client_info: a file of its own, which core loads before the fork, as sealed keys need it."""
 
 from __future__ import annotations
 

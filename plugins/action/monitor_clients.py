@@ -4,8 +4,8 @@
 
 """The action of all modules that call the service: meta/runtime.yml names it for those without a file of their own.
 
-It runs the module in this process if the task's host is the controller, and as any module elsewhere. Callbacks see
-neither the token nor keys, and failures never carry keys.
+The action runs the module in this process if the task's host is the controller; elsewhere Ansible runs it as any
+module. Callbacks see neither the token nor keys, and failures never carry keys.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import p
 try:
     from ansible.module_utils.secrets import register_secrets  # type: ignore[import-not-found, unused-ignore]
 except ImportError:
-    # New in 2.22.
+    # New in ansible-core 2.22.
     register_secrets = None
 
-# Core shows the joined result of a loop, although its items are not to be logged.
-_SHOWS_LOOPS = not hasattr(template, "trust_as_template")  # before 2.19
+# Before 2.19 core shows the joined result of a loop, although its items have no_log.
+_SHOWS_LOOPS = not hasattr(template, "trust_as_template")
 _MODULES = "ansible_collections.monitor.cloud.plugins.modules"
 _CONTROLLER = ("localhost", "127.0.0.1", "::1")
 _PROGRESS_EVERY = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# No signal has this number.
+# What ends the pipe of signal numbers: no signal has the number 0.
 _END = b"\0"
 _RAW_OUTPUT = ("module_stdout", "module_stderr", "stdout", "stdout_lines", "stderr", "stderr_lines", "exception")
-# A worker redirects its standard error to /dev/null, and what it displays after Ctrl-C is not read any more. So the
-# strategy's process duplicates its own when it loads the plugin, which is before the fork; it may have none.
+# A worker redirects its standard error to /dev/null, and after Ctrl-C core no longer shows what it displays. So the
+# parent process duplicates its own when it loads the plugin, before the fork; it may have no standard error.
 _STDERR = -1
 with contextlib.suppress(OSError):
     _STDERR = os.dup(2)
@@ -70,7 +70,7 @@ class ActionModule(sealed_keys.PrivateAction):
         if problem:
             return {"failed": True, "msg": problem}
         if self._task.check_mode and arguments.get("id") == "":
-            # Before 2.19 a template makes this of None, the id of a client that check mode predicts.
+            # Before 2.19 a template turns None, the id of a client that check mode predicts, into an empty string.
             arguments["id"] = None
         if sealed:
             arguments.update(include_keys=True, seal_keys=False)
@@ -83,7 +83,7 @@ class ActionModule(sealed_keys.PrivateAction):
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
             if not isinstance(result.get("exception"), str):
-                # One of these objects, which core makes again of the redacted message.
+                # Since 2.19 core puts an object with the message here, and makes a new one of the redacted message.
                 result.pop("exception", None)
         if with_keys:
             result = self._without_keys(result, sealed)
@@ -91,7 +91,7 @@ class ActionModule(sealed_keys.PrivateAction):
             # Options may hold keys that a task registered, such as a client in place of its label.
             secrets = sealed_keys.secrets_in([result, *self._task.args.values()], variables)
             result, self._task.args = redact_all(result, secrets), redact_all(self._task.args, secrets)
-        # An executed module masks its token itself, and since 2.19 core puts objects into its result.
+        # The result of an executed module has no token, and since 2.19 has objects of core, which JSON would lose.
         return _without_token(result, arguments.get("api_token")) if here else result
 
     def _problem_with_keys(self) -> str:
@@ -109,7 +109,7 @@ class ActionModule(sealed_keys.PrivateAction):
         return ""
 
     def _runs_here(self) -> bool:
-        """Whether the task's host is the controller, whatever connection variables say; not without requests here."""
+        """Whether to run the module in this process: the task's host is the controller, and requests is installed."""
         if self._task.async_val or MISSING:
             return False
         is_local = self._connection.transport == "local" and not self._connection.become
@@ -127,10 +127,10 @@ class ActionModule(sealed_keys.PrivateAction):
         try:
             return module.execute(params, check_mode=self._task.check_mode, diff=self._task.diff, watch=self._watched)
         except AnsibleError:
-            # The task took longer than its keyword timeout allows.
+            # Core raises this error if the task exceeds its keyword timeout.
             raise
         except Exception as error:
-            # Without its message, which may hold a secret.
+            # The exception's message is left out, because it may hold a secret.
             kind, frames = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
             message = (
                 f"{name} failed: {kind}. This is a defect of the collection: report it with the traceback, which holds "
@@ -139,15 +139,15 @@ class ActionModule(sealed_keys.PrivateAction):
             return {"failed": True, "msg": message, "exception": frames + kind}
 
     def _without_keys(self, result: Result, sealed: bool) -> Result:
-        """A result with keys as it may leave the task: a failure never carries them, others are sealed or not shown."""
+        """The result without readable keys: a failure loses them, another result has them sealed or is not shown."""
         clients = sealed_keys.clients_in(result)
         if register_secrets is not None:
-            # Core masks them in all that it displays from now on, such as a configuration that another task prints.
+            # Core masks these secrets in all later output, such as a configuration that another task prints.
             register_secrets(secret for client in clients for secret in fields.secrets_of(client).values())
         if result.get("failed"):
-            # If core could not read a module's output, it returns that unchanged, and its message points there.
+            # If core cannot parse the output of a module, it returns it unchanged, and its message refers to it.
             if result.get("module_stdout") or result.get("module_stderr"):
-                hint = "it is not shown, because it may hold keys: run the task without include_keys to see it"
+                hint = "the output is not shown, because it may hold keys: to see it, run the task without include_keys"
                 result["msg"] = f"{result.get('msg')} ({hint})."
             return {name: value for name, value in result.items() if name not in _RAW_OUTPUT}
         if sealed:
@@ -155,14 +155,14 @@ class ActionModule(sealed_keys.PrivateAction):
             if isinstance(found, dict):
                 return {**result, "clients": {label: sealed_keys.seal(client) for label, client in found.items()}}
             return {**result, "clients": [sealed_keys.seal(client) for client in found]}
-        # Core removes this from a module's own result.
+        # Set by the action, because core removes _ansible_no_log from the result of a module.
         return {**result, "_ansible_no_log": True}
 
     @contextlib.contextmanager
     def _watched(self, api: Api) -> Iterator[None]:
         """Show the progress of the work. At a signal requests in flight finish, no other starts, and the process ends.
 
-        Core sends SIGINT at Ctrl-C and SIGTERM after 5 s; its handler of SIGALRM raises at the end of a task's timeout.
+        Core sends SIGINT at Ctrl-C and SIGTERM 5 s later. At the end of a task's timeout its handler of SIGALRM raises.
         """
         name = str(self._task.action).rpartition(".")[2]
         caught: list[int] = []
@@ -170,7 +170,7 @@ class ActionModule(sealed_keys.PrivateAction):
         os.set_blocking(writer, False)
         watcher = threading.Thread(target=_watch, args=(reader, name, api, caught), daemon=True)
         handlers = {each: signal.signal(each, lambda number, _: caught.append(number)) for each in _SIGNALS}
-        # Each signal writes its number at once. Python runs handlers in the main thread only, which may be waiting.
+        # A signal writes its number to the pipe at once, while Python handlers wait for the main thread.
         before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         watcher.start()
         try:
@@ -207,11 +207,11 @@ def _watch(reader: int, name: str, api: Api, caught: list[int]) -> None:
             if received != _END:
                 api.http.interrupt()
         elif os.getppid() != parent:
-            # The parent process was killed.
+            # The parent process was killed, so another process is the parent now.
             caught.append(signal.SIGTERM)
             api.http.interrupt()
         else:
-            # Not on standard output, where other programs may expect JSON and nothing else.
+            # On standard error, because other programs may parse standard output as JSON.
             pause = f", waiting {api.http.pause_left:.0f} s for the rate limit" if api.http.pause_left >= 1 else ""
             Display().display(f"{name}: {_progress(api)}{pause}", stderr=True)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fail if facts of hosts are among the values of variables, which only their user may choose."""
+"""Fail if a fact of a host sets a variable of the role, or a variable that a template of such a variable names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.plugins.modules import refuse_facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented, problem_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
 
-# Their templates may use facts: they concern nothing but the host itself.
+# Variables whose templates may use facts, because they concern nothing but the host itself.
 _FREE = {
     "monitor_agent_config_path",
     "monitor_agent_config_owner",
@@ -54,36 +54,36 @@ class ActionModule(ActionBase):
         message = problem_of(self._task.action, checked)
         if not message and self._task.delegate_to not in (None, variables["inventory_hostname"]):
             message = (
-                f"The role can't be delegated: {self._task.delegate_to} would get the clients of other hosts. Use it "
-                f"in a play that has {self._task.delegate_to} among its hosts."
+                f"The role can't be delegated: {self._task.delegate_to} would get the clients of other hosts. Use the "
+                f"role in a play that has {self._task.delegate_to} among its hosts."
             )
         if not message:
-            # Without the variables of the play, which are the same for all hosts.
+            # The hosts' own variables; those of the play are the same for all hosts.
             hosts: dict[str, Mapping[str, t.Any]] = {}
             for host in variables["groups"]["all"]:
-                # A host whose variables cannot be read, such as in a vault of another password, is none of the play.
+                # Skip a host with unreadable variables (a vault of another password): such a host is not in the play.
                 with contextlib.suppress(AnsibleError):
                     hosts[host] = variables["hostvars"].raw_get(host)
-            # All names for all hosts: a template of one may read the variables of another.
+            # Check all names for all hosts, because a template of one host can read the variables of another.
             names = {"inventory_hostname"}.union(*(_chosen(own, variables, prefixes) for own in hosts.values()))
             message = next(filter(None, (_problem(host, own, names) for host, own in hosts.items())), "")
         return {"failed": True, "msg": message} if message else {"changed": False}
 
 
 def _chosen(own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: tuple[str, ...]) -> set[str]:
-    """The names of the variables for a host, and those in their templates."""
+    """The names of the variables with the prefixes for a host, and all names in their templates."""
     chosen = {name for name in {*own, *variables} if name.startswith(prefixes)}
-    # The host's own value, and that of the play: which one counts is for core to decide.
+    # Both the host's own value and the play's, because core decides which one counts.
     values = [source[name] for name in chosen - _FREE for source in (own, variables) if name in source]
-    # Dictionaries are results of tasks: no variable that is chosen is one.
+    # Skip dictionaries: with these prefixes, only results of tasks are dictionaries.
     return chosen | _names_in([value for value in values if not isinstance(value, dict)], own, variables)
 
 
 def _problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
-    """The message about a host of which a fact decides, else empty."""
+    """The error message if a fact of the host sets one of the names; else empty."""
     facts = own.get("ansible_facts") or {}
-    # Core names facts without their prefix there, and sets variables with it and without. If a host reports both, the
-    # value of one is in the variable alone.
+    # ansible_facts has names without the prefix ansible_; core sets variables with and without it. If a host reports a
+    # fact in both forms, one of the two values is in the variable only.
     reported = {*facts, *(f"ansible_{name}" for name in facts)}
     found = [
         name for name in names & reported & own.keys() if own[name] in _values(facts, name) or _is_of_host(own[name])
@@ -103,7 +103,7 @@ def _values(facts: Mapping[str, t.Any], name: str) -> list[t.Any]:
 
 
 def _is_of_host(value: t.Any) -> bool:
-    """Whether a host may have reported a value or a part of it: core marks texts alone, so all others may be."""
+    """Whether a host may have reported a value, or a part of it. Core marks only text, so other types may be facts."""
     if isinstance(value, (dict, list)) and value:
         return any(map(_is_of_host, value.values() if isinstance(value, dict) else value))
     if not isinstance(value, str):
@@ -112,7 +112,7 @@ def _is_of_host(value: t.Any) -> bool:
 
 
 def _names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
-    """The words in templates, and in the templates that these words name: more than what they depend on, not less."""
+    """All words in templates, and in the templates that these words name: at least the variables they depend on."""
     found: set[str] = set()
     pending = list(values)
     while pending:
@@ -120,6 +120,7 @@ def _names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str
         if isinstance(value, (dict, list)):
             pending += value.values() if isinstance(value, dict) else value
         elif isinstance(value, str) and _TEMPLATE.search(value):
+            # Ansible's vars, hostvars and groups contain every variable, so each would count as a dependency.
             words = set(_WORD.findall(value)) - found - {"vars", "hostvars", "groups"}
             words_of_values = words - {"ansible_facts"}
             pending += [source[name] for name in words_of_values for source in sources if name in source]

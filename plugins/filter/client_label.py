@@ -26,7 +26,7 @@ def client_label(host: str) -> str:
 
 
 def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[str, str]:
-    """Host → label, with monitor_agent_label of the inventory. All labels that can be read must differ."""
+    """Host → label, with monitor_agent_label of the inventory. AnsibleFilterError if two hosts have the same label."""
     if isinstance(hosts, str):
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     own, unreadable = {}, []

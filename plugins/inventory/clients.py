@@ -93,10 +93,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 
 _ENDINGS = (".monitor_clients.yml", ".monitor_clients.yaml")
-# Names of core's groups, and those by which tasks reach the controller: a host of such a name would replace it.
+# Core's groups, and the names by which tasks reach the controller: a host with such a name would replace these.
 _RESERVED = ("all", "ungrouped", "localhost", "127.0.0.1", "::1")
 _VARIABLES = (*(name for name in CLIENT.fields if name not in CLIENT.secret), "key_fingerprint")
-# The others are of core, and have expressions of their own.
+# Options that can be templates; core's own options, such as compose, have expressions instead.
 _TEMPLATES = {*CONNECTION_OPTIONS, "label_pattern"}
 
 
@@ -107,7 +107,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return bool(BaseInventoryPlugin.verify_file(self, path)) and path.endswith(_ENDINGS)
 
     def set_options(self, task_keys: t.Any = None, var_options: t.Any = None, direct: t.Any = None) -> None:
-        # Core converts types here, and fails for a template of a number.
+        # Render first, because set_options converts types, and fails for the template of a number.
         self.given = dict(direct or {})
         for name in self.given.keys() & _TEMPLATES:
             try:
@@ -135,7 +135,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         """The clients without their keys, from the cache if it is used and has them."""
         params = connection_params(self.get_option, self.given)
         use_cache = bool(self.get_option("cache"))
-        # Another account has another entry, wherever its address and token come from.
+        # The fingerprint gives each account an entry of its own, wherever address and token come from.
         key = f"{self.get_cache_key(path)}_{account_fingerprint(params)}"
         if use_cache and not refresh and key in self._cache:
             return list(self._cache[key])
@@ -147,11 +147,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _add(self, inventory: InventoryData, name: str, client: fields.Client) -> None:
         known_before = name in inventory.hosts
         host = inventory.add_host(name)
-        # Others can write to the cache: a field agent_base_url would send the role's token elsewhere.
+        # Known fields only: others who can write to the cache could add agent_base_url, and so receive the token.
         variables = {f"monitor_{one}": as_data(plain(client.get(one))) for one in _VARIABLES}
         if fields.client_label(host) != client["label"] and not known_before:
-            # Role and playbooks would take it for a host without a client, and the client for one without a host. A
-            # host of another source keeps its label: others, who can name clients, would give it theirs.
+            # Without this label the role would not find the client of the host. A host of another source keeps its
+            # label, because users who can name clients could give it the client of another host.
             variables["monitor_agent_label"] = variables["monitor_label"]
         for variable, value in variables.items():
             inventory.set_variable(host, variable, value)
@@ -167,7 +167,7 @@ def _names_of(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, st
     owners: dict[str, str] = {}
     for label in labels:
         name = f"client-{label}" if label in _RESERVED and label not in hosts else label
-        # Others choose labels, and ssh takes the address -oProxyCommand=COMMAND for an option.
+        # Every user of the account can choose labels, and ssh reads the address -oProxyCommand=COMMAND as an option.
         names[label] = name if fields.is_plain_name(name) else fields.derived_name(label)
         if (other := owners.setdefault(names[label], label)) != label:
             raise InputError(

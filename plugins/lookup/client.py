@@ -57,7 +57,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._module import accou
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, own_message, read_clients
 
-# Account → its clients by label, of this process.
+# Fingerprint of an account → its clients by label, read once in this process.
 _accounts: dict[str, dict[str | None, Client]] = {}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The account that plugins of the controller read, by options of their own: the inventory plugin and the lookup."""
+"""Reading of the account by plugins with their own connection options: the inventory plugin and the lookup."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 
-# The role's variables in messages that modules and role share.
+# What messages state about variables of the role, which the two plugins do not read.
 _OF_ROLE = re.compile(r" \((of the role: )?monitor_agent_\w+\)|\bmonitor_agent_\w+, ")
 
 
 def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The connection options of a plugin; ``given`` are those that its user set, before core converted them."""
+    """The connection options of a plugin; ``given`` has the values that the user set, before core converted them."""
     params = {name: option(name) for name in CONNECTION_OPTIONS}
     params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
     for name in ("allow_http", "validate_certs"):
-        # Core takes any other text for false: an empty variable would turn the check of certificates off.
+        # Core converts any other text to false, so an empty variable would turn the check of certificates off.
         value = given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
         try:
             params[name] = CONNECTION_OPTIONS[name]["default"] if value in (None, "") else boolean(value)

@@ -254,7 +254,7 @@ def cells() -> list[Cell]:
 
 # What tasks report, what the account holds, and whether the two agree
 
-MAY_BE_DONE = ("The service may have done it: run again to find out.", "Could not find out whether")
+MAY_BE_DONE = ("The service may have made the change: run again to find out.", "Could not find out whether")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -150,7 +150,7 @@ def test_names_that_moved_on_keep_their_clients(fleet_of: Fleet) -> None:
         found = fleet_of.audit()
         assert set(found) == {"Renamed hosts"}
         run = fleet_of.does(found["Renamed hosts"], writes=[f"update_client web-{number}"])
-        assert ("Run it again." in run.output) is (number > 2)
+        assert ("Run adopt again." in run.output) is (number > 2)
     assert fleet_of.audit() == {}
     assert texts(fleet_of.service.clients()) == {f"web-{number}": written[f"web-{number - 1}"] for number in (2, 3, 4)}
 

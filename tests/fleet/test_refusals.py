@@ -291,8 +291,8 @@ _ROLE_DELEGATED = {
 @pytest.mark.parametrize("form", _ROLE_DELEGATED)
 def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local, form: str) -> None:
     assert refuse(pair, pair.tasks(_ROLE_DELEGATED[form], hosts="web-2")) == (
-        "The role can't be delegated: web-1 would get the clients of other hosts. Use it in a play that has web-1 "
-        "among its hosts."
+        "The role can't be delegated: web-1 would get the clients of other hosts. Use the role in a play that has "
+        "web-1 among its hosts."
     )
     for options in (["--check"], []):
         run = pair.run(pair.tasks(_ROLE_DELEGATED[form]), *options)
@@ -355,8 +355,8 @@ def test_keys_of_other_clients_are_reported(emulator: Emulator, tmp_path: Path) 
         assert "carried the key" not in controller.run(*f"monitor.cloud.{playbook}".split()).output
     runs = [controller.run("monitor.cloud.rollout", *options) for options in (["--check"], [], [])]
     check, run, again = (" ".join(each.output.split()) for each in runs)
-    text = r"(web-\d+) carried the key of client 'elsewhere', so it reported as that one\. It {} the key of '\1'\."
-    adopt = r" If it was renamed, run monitor\.cloud\.adopt first: it keeps that client\."
+    text = r"(web-\d+) carried the key of client 'elsewhere', so it .*? that client\. The host {} the key of '\1'\."
+    adopt = r" If the host was renamed, run monitor\.cloud\.adopt first: the host then keeps its client\."
     assert len(re.findall(text.format("would get") + adopt, check)) == 3
     assert len(re.findall(text.format("now has"), run)) == 3
     assert "carried the key" not in again and len(runs[1].changed_hosts()) == 3

@@ -154,7 +154,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("report", {"audits": 7}, "/7 could not be read: No such file or"),
     ("report", {"audits": ""}, "There are no audits to join"),
     ("report", {"audits": ["single.json"], "audits_max_age": "nan"}, "max_age nan is not a number of hours"),
-    ("audit", {"artifact": "x", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
+    ("audit", {"artifact": "x", "fail_on_drift": True}, "so artifact cannot be used with fail_on_drift"),
     ("audit", {"artifact": "audit-7"}, "artifact 'audit-7' is not the name of a variable"),
     ("audit", {"html": "{{ inventory_dir }}/never.json"}, "/never.json. Choose a path for each."),
 ]

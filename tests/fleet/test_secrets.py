@@ -126,7 +126,7 @@ def test_a_setting_for_readable_temporary_files_does_not_count(
     host.run("mkdir /etc/monitor; chown daemon /etc/monitor")
     controller.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")
     run = controller.run(ANSIBLE_SHELL_ALLOW_WORLD_READABLE_TEMP="true", ANSIBLE_PIPELINING="false")
-    assert "can't be passed on privately: Failed to set permissions" in run.failures()["terminal"], run.output
+    assert "can't be sent privately: Failed to set permissions" in run.failures()["terminal"], run.output
     assert "Using world-readable permissions" not in run.output
     assert host.run("ls -A /etc/monitor; find /tmp /var/tmp -name 'ansible-tmp-*'") == ""
 

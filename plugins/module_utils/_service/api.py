@@ -279,7 +279,7 @@ class Api:
         """All items of a collection, each id once, each as ``check`` returns it.
 
         While a list changes, entries move between its pages. So read it until it has as many items as the service
-        announced, or the same as in the last read, or is ``complete``; at most ``reads`` times. If items are missing then,
+        announced, or the same as in the last read, or is ``complete``; at most ``reads`` times. If items are missing,
         as from a service without an order, unite up to ``_MAX_READS`` reads. ApiError if two reads lack the same items.
         """
         seen: dict[str, Object] = {}

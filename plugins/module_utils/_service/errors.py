@@ -81,7 +81,7 @@ class ApiError(MonitorError):
 
     def __str__(self) -> str:
         start = f"Could not {self.purpose}: " if self.purpose else ""
-        unknown = "The service may have done it: run again to find out." if self.outcome == "unknown" else ""
+        unknown = "The service may have made the change: run again to find out." if self.outcome == "unknown" else ""
         return " ".join([f"{start}{self.problem} ({self.method} {self.url}).", *filter(None, [self.hint, unknown])])
 
     @property

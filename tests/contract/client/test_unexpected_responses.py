@@ -74,7 +74,7 @@ def test_a_rename_that_returns_another_client(emulator: Emulator) -> None:
     emulator.fault(kind="edit", operation="update_client", add={"id": 1}, times=-1)
     with pytest.raises(ApiError, match=_OTHER_ID) as failed:
         go(emulator, monitor_client, id=2, label="www2")
-    assert "The service may have done it" in str(failed.value)
+    assert "The service may have made the change" in str(failed.value)
     surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
     with pytest.raises(TaskFailure, match="the service returned the id 1 instead of 3"):
         go(emulator, monitor_clients, labels=["new1"], renames={"old1": "web3"}, **surplus)
@@ -127,7 +127,7 @@ def test_a_rename_that_returns_another_label(
     message = failed(emulator, monitor_client, id=1, label=label)
     assert f"the service returned the label {stored!r} instead of {label!r}" in message
     assert "Client 1 has the returned label now: update it again by this id" in message
-    assert "The service may have done it" not in message
+    assert "The service may have made the change" not in message
     go(emulator, monitor_client, id=1, label="old1")
     emulator.clear_log()
     with pytest.raises(TaskFailure, match="Client 1 has the returned label now"):
@@ -328,8 +328,8 @@ def test_a_rename_that_is_never_shown_may_have_been_done_and_the_others_go_on(em
     with pytest.raises(TaskFailure) as failed:
         go(emulator, monitor_clients, labels=["web1"], renames=renames, concurrency=1, retry_timeout=0.3)
     assert failed.value.details["failures"] == {
-        "new1": "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label 'old1' "
-        f"(POST {emulator.base_url}/monitor/clients/1). The service may have done it: run again to find out."
+        "new1": "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label "
+        f"'old1' (POST {emulator.base_url}/monitor/clients/1). The service may have made the change: run again to find out."
     }
     assert (failed.value.details["renamed"], failed.value.details["created"]) == (["new2", "new3"], ["web1"])
     assert labels(emulator) == ["new1", "new2", "new3", "web1"]
