@@ -29,7 +29,7 @@ _FAILING = {"web-3": {"label": "{{ nowhere_set }}"}}
 _UNDEFINED = "monitor_agent_label of host web-3: .*nowhere_set.* (is undefined|fails)"
 _NO_TEXT = r"The label {} of host web-1 is not text\. Put it in quotes\."
 _NO_ACCOUNT = "There is no variable 'monitor_agent_account'"
-_LEFT_OUT = "a condition left out the first one. Use the condition on ansible.builtin.include_role"
+_LEFT_OUT = "a condition left out the first host. Use the condition on ansible.builtin.include_role"
 _ABSENT = "vars: {monitor_agent_state: absent}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
 _CHOOSE, _LATE = "Choose what to retire", "retire_check"

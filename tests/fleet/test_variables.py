@@ -569,7 +569,7 @@ def test_a_host_does_not_choose_its_client_in_a_play_of_the_user(
     controller.write("web-2", text)
     given: dict[str, Any] = {"path": "{{ monitor_agent_config_path }}", "content": "x", "state": state}
     run = controller.run(own_play(controller, play=MINIMUM, facts=True, labels=labels, **given))
-    assert run.failures()["web-2"].startswith("monitor_agent_label is a fact of the host"), run.output
+    assert run.failures()["web-2"].startswith("The host reports a fact monitor_agent_label"), run.output
     assert controller.read("web-2") == text
 
 
@@ -578,7 +578,7 @@ def test_a_host_that_says_that_it_is_another_gets_no_key_in_a_play_of_the_user(p
     run = controller.run(
         own_play(controller, play=MINIMUM, facts=True, path="{{ monitor_agent_config_path }}", content="x")
     )
-    assert "A fact of the host says that it is web-1." in str(run.failures()), run.output
+    assert "A fact of the host names it web-1." in str(run.failures()), run.output
     assert controller.read("web-2") is None
 
 

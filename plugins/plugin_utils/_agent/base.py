@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The base of actions that work on hosts by shell commands, with no Python there."""
+"""The base of actions that work on hosts by shell commands, without Python on the host."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import 
 
 Result = dict[str, t.Any]
 
-# Flags of sudo for a shell of its own, -i or -s, for which it quotes all characters of a command but the dollar sign.
+# With -i or -s sudo runs a shell, and quotes all special characters of a command for it except the dollar sign.
 _SUDO_SHELL = re.compile(r"(^|\s)(-[A-Za-z]*[is]|--login|--shell)")
 _SUDO_BACKGROUND = re.compile(r"(^|\s)(-[A-Za-z]*b|--background)")
-# dropbear ends a connection above 9,000 bytes, with what core and become add.
+# dropbear ends a connection for a command above 9,000 bytes, of which core and become take some.
 _LONGEST_COMMAND = 8000
 # Connections to devices that run no shell.
 _NETWORK = ("network_cli", "netconf", "httpapi", "grpc")
-# Options that other users can see: on command lines of the host, and in its directories.
+# Options that other users of the host can see, on command lines or in directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
 
@@ -52,9 +52,9 @@ def problem_of(action: t.Any, checked: ValidationResult) -> str:
 
 
 def takes_input(connection: ConnectionBase) -> bool:
-    """Whether a command gets standard input, with ``become`` or without: ``exec_command`` does not report it."""
+    """Whether the connection passes standard input to a command, with ``become`` or without."""
     become = connection.become
-    # 2.18 has no property for it.
+    # Up to 2.18 become plugins have no attribute pipelining; of these, su passes no standard input.
     return bool(connection.has_pipelining and (not become or getattr(become, "pipelining", become.name != "su")))
 
 
@@ -63,7 +63,7 @@ class HostAction(PrivateAction):
 
     VALIDATOR: t.ClassVar[ArgumentSpecValidator]
 
-    # The task's arguments as the documentation of its options asks for them, with defaults; and what is invalid.
+    # The arguments of the task, converted and with defaults, and why they are invalid (empty if valid).
     options: Result
     _problem: str
     variables: dict[str, t.Any]
@@ -76,29 +76,30 @@ class HostAction(PrivateAction):
             self.options, self._problem = checked.validated_parameters, problem_of(self._task.action, checked)
             result = self._checked_act()
         except Exception as error:
-            # Core shows the chain of an error's causes too.
+            # Core also shows the causes of an error.
             chain = "".join(traceback.format_exception(error))
-            # Those of other clients that the message or the arguments hold.
+            # Add the secrets of other clients that the message or the arguments hold.
             self._secrets |= secrets_in([chain, *self._task.args.values()], self.variables)
             if not isinstance(error, (AnsibleError, MonitorError)) and redact(chain, self._secrets) == chain:
                 raise
-            # Returned, not raised: the task's failed_when, ignore_unreachable and until read results only.
+            # Return instead of raise, because failed_when, ignore_unreachable and until of the task read only results.
             outcome = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "failed"
             result = {**getattr(error, "details", {}), outcome: True, "msg": str(error)}
         self._task.args = redact_all(self._task.args, self._secrets)
         return t.cast("Result", redact_all(result, self._secrets))
 
     def _checked_act(self) -> Result:
-        """:meth:`act` with checked options, for a host that it can work on."""
+        """Check the options, the task and the host, then :meth:`act`."""
         host = self.variables["inventory_hostname"]
         if "inventory_hostname" in self.variables.get("ansible_facts", {}):
             raise InputError(
-                f"A fact of the host says that it is {host}. Nothing was done. Find out why it reports that."
+                f"A fact of the host names it {host}. Nothing was done. Find out why the host reports the fact "
+                "inventory_hostname."
             )
         if self._task.delegate_to not in (None, host):
             raise InputError(
-                f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
-                f"it in a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
+                f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use a "
+                f"play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
         if self._task.run_once and len(self.variables["ansible_play_batch"]) > 1:
             raise InputError(
@@ -119,33 +120,31 @@ class HostAction(PrivateAction):
         return self.act()
 
     def act(self) -> Result:
-        """Turn options and variables into a result. Raises MonitorError."""
+        """The result of the task, from options and variables. Raises MonitorError."""
         raise NotImplementedError
 
     def _without_shell(self) -> str:
-        """What kind of host this is, if it has no POSIX shell; else empty."""
+        """The kind of a host without a POSIX shell; else empty."""
         if getattr(self._connection._shell, "_IS_WINDOWS", False):
             return "a Windows host"
         name = self._connection.transport.rpartition(".")[2]
         return f"a network device ({name})" if name in _NETWORK else ""
 
     def act_without_shell(self, kind: str) -> Result:
-        """The same for a host without a POSIX shell."""
+        """:meth:`act` for a host without a POSIX shell."""
         raise InputError(
-            f"{self._task.action} works on hosts with a POSIX shell only, and this is {kind}. Nothing was changed on "
-            "it: leave it out of the play."
+            f"{self._task.action} works on hosts with a POSIX shell only, and this is {kind}. Nothing was changed "
+            "on the host: leave it out of the play."
         )
 
     @functools.cached_property
     def host_label(self) -> str:
-        """The label of the host's client: the option, the host's monitor_agent_label, or the one of its host name."""
+        """The label of the host's client: the option label, else monitor_agent_label, else made from the host name."""
         own = self.options["label"]
         if own in (None, ""):
-            # In the role refuse_facts looks for more.
+            # In the role, refuse_facts refuses more facts than this one.
             if "monitor_agent_label" in (self.variables.get("ansible_facts") or ()):
-                raise InputError(
-                    "monitor_agent_label is a fact of the host, which could get the client of another one."
-                )
+                raise InputError("The host reports a fact monitor_agent_label, and could get another host's client.")
             own = self._templar.template(self.variables.get("monitor_agent_label"))
         return client_label(str(self.variables["inventory_hostname"]), own)
 
@@ -161,12 +160,12 @@ class HostAction(PrivateAction):
         if _SUDO_BACKGROUND.search(flags):
             raise InputError(
                 "With the flag -b of ansible_become_flags, sudo runs commands in the background, and does not report "
-                "whether they fail. Leave it out."
+                "whether they fail. Remove -b."
             )
         if _SUDO_SHELL.search(flags):
             command = without_dollars(command)
         elif str(executable).endswith(("csh", "fish")) or (become and become.name == "community.general.sudosu"):
-            # That plugin gives a command to the login shell of the user, which may be csh.
+            # sudosu gives the command to the login shell of the user, which may be csh.
             command = f"/bin/sh -c {shlex.quote(command)}"
         if len(command) > _LONGEST_COMMAND:
             raise InputError(
@@ -179,7 +178,7 @@ class HostAction(PrivateAction):
     @functools.cached_property
     def _secrets(self) -> dict[str, str]:
         """The secrets of the task's client; none if it has no client."""
-        # The task itself reports the same error later.
+        # An error is ignored here, because the task reports it later.
         with contextlib.suppress(Exception):
             return self.client.secrets
         return {}

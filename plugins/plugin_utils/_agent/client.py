@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The client of a host, found in what a task registered. Pure."""
+"""The client of a host, found in the registered result of a task. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import unseal
 
-_MASKED = "The service masks keys, so the owner of a host's key is not always known, and a run would not write."
+_MASKED = "The service masks keys, so a run would not write, and the owner of a host's key is not always known."
 _LEFT_OUT = "without keys: the task that registers needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
@@ -25,8 +25,8 @@ ONE_CLIENT = [("client", "registration"), ("client", "label")]
 class Registered:
     """A client, and the owners of the account's keys: label by key fingerprint.
 
-    ``missing``: the account was read, and has no client of the label. ``others``: what is
-    known of the account's clients. InputError if no configuration may be made with the client.
+    ``missing``: the account was read, and has no client of the label. ``others``: the clients of the account, as far as
+    they were registered. InputError for a client that must not be written into a configuration.
     """
 
     label: str
@@ -45,21 +45,21 @@ class Registered:
 
     @functools.cached_property
     def state(self) -> t.Literal["readable", "masked", "pending"]:
-        """Whether its secrets are known, can't be read, or are not made yet: check mode predicts that it is created."""
+        """Whether the secrets are known, are masked, or do not exist yet: a client without an id is only predicted."""
         if self.client.get("id") is None:
             return "pending"
         return "masked" if fields.mask_reason(self.client) else "readable"
 
     @property
     def predicted_problem(self) -> str:
-        """Why a run would not write, if the secrets can't be read; the same text for all clients."""
-        # If the service shows the secrets, the task that registered left them out of its result.
+        """Why a run would not write a masked client; the same text for all clients."""
+        # If the service does not mask the secrets, the task that registered the client left them out.
         left_out = self.client.get("keys_masked") is False
         return f"The clients are registered {_LEFT_OUT}" if left_out else f"{_MASKED} {self._mask_reason}"
 
     @property
     def _mask_reason(self) -> str:
-        """Why the secrets are masked, as the module found it in the whole account, and what to do."""
+        """Why the secrets are masked, according to the module, which knows the whole account, and what to do."""
         return str(self.client.get("mask_reason") or fields.with_remedy(fields.mask_reason(self.client)))
 
     @property
@@ -68,22 +68,22 @@ class Registered:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The client's secrets by the name of their field, as far as they are readable."""
+        """The client's secrets by field, as far as they are readable."""
         return {field: str(value) for field, value in fields.secrets_of(self.client).items()}
 
     def sample(self) -> Mapping[str, str]:
-        """The secrets of another client of the account whose keys are readable, for their format; empty without one."""
+        """The secrets of another, readable client, as examples of their format; empty if none is readable."""
         if self.state == "readable":
             return {}
         other = next((one for one in self.others if one.get("key_fingerprint")), None)
         return fields.secrets_of(unseal(other)) if other else {}
 
     def check_readable(self) -> None:
-        """Raise InputError, with what is missing, if the secrets can't be read."""
+        """Raise InputError, with what to do, if the secrets can't be read."""
         if self.state == "pending":
             raise InputError(
                 f"Client {self.label!r} has no id: it is not registered, or check mode predicted it. Nothing was "
-                "written. Register it, and give the client as monitor_client returns it."
+                "written. Register the client, and give it as monitor_client returns it."
             )
         if self.state == "masked" and self.client.get("keys_masked") is False:
             raise InputError(f"Client {self.label!r} is registered {_LEFT_OUT} Nothing was written.")
@@ -107,43 +107,45 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
 
 
 def registered_result(name: str, variables: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
-    """The result that a task registered under the ``name``; InputError if it holds no clients."""
+    """The result that a task registered as variable ``name``; InputError if the result holds no clients."""
     result = variables.get(name)
     if not isinstance(result, Mapping):
         raise InputError(
-            f"There is no variable {name!r}. Run the task that registers it first, in the same run and without "
-            "--start-at-task."
+            f"There is no variable {name!r}. First run the task that registers this variable, in the same run and "
+            "without --start-at-task."
         )
     if result.get("skipped"):
         raise InputError(
             f"{name!r} was not registered for any host: the task runs once for all hosts, and a condition left out the "
-            "first one. Use the condition on ansible.builtin.include_role instead of import_role or roles."
+            "first host. Use the condition on ansible.builtin.include_role instead of import_role or roles."
         )
     if result.get("clients") is None:
-        raise InputError(f"{name!r} holds no clients: {result.get('msg') or 'the task that registers it failed'}.")
+        raise InputError(
+            f"{name!r} holds no clients: {result.get('msg') or 'the task that registers this variable failed'}."
+        )
     return result
 
 
 def _of_account(result: Mapping[str, t.Any], label: str) -> Registered:
-    """The client of a label in the result of monitor_client_info, or that there is none."""
+    """The client of a label in the result of monitor_client_info, ``missing`` if there is none."""
     clients: list[Mapping[str, t.Any]] = result["clients"]
     found = [client for client in clients if client["label"] == label]
     if len(found) > 1:
         raise InputError(
-            f"The account has {len(found)} clients with the label {label!r}, so it is unknown which is meant. Delete "
-            "or rename all but one by id (monitor_client)."
+            f"The account has {len(found)} clients with the label {label!r}, so the label is ambiguous. Delete or "
+            "rename all but one by id (monitor_client)."
         )
 
     owners = {client["key_fingerprint"]: client["label"] for client in clients if client["key_fingerprint"]}
     if found:
         return Registered(label, unseal(found[0]), owners, others=clients)
-    # With the fields of the other clients, because a template may use each of them.
+    # A new client gets all fields of another client, because a template may use any of them.
     expected = {**dict.fromkeys(name for client in clients[:1] for name in client), **create(label).after}
     return Registered(label, expected, owners, missing=True, others=clients)
 
 
 def _of_labels(result: Mapping[str, t.Any], label: str) -> Registered:
-    """The client of a label in the result of monitor_clients; InputError if that did not register it."""
+    """The client of a label in the result of monitor_clients; InputError if the label was not registered."""
     reason = (result.get("failures") or {}).get(label)
     if reason is not None:
         raise InputError(str(reason))

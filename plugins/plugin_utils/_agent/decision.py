@@ -18,16 +18,16 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile
 
 _RESTART, _PENDING = "restart", "restart_pending"
-# Of `systemctl is-active`. A service that ends again and again is mostly "activating".
+# Results of `systemctl is-active`. Not "activating", the usual state of a service that crashes repeatedly.
 RUNNING = ("active", "reloading", "refreshing")
-# Of `systemctl is-enabled`. Others start at boot, or can't be enabled.
+# Results of `systemctl is-enabled`. With any other, a service starts at boot or can't be enabled.
 _DISABLED = ("disabled", "masked", "masked-runtime")
 
 
 class Decision(t.NamedTuple):
     """Whose key the file carries now, its facts before and after the change, and what differs from the desired file.
 
-    ``problem`` is why the change can't be done; check mode reports it too.
+    ``problem`` is the reason why the change can't be made, which check mode reports too.
     """
 
     key: KeyOwner
@@ -39,14 +39,14 @@ class Decision(t.NamedTuple):
 
     @property
     def writes(self) -> bool:
-        """Whether there is more to do than a pending restart."""
+        """Whether the file is to be written: there is more to do than a pending restart."""
         return self.changed and self.differences != [_RESTART]
 
 
 def has_content(found: HostFile, desired: Desired, text: str | None = None) -> bool:
     """Whether a file has the desired content, by its digest, or by its text if the host gives no digest.
 
-    A missing or additional final newline is not a difference: agents write such files themselves.
+    A missing or additional final newline is not a difference, because agents write such files themselves.
     """
     if desired.data is None or (found.size is not None and found.size > LARGEST_FILE):
         return False
@@ -57,10 +57,10 @@ def has_content(found: HostFile, desired: Desired, text: str | None = None) -> b
 
 
 def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, client: Registered) -> Decision:
-    """Decide whether to write the file; InputError for a path that no file can have. The facts never hold its text.
+    """Decide whether to write the file; InputError for a path that no file can have.
 
-    ``text`` is the file's: None if the digest is as desired, or if it can't be read. ``pattern`` is the file with
-    sentinels in place of its client's secrets.
+    ``text`` is the text of the file, None if the digest is as desired or the file can't be read; facts never hold it.
+    ``pattern`` is the desired file with sentinels in place of the client's secrets.
     """
     _check_path(found, desired.path, create_directory=desired.create_directory)
     if not desired.service:
@@ -93,7 +93,7 @@ def decide(found: HostFile, text: str | None, pattern: str, desired: Desired, cl
 
 
 def decide_removal(found: HostFile, text: str | None, pattern: str, path: str, client: Registered | None) -> Decision:
-    """Remove the file or link, leftovers included. ``client`` is None if it is not known whose the key could be."""
+    """Decide whether to remove the file or link, and leftovers. Without a ``client`` the key's owner is unknown."""
     _check_path(found, path, create_directory=True)
     if found.is_absent and not found.leftovers and not found.markers:
         return Decision(KeyOwner("no_file"), False, {}, {})
@@ -110,9 +110,9 @@ def _key_owner(found: HostFile, text: str | None, pattern: str, client: Register
 
 
 def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
-    """The names of what differs: ``type`` for a symbolic link, ``restart`` if one is pending.
+    """The names of what differs: ``type`` for a symbolic link, ``restart`` for a pending restart, and so on.
 
-    If there is no file, ``content`` stands for all that concerns it.
+    Without a file, only ``content`` and ``restart``.
     """
     pending = [_RESTART] if found.markers else []
     if found.is_absent:
@@ -127,7 +127,7 @@ def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:
 
 
 def permissions(found: HostFile, desired: Desired) -> dict[str, dict[str, str | None]]:
-    """Those of owner, group and mode of a file that are not as desired, as they are and as they should be."""
+    """Owner, group and mode of a file as far as they differ: name → ``found`` and ``expected``."""
     owners = other_owners(found, desired)
     checked = {"owner": (found.user, owners.get("user")), "group": (found.group, owners.get("group"))}
     if found.kind == "file" and found.mode is not None and found.mode != desired.mode:
@@ -136,7 +136,7 @@ def permissions(found: HostFile, desired: Desired) -> dict[str, dict[str, str | 
 
 
 def other_owners(found: HostFile, desired: Desired) -> dict[str, str]:
-    """The desired user and group, by kind, that are not those of a file by name and by number."""
+    """The desired user and group, by kind, that are neither name nor number of the file's."""
     checked = {"user": (desired.owner, found.user, found.uid), "group": (desired.group, found.group, found.gid)}
     return {
         kind: name
@@ -146,7 +146,7 @@ def other_owners(found: HostFile, desired: Desired) -> dict[str, str]:
 
 
 def service(found: HostFile, *, started: bool, enabled: bool) -> list[str]:
-    """Those of state and enabled in which a service differs, as far as the host reports them."""
+    """Which of ``state`` and ``enabled`` of a service differ, as far as the host reports them."""
     stopped = found.service is not None and found.service not in RUNNING
     disabled = found.service_enabled in _DISABLED
     return [name for name, differs in (("state", started and stopped), ("enabled", enabled and disabled)) if differs]

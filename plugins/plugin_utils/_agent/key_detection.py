@@ -4,7 +4,7 @@
 
 """Detection of whose key a file carries. Pure.
 
-Keys of other hosts are not needed for that: the fingerprints of the account's keys identify the owner.
+The fingerprints of the account's keys identify the owner, so keys of other hosts are not needed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 
 KeyState = t.Literal["no_file", "no_key", "own", "other", "unknown", "unverifiable"]
 
-# Stand for the secrets in the text of a template, which shows what surrounds them. They have the format of a key, for
-# placeholders of clients that have none yet.
+# Stand for the secrets in a rendered template, which shows the text around them. They have the format of a key, because
+# the placeholders of a client without secrets are made from them.
 SENTINELS = {"api_key": "5E171A7E-0000-4A91-C0DE5E171A7E0000", "install_code": "5E171A7E-1111-4A91-C0DE5E171A7E1111"}
 _SECRET = re.compile("|".join(SENTINELS.values()))
 _COMMENT = re.compile(r"^[ \t]*(#|;|//).*", re.MULTILINE)
@@ -34,15 +34,15 @@ class KeyOwner(t.NamedTuple):
 
 
 def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str, str], label: str) -> KeyOwner:
-    """Whose key a file's text holds.
+    """The owner of the key in a file's text.
 
-    ``own`` is the fingerprint of the host's own key, None if that is masked or not made yet. ``owners`` gives label by
-    fingerprint. ``pattern_text`` is the file as the template makes it, with :data:`SENTINELS`: with the text around the
-    key, a key is found in the file that no client of the account has.
+    ``own`` is the fingerprint of the host's own key, None if the key is masked or does not exist yet. ``owners`` gives
+    label by fingerprint. ``pattern_text`` is the rendered template with :data:`SENTINELS`: the text around them finds
+    a key that no client of the account has.
     """
     in_position = _key_in_position(text, pattern_text)
     if in_position:
-        # A former key that was commented out is not in use.
+        # Ignore a former key that was commented out.
         text = _COMMENT.sub("", text)
     for candidate in dict.fromkeys(filter(None, [in_position, *possible_keys(text)])):
         found = fingerprint(candidate)
@@ -54,7 +54,7 @@ def whose_key(text: str, pattern_text: str, own: str | None, owners: Mapping[str
 
 
 def possible_keys(text: str) -> list[str]:
-    """All that could be a key in a text: long words, whole and without quotes and separators."""
+    """All words of a text that could be a key: whole, and without quotes and separators."""
     found = []
     for word in text.split():
         found += [word, word.strip("\"'`,;"), *_TOKEN_ENDS.split(word), word.partition("=")[2], word.partition(":")[2]]
@@ -62,21 +62,21 @@ def possible_keys(text: str) -> list[str]:
 
 
 def _key_in_position(text: str, pattern_text: str) -> str | None:
-    """What the file has where the template puts the key; None if that is not a key.
+    """The word in the file where the template has the key; None if that word is not a key.
 
-    In the line of the key, what the template has before the first install code, directly before the key and directly
-    after it counts. The work grows with the length of the text, whatever a host has in its file.
+    Compared is the text of the key's line before the first install code, directly before the key and directly after it.
+    The work is linear in the length of the text, whatever a host has in its file.
     """
     for line in map(str.strip, pattern_text.splitlines()):
         before, sentinel, after = line.partition(SENTINELS["api_key"])
         if not sentinel:
             continue
         (first, *codes), (right, *others) = map(_SECRET.split, (before, after))
-        # What follows an install code is tried at its first and at its last place.
+        # The text after an install code is searched from the start and from the end of the line.
         ways = [f"{way}{_loosely(codes[-1])}" for way in (".*?", ".*")] if codes else [""]
         begins = [re.compile(f"{_loosely(first)}{way}(?P<rest>.*)") for way in ways]
         end = re.compile(_loosely(right) + ("" if others else r"\Z"))
-        # A line with only the key fits any text, so only the first line of the file is compared.
+        # A template line with only the key matches any line, so only the first line of the file is compared.
         for candidate in text.splitlines()[: 1 if line == sentinel else None]:
             for begin in begins:
                 begun = begin.match(" ".join(candidate.split()))
@@ -87,5 +87,5 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
 
 
 def _loosely(literal: str) -> str:
-    """A pattern for a literal in a text with single spaces, in which those don't count unless there is nothing else."""
+    """A pattern for a literal in a text with single spaces; spaces are optional, but not in a blank literal."""
     return " " if literal.isspace() else " ?".join(["", *map(re.escape, literal.split()), ""])

@@ -4,22 +4,22 @@
 
 """What is beside a file on a host: directories of writers that were killed, and markers of pending restarts.
 
-A marker, an empty file ``.<name>.restart-<random>`` beside the file, records a pending restart of the service. It is
-there before the new file is. Each write has a marker of its own, so that only a restart after that write removes it.
+A marker, an empty file ``.<name>.restart-<random>`` beside the file, records a pending restart of the service. It
+is made before the new file. Each write makes its own marker, so that only a restart after that write removes it.
 """
 
 from __future__ import annotations
 
 import re
 
-# More names of leftovers and markers are not examined: another user may have made thousands.
+# At most this many names of leftovers and markers are examined, because another user may have made thousands.
 MOST_NAMES = 20
 
 MARKER = re.compile("[0-9a-f]{8}")
 
 
 def _for_names(pattern: str, action: str) -> str:
-    """Do the action with each name, ``$f``, that matches and is not a symbolic link; up to the bound."""
+    """Run the action for each name, ``$f``, that matches and is not a symbolic link; for MOST_NAMES at most."""
     return f"""
     i=0
     for f in {pattern}; do
@@ -30,10 +30,10 @@ def _for_names(pattern: str, action: str) -> str:
 
 
 def for_leftovers(action: str) -> str:
-    """Do the action with each directory, ``$f``, of a writer that was killed.
+    """Run the action for each directory, ``$f``, of a writer that was killed.
 
-    A directory whose writer still runs belongs to another run. After two days the process number counts as reused.
-    Without such a directory this starts no process.
+    A directory whose writer still runs belongs to another run; after two days its process number counts as reused.
+    Without such a directory no process is started.
     """
     return _for_names(
         '".$n.writing-"[0-9]*-????????',
@@ -50,9 +50,9 @@ def for_leftovers(action: str) -> str:
 
 
 def for_markers(action: str) -> str:
-    """Do the action with each marker, ``$f``, of a writer that has moved its file; starts no process.
+    """Run the action for each marker, ``$f``, of a writer that has moved its file; starts no process.
 
-    A writer that has its directory may still move it after the next restart.
+    A writer whose directory still exists may move its file after the next restart.
     """
     return _for_names(
         f'".$n.restart-"{"[0-9a-f]" * 8}',

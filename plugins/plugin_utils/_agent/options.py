@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The desired file on a host, and what it may have as its path, owner, group and mode. Pure."""
+"""The desired file on a host, and the checks of its path, owner, group, mode and settings. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import SECRET_FIELDS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
-# Enough for any agent's configuration, and a bound on what a run reads.
+# Bytes: enough for any agent's configuration, and a limit on what a run reads.
 LARGEST_FILE = 65536
 
 _LONGEST_NAME = 200
@@ -25,7 +25,7 @@ _NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^[-+]")
 
 
 class Desired(t.NamedTuple):
-    """The desired file. ``data`` is None if it is not known: the client is new in check mode, or masked."""
+    """The desired file. ``data`` is None if the keys are not known: the client is new in check mode, or masked."""
 
     path: str
     data: bytes | None
@@ -47,7 +47,7 @@ def desired_file(options: Mapping[str, t.Any], text: str | None) -> Desired:
         create_directory=options["create_directory"],
         service=str(options["service"] or ""),
     )
-    # A larger file could not be read again.
+    # The next run could not read a larger file.
     if len(desired.data or b"") > LARGEST_FILE:
         raise InputError(
             f"The content for {desired.path} is larger than {LARGEST_FILE // 1024} KiB. Check the template."
@@ -56,32 +56,32 @@ def desired_file(options: Mapping[str, t.Any], text: str | None) -> Desired:
 
 
 def absolute(path: str) -> str:
-    """The path, or InputError unless it names a file from the root on."""
+    """The path; InputError unless it is the absolute path of a file."""
     if not path.startswith("/") or path.endswith("/") or _CONTROL.search(path) or posixpath.normpath(path) == "/":
         raise InputError(f"path {path!r} must be the absolute path of a file.")
-    # Names of temporary directories and backups are made from that of the file, of 255 bytes at most.
+    # Temporary directories and backups get longer names than the file, and a name has at most 255 bytes.
     if any(len(name.encode("utf-8", "replace")) > _LONGEST_NAME for name in path.split("/")):
         raise InputError(f"path {path!r} has a name of more than {_LONGEST_NAME} bytes. Choose a shorter one.")
     return path
 
 
 def file_mode(mode: object) -> int:
-    """The permission bits of an option; else InputError. The owner must be able to read what is compared."""
+    """The permission bits of an option; InputError if it is invalid, or if the owner could not read the file."""
     if isinstance(mode, str) and _MODE.fullmatch(mode):
         return int(mode.replace("o", ""), 8)
-    # YAML and core read 0640 without quotes as another number than 640, and both may be meant.
+    # Without quotes YAML reads 0640 as 416, so a number is ambiguous.
     raise InputError(
         f"mode {mode!r} must be octal digits in quotes, such as '0640', with which the owner can read the file."
     )
 
 
 def setting_texts(settings: Mapping[str, t.Any]) -> dict[str, str]:
-    """Settings as a configuration has them, sorted by name; InputError for one that it can't have."""
+    """Settings as text, sorted by name; InputError for a name or value that a configuration can't have."""
     texts = {}
     for name in sorted(settings):
         if name in SECRET_FIELDS or not _SETTING.fullmatch(name):
             raise InputError(
-                f"settings has the name {name!r}. Use letters, digits, '_', '.' and '-', and not the two of the client."
+                f"settings has the name {name!r}. Use letters, digits, '_', '.', '-', but not api_key or install_code."
             )
         value = settings[name]
         items = value if isinstance(value, list) else [value]
@@ -95,8 +95,8 @@ def setting_texts(settings: Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def file_owner(option: str, name: str | None) -> str | None:
-    """A user or group as chown takes it, by name or number; else InputError. An empty one stands for none."""
-    # chown takes +0 for a number, find for more than it.
+    """A user or group by name or number, None if empty; InputError if chown or find could misread it."""
+    # chown reads +0 as the number 0, find as "more than 0".
     if name and _NOT_AN_OWNER.search(name):
         raise InputError(f"{option} {name!r} must be a name or a number.")
     return name or None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Shell commands about users and groups of a host: who may use a file, and to whom this user can give one."""
+"""Shell commands about users and groups of a host: whose a file is, and to whom this user can give files."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def owner_command(owner: str | None, group: str | None) -> str:
         for kind, own, name in (("user", "-u", owner), ("group", "-G", group))
         if name
     )
-    # GNU's find fails in a directory that this user can't enter, such as the home of the one who logged in.
+    # From /, because GNU find fails in a directory that this user can't enter, such as the home of the login user.
     return one_line(f"cd /\n{checks}")
 
 
 def permissions_command(path: str, names: Mapping[str, str]) -> str:
-    """Print what the facts of a file don't show, for :func:`permissions_in`. Changes nothing.
+    """Print facts of a file that stat does not show, for :func:`permissions_in`. Changes nothing.
 
-    Which of ``names``, by kind (user, group), are the file's by number: two users can have one number, and a directory
-    service can have several names for a user. And what its group may do: stat shows the mask of an ACL instead.
+    Which of ``names``, by kind (user, group), have the number of the file's owner: several names can have one number.
+    And the permissions of its group: if there is an ACL, stat shows the mask instead.
     """
     tests = "\n".join(
         f"""{variable("v", name)}
@@ -51,7 +51,7 @@ def permissions_command(path: str, names: Mapping[str, str]) -> str:
 
 
 def permissions_in(output: str, names: Mapping[str, str], mode: int | None) -> dict[str, t.Any]:
-    """The fields of a HostFile of this ``mode`` that :func:`permissions_command` printed."""
+    """The fields of :class:`.remote_file.HostFile` that :func:`permissions_command` printed; ``mode`` is from stat."""
     found: dict[str, t.Any] = {kind: name for kind, name in names.items() if f"{_SAME}|{kind}" in output}
     group = _GROUP_LINE.search(output)
     if group and mode is not None:

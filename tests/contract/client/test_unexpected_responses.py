@@ -328,8 +328,8 @@ def test_a_rename_that_is_never_shown_may_have_been_done_and_the_others_go_on(em
     with pytest.raises(TaskFailure) as failed:
         go(emulator, monitor_clients, labels=["web1"], renames=renames, concurrency=1, retry_timeout=0.3)
     assert failed.value.details["failures"] == {
-        "new1": "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label "
-        f"'old1' (POST {emulator.base_url}/monitor/clients/1). The service may have made the change: run again to find out."
+        "new1": "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label 'old1'"
+        f" (POST {emulator.base_url}/monitor/clients/1). The service may have made the change: run again to find out."
     }
     assert (failed.value.details["renamed"], failed.value.details["created"]) == (["new2", "new3"], ["web1"])
     assert labels(emulator) == ["new1", "new2", "new3", "web1"]
