@@ -336,7 +336,7 @@ def test_what_is_refused_before_a_client_is_created(two: Local, variables: dict[
     assert reason in run.failures()["web-2"]
 
 
-TRANSFORMS, EACH_TIME = "transforms the api_key or the install_code", "its text is another one each time"
+TRANSFORMS, EACH_TIME = "transforms the api_key or the install_code", "the text differs each time"
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ class HostAction(PrivateAction):
             )
         if self._task.delegate_to not in (None, host):
             raise InputError(
-                f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use a "
-                f"play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
+                f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
+                f"a play that has {self._task.delegate_to} among its hosts; the option label chooses the client."
             )
         if self._task.run_once and len(self.variables["ansible_play_batch"]) > 1:
             raise InputError(

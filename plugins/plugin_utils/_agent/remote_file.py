@@ -5,7 +5,7 @@
 """One file on a host: the shell commands that read and write it, without Python there, and the parsing of their output.
 
 Another user may own the directory and react to every name that appears in it. So a command enters the directory once
-and uses relative names; what it writes, it writes in a private directory of its own, and only ``mv`` leaves that.
+and uses relative names. It writes in a private directory of its own, and only ``mv`` moves the file out of that.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 _FACTS = "monitor.cloud facts"
 _DONE = "monitor.cloud done"
 
-# A host may print anything: of its output no more counts than this, nor names of more than 255 characters, nor numbers
-# of more than 20 digits.
+# A host may print anything, so parsing is limited to this many characters of output, names of 255 characters, and
+# numbers of 20 digits.
 _MOST_OUTPUT = 4 * LARGEST_FILE
 _MARKERS = rf"(?P<markers>(\|{leftovers.MARKER.pattern}){{0,{leftovers.MOST_NAMES}}})\r?$"
-# Messages of a login shell may surround them, and need not end their last line.
+# The facts can follow a message of a login shell on the same line.
 _FACTS_LINE = re.compile(
     rf"{_FACTS}\|(?P<kind>[a-z_]{{1,20}})\|(?P<writable>[yn])(?P<leftovers>\|left)?{_MARKERS}", re.MULTILINE
 )
@@ -40,28 +40,28 @@ _STAT_LINE = re.compile(rf"^stat\|{_NUMBER}\|{_NUMBER}\|{_NAME}\|{_NUMBER}\|{_NA
 _SERVICE_LINE = re.compile(r"^service\|([a-z-]{0,255})\|([a-z-]{0,255})\r?$", re.MULTILINE)
 _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 
-# The problems that the writer and the remover report by exit codes from 91 on, by their names in the scripts.
+# Name in the scripts → problem that the commands which write or remove report by an exit code, from 91 on.
 _PROBLEMS = {
     "no_input": "the content did not arrive completely. Check the connection and the free space of the file system",
     "changed": "another user changes its directory at the same time, or may have prepared it, or the file system gives "
-    "what root makes to another user, as NFS does with root_squash. Choose a directory that only the user who writes "
+    "files of root to another user, as NFS does with root_squash. Choose a directory that only the user who writes "
     "can change",
     "link": "a parent directory is a symbolic link{detail}, and another user can change it, or what is above it. Give "
     "the path without symbolic links",
-    "no_backup": "the file there can't be backed up: it belongs to another user, or its file system has no hard "
-    "links. Move it away, or set backup: false",
+    "no_backup": "the old file can't be backed up: it belongs to another user, or its file system has no hard links. "
+    "Move the old file away, or set backup: false",
     "busy": "it is a mount point, which can be neither replaced nor removed. Unmount it, or choose another path",
     "no_modes": "its file system ignores permissions, so other users could read it. Use another file system",
-    "acl": "the file there has an ACL, which this host has no getfacl and setfacl to keep. Install the package acl, or "
-    "remove the file",
-    "leftover": "a directory .<name>.writing-* beside it, which a killed run has left, can't be removed: it has other "
-    "files in it, or attributes. Remove it",
+    "acl": "the old file has an ACL, and this host has no getfacl and setfacl to keep it. Install the package acl, or "
+    "remove the old file",
+    "leftover": "the directory .<name>.writing-* beside the file, which a killed run left, can't be removed: it holds "
+    "other files, or has attributes. Remove the directory",
     "noexec": "this user can run no programs: sudo has noexec. Allow exec",
 }
 _CODES = dict(zip(_PROBLEMS, range(91, 100), strict=False))
 
-# no_parent: its directory is missing; below_file: a parent is a file; no_access: its directory can't be entered;
-# dangling: a link to no file.
+# no_parent: the directory of the path is missing; below_file: a parent is a file; no_access: the directory can't be
+# entered; dangling: a link to a missing file.
 Kind = t.Literal["file", "missing", "no_parent", "below_file", "no_access", "link", "dangling", "directory", "other"]
 
 
@@ -70,8 +70,8 @@ class HostFile(t.NamedTuple):
 
     ``mode`` holds the permission bits. ``digest`` is the SHA-256 of the content in hex; None if the host has no tool
     for it, or the file can't be read or is larger than :data:`LARGEST_FILE`. Ids are decimal digits. ``leftovers``:
-    whether directories of killed writers are beside it. ``markers``: those of pending restarts. ``service`` and
-    ``service_enabled``: what systemctl reports of the service, or its init script; None if that is not known.
+    whether directories of killed writers are beside the file. ``markers``: of pending restarts. ``service`` and
+    ``service_enabled``: the states that systemctl or an init script reports; None if not known.
     """
 
     kind: Kind
@@ -93,22 +93,22 @@ class HostFile(t.NamedTuple):
         return self.kind in ("missing", "no_parent", "below_file")
 
 
-# Prints the start of the file, and ends within 10 seconds: when it is opened, its name may be that of a FIFO or device.
-# Some versions of dd, as that of GNU, can refuse a link, which leads to a device, and not wait for a FIFO.
+# Prints the start of the file, and ends within 10 seconds, because another user can replace the file by a FIFO or a
+# device. With these flags some versions of dd (GNU) refuse symbolic links, and do not wait for a FIFO.
 _READ = f"""v=iflag={{flags}}; dd $v if=/dev/null count=0 2>/dev/null || v=;
     exec dd $v if="./$n" bs={LARGEST_FILE} count=1 2>/dev/null & w=$! ;
     (for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; kill -9 $w) >/dev/null 2>&1 & k=$! ;
     wait $w; r=$?; kill $k"""
 _OF_FILE, _OF_LINK = (_READ.replace("{flags}", flags) for flags in ("nofollow,nonblock", "nonblock"))
 
-# Sets $k to the kind, $w to whether a file can be created there, $l if there are leftovers, and $u to the markers. Then
-# one process for the facts of the file and of the directory, one for the digest. The file is opened without a deadline
-# only if only its owner and root can put another one there between the test and the opening.
+# Sets $k to the kind, $w to whether a file can be created, $l if there are leftovers, and $u to the markers. Then one
+# process prints the facts of file and directory, another the digest. The file is opened without a deadline only if no
+# user but root and the file's owner can replace it between test and opening.
 _FACTS_SCRIPT = """
 l=""; u=""; w=n
 if cd -P "$a/" 2>/dev/null; then
     k=missing
-    # Only root knows that the target of a link is missing: it may be in a directory that others can't enter.
+    # Only for root a missing target is certain: others may be unable to enter the directory of the target.
     if [ -L "./$n" ]; then k=link; [ -f "./$n" ] || [ "$(id -u)" -gt 0 ] || k=dangling
     elif [ -f "./$n" ]; then k=file
     elif [ -d "./$n" ]; then k=directory
@@ -116,7 +116,7 @@ if cd -P "$a/" 2>/dev/null; then
     [ -w . ] && w=y
     # Root can write each file that is neither immutable nor on a read-only mount.
     [ $k = file ] && { [ -w "./$n" ] || [ "$(id -u)" -gt 0 ] || w=n; }
-    # In a sticky directory only its owner, the file's and root can replace the file.
+    # In a sticky directory only root and the owners of the directory and of the file can replace the file.
     if [ -k . ] && { [ $k = file ] || [ $k = link ]; }; then
         [ -O . ] || [ "$(id -u)" -eq 0 ] || [ "$(exec find "./$n" -prune -user "$(id -u)")" ] || w=n
     fi
@@ -129,7 +129,7 @@ else
     until [ -z "$a" ] || [ -e "$a" ]; do [ -L "$a" ] && [ "$(id -u)" -gt 0 ] && k=no_access; a=${a%/*}; done
     if [ -d "$a/" ]; then
         [ -w "$a/" ] && w=y
-        # What is in it is not known.
+        # Without access it is unknown whether the path exists.
         [ -x "$a/" ] || k=no_access
     else k=below_file; fi
 fi
@@ -152,7 +152,7 @@ fi
 """
 
 
-# An init script reports 0 if the service runs, and 1 to 3 if not. Whether it starts at boot depends on the init system.
+# An init script exits with 0 if the service runs, and with 1 to 3 if not. It does not report the start at boot.
 _SERVICE = """
 if [ -d /run/systemd/system ]; then
     echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)|$(exec systemctl is-enabled -- "$v" 2>/dev/null)"
@@ -188,13 +188,13 @@ def parse_facts(output: str) -> HostFile | None:
     if stat is None:
         return found
     size, uid, user, gid, group, mode = stat.groups()
-    # As GNU and busybox print those without a name.
+    # GNU and busybox print UNKNOWN for an id without a name.
     user, group = (number if name == "UNKNOWN" else name for number, name in ((uid, user), (gid, group)))
     return found._replace(size=int(size), uid=uid, user=user, gid=gid, group=group, mode=int(mode, 8))
 
 
 def read_command(path: str, *, link: bool = False) -> str:
-    """Print the start of the file, up to :data:`LARGEST_FILE` bytes, for :func:`text_in`; fails if it is not a file.
+    """Print up to :data:`LARGEST_FILE` bytes of the file for :func:`text_in`; fail if the path is not a file.
 
     Follow a symbolic link only if the facts had a ``link`` there.
     """
@@ -212,7 +212,7 @@ def text_in(output: str) -> str:
 
 
 def enter_command(path: str) -> str:
-    """Fail as the commands that write and remove do if they can't work there; changes nothing."""
+    """Fail if and as the commands that write and remove would fail to enter the directory; changes nothing."""
     script = """
         ls -d / >/dev/null
         [ $? -eq 126 ] && exit {noexec}
@@ -223,12 +223,12 @@ def enter_command(path: str) -> str:
         {shell.echo(_DONE)}""")
 
 
-# Enters the directory; $e is its physical path then, unless another user moves a directory at the same time. A symbolic
-# link among the parents is followed if only root and the user of the command could have made or changed it: then the
-# walk starts again at the root, and examines each directory ($s).
+# Enters the directory and sets $e to its physical path, which is wrong if another user moves a directory at the same
+# time. A symbolic link among the parents is followed only if no user but root and this one could have made it: at the
+# first link the walk starts again at the root, and examines each directory ($s).
 _ENTER = """
-# bash, ksh and zsh derive the path from names, which others may change at the same time, also for this link of Linux.
-# Other shells ask the kernel for it, without a process.
+# Whether $1 is the physical path of the working directory. Shells but bash, ksh and zsh get it from the kernel by the
+# link /proc/self/cwd, without a process; these three derive it from names, which others may change.
 at() {
     [ -z "$BASH_VERSION$KSH_VERSION$ZSH_VERSION" ] && (cd -P /proc/self/cwd && [ "$PWD" = "$1" ]) 2>/dev/null ||
         [ "$([ -x /bin/pwd ] && exec /bin/pwd -P; exec env pwd -P)" = "$(printf %s "$1")" ]
@@ -236,7 +236,7 @@ at() {
 for c in cat chmod date dd env ln ls mkdir mv rm rmdir; do
     command -v $c >/dev/null || { echo "this host has no $c; install coreutils or busybox" >&2; exit 1; }
 done
-# Whether only root and this user can change names in it.
+# Whether only root and this user can change names in the directory $1.
 safe() {
     set -- "$1" $(ls -ldn "$1")
     case $2:$4 in d????-??-*:0) :;; d????-??-*) [ -O "$1" ];; *) false;; esac
@@ -263,29 +263,29 @@ while [ -n "$r" ]; do
 done
 """
 
-# Only in a directory that is verified: in another one it would stay.
+# Make a directory only in a verified one: a directory made elsewhere would stay there.
 _MAKE = """{ at "${e:-/}" || exit {changed}; (umask 022; mkdir "./$c"); } ||
     [ -d "./$c" ] || exit 1"""
 
 # There is nothing to remove in a directory that is missing.
 _NO_DIRECTORY = f"{{ {shell.echo(_DONE)}; exit 0; }}"
 
-# The content goes into a private directory, after a check that others have not replaced that directory.
+# Writes into a private directory, after a check that no other user has replaced that directory.
 _WRITE = """
 {enter}
 {clean}
 t=.$n.writing-$$-{random}
 d=; j=
 q() {
-    # A second signal must not find this half done.
+    # A second signal must not interrupt the cleaning.
     trap "" HUP INT TERM
     [ "$j" = y ] && rm -f "./$n"* "./.$n."* ${d:+"$d"}
-    # Not from the directory above, which ksh93 enters by its name.
+    # By the path ../, because ksh93 enters the directory above by its name.
     rmdir "./${j:+../}$t"; exit $1
 }
 trap "q 1" HUP INT TERM
-# Where others could replace the directory, no tool gets its name after this. The sticky bit distinguishes it from other
-# directories of this user.
+# If others could replace the directory, no tool gets its name after mkdir. The sticky bit marks it as a directory of a
+# writer among other directories of this user.
 p=
 safe . && p="-m 1700"
 mkdir $p "./$t" || { [ -z "$p" ] || rmdir "./$t" 2>/dev/null; exit 1; }
@@ -295,14 +295,14 @@ cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && { [ -n "$p" ] || chmod 1700 .; 
 for f in "./$n"* "./.$n."*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
 j=y
 f=./$n
-# The file systems that ignore modes, such as CIFS, ignore the sticky bit too.
+# A file system that ignores modes, such as CIFS, ignores the sticky bit too.
 [ -k . ] || { true > "$f"; case $(exec ls -ld "$f") in -rw-------*|{shown}*) :;; *) q {no_modes};; esac; }
-# Byte by byte, so that the number of records is the number of bytes with any dd. A message of the dynamic linker may
-# precede it.
+# Byte by byte, because any dd reports the number of records, here of bytes. A message of the dynamic linker can precede
+# that number.
 v=$(exec dd {input}of="$f" bs=1 2>&1) || { echo "$v" >&2; q 1; }
 case " $(echo $v)" in *" {size}+0 "*) :;; *) q {no_input};; esac
 {give} || q 1
-# The ACL of the file that is replaced stays, if only root and the owner of the new one could set it.
+# Keep the ACL of the replaced file, if only root and the owner of the new file could have set it.
 acl() {
     v=$(getfacl -cEn "../$n" | sed -n "/^[a-z]*:[^:]/p; /^mask/p")
     [ -n "$v" ] && printf "%s\\n" "$v" | setfacl -M - "$f"
@@ -322,50 +322,50 @@ if [ -e /sys/fs/selinux/enforce ]; then
 fi 2>/dev/null
 {keep}
 {mark}
-# Into a directory: a directory at the path makes it fail, and a link there is replaced.
+# mv into "..": so a directory at the path makes mv fail, and a link at the path is replaced.
 mv -f "$f" .. || { d=../.$n.restart-{random}; mounted && q {busy}; q 1; }
 [ -z "$x" ] || { [ -n "$p" ] && restorecon "../$n" 2>/dev/null; }
 trap - HUP INT TERM
 cd -P .. && rmdir "./$t"
 """
 
-# Read through a link in the private directory, where no other user can replace it by a FIFO or a link.
+# The old file is read by a hard link in the private directory, where no other user can replace it by a FIFO or link.
 _KEEP = """
 if [ -L "../$n" ]; then :
 elif [ -f "../$n" ]; then
-    # As core names backups: several of them may be made in a second.
+    # Named as core names backups: the process number distinguishes backups of the same second.
     b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
     ln "../$n" "$f-" || q {no_backup}
     [ -f "$f-" ] && { [ -L "$f-" ] || cat "$f-" > "./$b"; } || q 1
-    # The umask does not count in a directory with a default ACL.
+    # chmod, because in a directory with a default ACL the umask has no effect.
     chmod go= "./$b" && rm -f "$f-" && mv -f "./$b" .. || q 1
 fi
 """
 
 
 def write_command(desired: Desired, *, backup: bool = False, source: str | None = None) -> str:
-    """Put standard input, or the file ``source`` of the host, at the path, atomically and private on the way.
+    """Write standard input, or the file ``source`` of the host, to the path: atomically, private until it is complete.
 
-    Replace a link rather than follow it. Take only input that arrives whole: a connection that does not pass
-    standard input on must not leave an empty file. If a service reads the file, leave a marker, and print those that
-    are there for :func:`markers_in`. Check with :func:`failure`, as all commands that write or remove.
+    A symbolic link is replaced, not followed. Incomplete input is refused: a connection without standard input must not
+    leave an empty file. If a service reads the file, leave a marker, and print all markers for :func:`markers_in`.
+    Check the result with :func:`failure`, as of all commands that write or remove.
     """
     spec = (desired.owner or "") + (f":{desired.group}" if desired.group else "")
-    # In this order: a change of the owner takes setuid away.
+    # chown first, because it clears setuid.
     give = ('chown -h "$o" "$f" && ' if spec else "") + f'chmod {desired.mode:04o} "$f"'
     mark = 'true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1'
     values = {
         "give": give,
         "keep": _KEEP if backup else "",
         "missing": _MAKE,
-        # Not the colon, after which a redirection that fails ends the shell.
+        # true instead of ":", because a redirection of ":" that fails ends the shell.
         "mark": mark if desired.service else "",
         "random": secrets.token_hex(4),
         "shown": filemode(S_IFREG | desired.mode),
         "input": 'if="$m" ' if source else "",
         "size": len(desired.data or b""),
     }
-    # One that the connection forces, as by `ssh -tt`, has no end of input.
+    # Refuse a terminal, which the connection may force (ssh -tt): its input would not end.
     terminal = "" if source else f"[ -t 0 ] && exit {_CODES['no_input']}"
     return shell.one_line(f"""
         {shell.echo(shell.BEGUN)}
@@ -381,7 +381,7 @@ def write_command(desired: Desired, *, backup: bool = False, source: str | None 
 
 
 def remove_command(path: str, markers: Sequence[str] | None = None) -> str:
-    """Remove the file or link and all markers, or only some markers; and what writers that were killed left beside it.
+    """Remove the file or link and all markers, or only these ``markers``; and directories of killed writers beside it.
 
     InputError if one of ``markers`` is not a marker.
     """
@@ -412,12 +412,12 @@ def markers_in(output: str) -> tuple[str, ...]:
 
 
 def got_no_input(done: shell.Completed) -> bool:
-    """Whether the writer did nothing because it was not run at all, or did not get the input."""
+    """Whether the command wrote nothing because it was not run, or did not get the input."""
     return shell.BEGUN not in done.stdout or done.returncode == _CODES["no_input"]
 
 
 def failure(done: shell.Completed) -> str:
-    """Why a command that writes or removes failed, and what to do, as a sentence; empty if it did its work."""
+    """Why a command that writes or removes failed, and what to do, as a sentence; empty if the command succeeded."""
     if done.returncode == 0 and _DONE in done.stdout:
         return ""
     problem = next((text for name, text in _PROBLEMS.items() if _CODES[name] == done.returncode), None)
@@ -432,8 +432,8 @@ def check_done(done: shell.Completed, what: str) -> None:
         raise InputError(f"{what}: {reason}")
 
 
-# Verified as the private directory itself: others may have replaced it by a link. It is empty if its writer was
-# killed before it set the sticky bit.
+# Verify the private directory again, which others may have replaced by a link. Without the sticky bit, its writer was
+# killed before it wrote a file.
 _CLEAN = leftovers.for_leftovers("""(
     cd -P "./$f" && at "$e/$f" && [ -O . ] &&
     case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"* "./.$n."*;; esac
@@ -443,13 +443,13 @@ _CLEAN = leftovers.for_leftovers("""(
 
 
 def _filled(script: str, values: Mapping[str, object]) -> str:
-    """A script with values for its placeholders, which may hold those of values after them, and with the exit codes."""
+    """A script with its placeholders replaced; a value may hold placeholders of later values and of exit codes."""
     for name, text in {"enter": _ENTER, "clean": _CLEAN, **values, **_CODES}.items():
         script = script.replace(f"{{{name}}}", str(text))
     return script
 
 
-# Put together here, and not for each host in a process of its own.
+# Assembled when core loads the plugin, instead of in the worker of each host.
 _FACTS_PARTS = {
     "facts": _FACTS,
     "leftovers": leftovers.for_leftovers('[ -k "$f" ] && l="|left"'),

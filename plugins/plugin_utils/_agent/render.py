@@ -33,37 +33,37 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 
 # Since 2.19 a string is a template only if it is marked as trusted; before, unless it is marked as unsafe.
 TRUSTS_MARKED = hasattr(ansible_template, "trust_as_template")
-# Two sets of placeholders do not notice each filter that reduces a key to one character.
+# With two sets of placeholders, a filter that reduces a key to one character could go undetected.
 _SETS = 4
-# Characters of a kind among which placeholders choose. Others are added if the secret has fewer, those of hexadecimal
-# and octal numbers first.
+# Placeholders choose among at least this many characters of a kind. If the secret has fewer, others are added, first
+# those of hexadecimal and octal numbers.
 _CHOICES = 6
 _KINDS = ("1234567890", string.ascii_uppercase, string.ascii_lowercase)
-# Digits of all forms of numbers and dates but binary ones, whose letters have a meaning.
+# Digits that are valid in all forms of numbers and dates except binary; letters in these have a meaning, and stay.
 _OF_NUMBERS = dict.fromkeys(string.digits, "123450")
-# Such as 0x: with other characters, YAML and number filters would read another type.
+# Prefixes such as 0x stay: with another prefix, YAML and number filters would read another type.
 _PREFIX = re.compile(r"[-+]?0..|")
 _ATTEMPTS = 100
 
 _TEMPLATE = re.compile(r"\{[{%#]")
 
-# A text or a placeholder by the name of its field.
+# Field name → secret or placeholder.
 Fields = Mapping[str, str]
 
 
 def as_data(value: t.Any) -> t.Any:
-    """A value of the service as it may stand among variables: no string in it is a template.
+    """A value of the service for use as a variable: Ansible renders no string in it as a template.
 
-    Others are not marked, because ``ansible-inventory`` prints a marked string as a dictionary.
+    Values without template syntax are not marked, because ``ansible-inventory`` prints a marked string as a dictionary.
     """
     return wrap_var(value) if not TRUSTS_MARKED and _TEMPLATE.search(str(value)) else value
 
 
 class Rendered(t.NamedTuple):
-    """The text of a file, and the same with sentinels in place of the secrets: see :func:`key_detection.whose_key`.
+    """The text of a file, and ``pattern``, the text with sentinels for secrets, for :func:`key_detection.whose_key`.
 
-    ``check`` raises InputError for a template that transforms a secret, or gives another text each time. It renders
-    four times, so it is for hosts whose file is going to be written.
+    ``check`` raises InputError for a template that transforms a secret, or gives another text each time. It renders the
+    template four times, so it is called only before a file is written.
     """
 
     text: str
@@ -80,7 +80,7 @@ def render(
 ) -> Rendered:
     """Render the template or the content that the options give. InputError if the template fails.
 
-    ``formats`` are secrets by which the placeholders of a client are made that has none yet.
+    ``formats`` are secrets of another client, as the format of the placeholders of a client without secrets.
     """
     settings = setting_texts(options["settings"])
     if options["template"] is None:
@@ -107,10 +107,10 @@ def render(
 
 
 def check_repeatable(raw: t.Callable[[Fields], str], sets: Sequence[Fields], name: str) -> None:
-    """Raise InputError unless renderings with different placeholders differ in nothing but these.
+    """Raise InputError if renderings with different placeholders differ in anything but the placeholders.
 
-    A second may pass between two renderings of a group, for a template that writes the time. The next group has then
-    one text.
+    A template that writes the time can differ within the first group of renderings, if a second passes; then the second
+    group is equal.
     """
     groups = []
     for _group in range(2):
@@ -119,8 +119,8 @@ def check_repeatable(raw: t.Callable[[Fields], str], sets: Sequence[Fields], nam
             return
     if groups[0] != groups[1]:
         raise InputError(
-            f"Could not render {name}: its text is another one each time, as with now() or random, so every run would "
-            "change the file. Leave out what changes, or give random a seed."
+            f"Could not render {name}: the text differs each time, as with now() or random, so every run would change "
+            "the file. Leave out what changes, or give random a seed."
         )
     raise InputError(
         f"Could not render {name}: it transforms the api_key or the install_code, as with b64encode, a hash, a slice, "
@@ -129,9 +129,9 @@ def check_repeatable(raw: t.Callable[[Fields], str], sets: Sequence[Fields], nam
 
 
 def placeholders(secret: str) -> tuple[str, ...]:
-    """Four texts in the format of a secret, which differ from each other in each letter and digit.
+    """Four texts in the format of a secret that differ in each letter and digit; InputError if there are none.
 
-    They depend on the secret alone, and have its letters and digits if it has enough of a kind, and its type in YAML.
+    The texts depend on the secret alone. They have its type in YAML, and its letters and digits if those are enough.
     """
     kept = _PREFIX.match(secret).end()  # type: ignore[union-attr]
     by_kind = {character: found for kind in _KINDS for found in [_choices(secret[kept:], kind)] for character in kind}
@@ -152,9 +152,9 @@ def placeholders(secret: str) -> tuple[str, ...]:
 
 
 def replaced(text: str, given: Mapping[str, str]) -> str:
-    """A text with other values in place of those given, in one pass, also where they are quoted for a URL."""
+    """A text with each key of ``given`` replaced by its value, in one pass, plain and quoted for a URL."""
     forms = {form(old): form(new) for form in (_slashes_quoted, urllib.parse.quote, str) for old, new in given.items()}
-    # A secret may be a part of the other one.
+    # Longest first, because one secret may be a part of the other.
     either = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
     return re.sub(either, lambda match: forms[match[0]], text)
 
@@ -191,12 +191,12 @@ def _filled(text: str, given: Fields, values: Fields) -> str:
 
 
 def _of_content(content: t.Any, secrets: Fields) -> Rendered:
-    """Content that core has rendered, with the task's other arguments: it has literal placeholders.
+    """The text of the option content, in which core has left @api_key@ and @install_code@.
 
-    It is not rendered again, because values in it may hold templates.
+    The text is not rendered again, because values in it may hold templates.
     """
     given = {field: f"@{field}@" for field in SENTINELS}
-    # Before 2.19 core makes a dictionary or a list of a text that resembles one, as for ansible.builtin.copy.
+    # Before 2.19 core converts a text that resembles a dictionary or a list: convert it back, as ansible.builtin.copy.
     with _reported("content"):
         text = _checked(content if isinstance(content, str) else json.dumps(content))
     return Rendered(_filled(text, given, {**SENTINELS, **secrets}), _filled(text, given, SENTINELS), lambda: None)
@@ -204,7 +204,7 @@ def _of_content(content: t.Any, secrets: Fields) -> Rendered:
 
 @contextlib.contextmanager
 def _reported(name: str, given: Fields | None = None) -> Iterator[None]:
-    """Raise InputError for what fails. Placeholders are no secrets, but they mean nothing to a reader."""
+    """Raise InputError for any error. The message has the names of fields instead of placeholders, for the reader."""
     try:
         yield
     except Exception as error:
@@ -212,7 +212,7 @@ def _reported(name: str, given: Fields | None = None) -> Iterator[None]:
 
 
 def _checked(text: str) -> str:
-    """The text, or InputError if it has single surrogates, which no file can have."""
+    """The text; InputError if it has lone surrogates, which no file can hold."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -223,9 +223,9 @@ def _checked(text: str) -> str:
 def _template_file(
     action: ActionBase, template: str, variables: Mapping[str, t.Any]
 ) -> t.Callable[[Mapping[str, t.Any]], str]:
-    """What renders a file as ansible.builtin.template does, with the same look-up and trimming, for more variables.
+    """A function that renders a file with more variables, by the look-up and trimming of ansible.builtin.template.
 
-    The lookup ``template`` would copy all variables: 15 ms instead of 1.3 with 2,000 registered clients.
+    The lookup ``template`` would copy all variables: with 2,000 registered clients it takes 15 ms instead of 1.3.
     """
     try:
         path = action._find_needle("templates", template)
@@ -235,7 +235,7 @@ def _template_file(
     roots = [*variables.get("ansible_search_path", ()), action._loader.get_basedir(), os.path.dirname(path)]
     search = [found for root in roots for found in (os.path.join(root, "templates"), root)]
     text = _text_of(action, path)
-    # The default of core's setting, which is deprecated, for the first line of many templates.
+    # Many templates begin with ansible_managed, core's deprecated setting; this is its default.
     known = {"ansible_managed": "Ansible managed", **variables}
     options: dict[str, t.Any] = {"trim_blocks": True, "newline_sequence": "\n"}
 
@@ -246,11 +246,11 @@ def _template_file(
             source = ansible_template.trust_as_template(text)
             rendered = templar.template(source, escape_backslashes=False, overrides=options)
         else:
-            # Lookups of the copy have the variables of the original.
+            # Lookups in the copied templar read the variables of the original.
             with action._templar.set_temporary_context(available_variables=given):
-                # A text that resembles a dictionary or a list would become one.
+                # convert_data=False keeps a text that resembles a dictionary or a list.
                 rendered = templar.template(text, escape_backslashes=False, overrides=options, convert_data=False)
-        # Without what core keeps with a string.
+        # Plain text, without the attributes that core keeps with a string.
         return "" if rendered is None else str.__str__(rendered) if isinstance(rendered, str) else str(rendered)
 
     return render_with

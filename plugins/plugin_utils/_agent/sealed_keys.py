@@ -5,8 +5,8 @@
 """Secrets of a task: arguments that callbacks must not see, and keys in results, sealed (encrypted) for this run.
 
 A registered variable is copied to all hosts, fact caches and callbacks, so only this run of Ansible can decrypt sealed
-keys. The sealing key is made when the process that starts the workers loads a plugin, before the first fork; workers
-inherit it, and it is written nowhere.
+keys. The parent process makes the sealing key when it loads a plugin, before the first fork; workers inherit the key,
+and it is in no file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ try:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 except ImportError:
-    # ansible-core requires it, so that this is true for sanity tests only.
+    # Only in sanity tests: ansible-core requires cryptography.
     AESGCM = None  # type: ignore[assignment, misc]
 
 _FIELD = "sealed_keys"
@@ -38,12 +38,12 @@ _NONCE = 12
 PLACEHOLDER = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 if AESGCM is not None:
     _CIPHER = AESGCM(AESGCM.generate_key(256))
-    # The first use loads what the others need: here once, instead of in each worker.
+    # The first use of the cipher loads libraries: once here, instead of in each worker.
     _CIPHER.decrypt(bytes(_NONCE), _CIPHER.encrypt(bytes(_NONCE), b"", None), None)
 
 
 class PrivateAction(ActionBase):
-    """An action whose secret arguments callbacks do not see: they are replaced when the action starts."""
+    """An action whose secret arguments callbacks do not see: :meth:`run` replaces them by a placeholder."""
 
     # The task that ran last in this process, with its arguments: core makes a new action for each attempt of ``until``.
     _last: t.ClassVar[tuple[t.Any, dict[str, t.Any]]] = (None, {})
@@ -54,36 +54,36 @@ class PrivateAction(ActionBase):
         if task is not self._task:
             arguments = plain(self._task.args)
             PrivateAction._last = (self._task, arguments)
-        # A copy: what an action changes in its arguments does not reach the next attempt.
+        # A copy, so that changes by one attempt do not reach the next.
         self.arguments = dict(arguments)
         self._task.args = {name: PLACEHOLDER if _is_secret(name, value) else value for name, value in arguments.items()}
         return dict(super().run(tmp, task_vars))
 
 
 def plain(value: t.Any) -> t.Any:
-    """An argument as JSON would carry it to a module: without what core keeps with strings, vaulted ones decrypted."""
+    """An argument as a module gets it in JSON: strings without the attributes of core, vaulted ones decrypted."""
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, str):
-        # A string marked as unsafe remains so with str().
+        # str() would keep the mark of an unsafe string.
         return str.__str__(value)
     kind = next((kind for kind in (bool, int, float) if isinstance(value, kind)), str)
     return None if value is None else kind(value)
 
 
 def _is_secret(name: str, value: t.Any) -> bool:
-    # A registration is the name of a variable; some give the variable itself.
+    # registration should be the name of a variable; its value, a dictionary, is secret.
     return bool(value) and (isinstance(value, dict) if name == "registration" else name in ("api_token", "client"))
 
 
 @contextlib.contextmanager
 def unlogged(connection: ConnectionBase) -> Iterator[None]:
-    """Keep what commands print out of the verbose output, which the connection writes and no result controls.
+    """Keep the output of commands out of the verbose output, which the connection writes before there is a result.
 
-    Only the connection's play context does this. It also omits why a connection failed, so it is used only for
-    commands that print secrets.
+    Only no_log of the connection's play context does this. It also hides why a connection failed, so it is for commands
+    that print or get secrets only.
     """
     context = connection._play_context
     before, context.no_log = context.no_log, True
@@ -95,7 +95,7 @@ def unlogged(connection: ConnectionBase) -> Iterator[None]:
 
 @contextlib.contextmanager
 def task_environment(action: ActionBase) -> Iterator[None]:
-    """Set what the task's keyword ``environment`` asks for, in this process."""
+    """Set the variables of the task's keyword ``environment`` in this process."""
     before = dict(os.environ)
     os.environ.update(given_environment(action))
     try:
@@ -106,7 +106,7 @@ def task_environment(action: ActionBase) -> Iterator[None]:
 
 
 def given_environment(action: ActionBase) -> dict[str, str]:
-    """What the task's keyword ``environment`` asks for. Core sets it for modules, not for an action's own commands."""
+    """The task's keyword ``environment``. Core sets these variables for modules, not for commands of an action."""
     given: dict[str, t.Any] = {}
     action._compute_environment_string(given)
     return {name: str(value) for name, value in given.items()}
@@ -120,7 +120,7 @@ def clients_in(result: Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def seal(client: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The client with one sealed value in place of its secrets, and of each other text that holds one."""
+    """The client with one sealed value instead of its secrets and of other fields that hold a secret."""
     secrets = list(fields.secrets_of(client).values())
     kept = {
         name: value
@@ -156,19 +156,16 @@ def _bound(client: Mapping[str, t.Any]) -> bytes:
 
 
 def secrets_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> dict[str, str]:
-    """The secrets that a message, arguments and the like hold in part, by field and label.
-
-    Those of all clients that tasks have registered.
-    """
+    """Field and label → secret, for secrets of registered clients that the values hold whole or in part."""
     found = {}
     for result in variables.values():
         if not isinstance(result, dict):
             continue
-        # A loop registers a list of results.
+        # The result of a loop has the list of its results.
         of_loop = result.get("results")
         each = [result, *(of_loop if isinstance(of_loop, list) else ())]
         for client in [client for one in each if isinstance(one, dict) for client in clients_in(one)]:
-            # Those that another run sealed are in no text of this one.
+            # Secrets that another run sealed are in no text of this run.
             with contextlib.suppress(InputError):
                 secrets = fields.secrets_of(unseal(client))
                 found.update({f"{name} of {client.get('label')}": str(secret) for name, secret in secrets.items()})

@@ -6,7 +6,7 @@
 
 The commands stick to POSIX sh and to the tools that GNU, BSD and busybox systems share. Each is one line without
 ``!`` and without a backslash in front of a quote or a backslash: csh, tcsh and fish, as login shells around
-``/bin/sh -c '...'``, change or refuse those even within single quotes.
+``/bin/sh -c '...'``, change or refuse these characters even within single quotes.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options impor
 
 # Marks the start of a command's output, after messages of a login shell.
 BEGUN = "monitor.cloud begun"
-# bash takes options from an exported SHELLOPTS. With log_subcmds, sudo 1.9.13 kills programs that have a variable of
-# more than 4 KiB, as this one of sudo itself is for a long command.
+# bash reads options from an exported SHELLOPTS. sudo copies the command line to SUDO_COMMAND, and with log_subcmds sudo
+# 1.9.13 kills programs with a variable of more than 4 KiB.
 DEFAULTS = "set +efuC; unset SUDO_COMMAND"
 
 _LONGEST_MESSAGE = 500
 _MOST_EXAMINED = 50_000
-# Lines that continue on the next one.
+# Lines after which no ";" is allowed, because the statement continues.
 _OPEN = re.compile(r"(\b(then|do|else)|[{(|;]|&&)$")
 # Characters that every shell here keeps unchanged within double quotes.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]*")
 # The numbers of records and bytes, as dd of GNU, BSD and busybox prints them after a message.
 _STATISTICS = re.compile(r"^[0-9]+(\+[0-9]+ records (in|out)$| bytes .*(copied|transferred).*)", re.MULTILINE)
-# With a terminal, ssh ends its messages so, whether or not the command failed.
+# ssh prints this line at the end of a session with a terminal, whether or not the command failed.
 _CLOSED = re.compile(r"(Shared c|C)onnection to \S+ closed\.")
-# Characters that end quotes, or are expanded within them.
+# Characters that end quotes, or are expanded within quotes.
 _EXPANDED = re.compile(r"[$!\"'`\\]")
 
 
@@ -47,8 +47,8 @@ class Completed(t.NamedTuple):
 
     @property
     def message(self) -> str:
-        """The output on one line of limited length, for a message about the failure; core prints that unchanged."""
-        # Not all of it: a host may print without end.
+        """The output for an error message: one short printable line, because core prints messages unchanged."""
+        # Only the end, because a host may print without end.
         error, output = self.stderr[-_MOST_EXAMINED:], self.stdout[-_MOST_EXAMINED:]
         error = _STATISTICS.sub("", _CLOSED.sub("", error).replace("\r\n", "\n"))
         text = printable(f"{error} {output.rpartition(BEGUN)[2]}")
@@ -57,25 +57,25 @@ class Completed(t.NamedTuple):
 
 
 def variable(name: str, text: str) -> str:
-    """A statement that gives a shell variable this value, whatever characters it has."""
+    """A statement that sets a shell variable to a text of any characters."""
     if _PLAIN.fullmatch(text):
         return f'{name}="{text}"'
     data = "".join(
         chr(byte) if _PLAIN.fullmatch(chr(byte)) else f"\\0{byte:03o}" for byte in text.encode("utf-8", "replace")
     )
-    # A command substitution cuts newlines off the end.
+    # The x protects final newlines, which a command substitution removes.
     return f'{name}=$(printf %b "{data}x"); {name}=${{{name}%x}}'
 
 
 def echo(text: str) -> str:
-    """A statement that prints a text of two words or more, and does not hold it: shells may print what they run."""
+    """A statement that prints a text of two or more words without holding it, because shells may print statements."""
     first, _space, others = text.partition(" ")
     return f'echo "{first} ""{others}"'
 
 
 def without_dollars(command: str) -> str:
-    """The command for a shell around it that expands its variables although they are quoted."""
-    # No other characters, because csh takes words of 8 KiB only.
+    """The command for an outer shell that would expand its variables although they are quoted."""
+    # Encode only these characters, because csh limits words to 8 KiB.
     data = _EXPANDED.sub(lambda match: f"\\0{ord(match[0]):03o}", command)
     return f"eval \"`printf %b '{data}'`\""
 
@@ -88,10 +88,10 @@ def one_line(script: str) -> str:
 
 
 def start(path: str) -> str:
-    """Set ``$a``, the directory, empty for the root, and ``$n``, the name in it. InputError for a path of no file."""
-    # Two slashes at the start stay in the working directory's path in bash and mksh, but not in that of pwd.
+    """Set ``$a`` to the directory, empty for the root, and ``$n`` to the name. InputError for an invalid path."""
+    # One slash at the start: bash and mksh keep two in $PWD, but pwd does not, and the two paths are compared.
     directory, name = posixpath.split("/" + absolute(path).lstrip("/"))
-    # Native zsh splits no words, and a pattern without a match is an error, as in bash with failglob in BASHOPTS.
+    # zsh splits no words unless it emulates sh; zsh, and bash with failglob, fail for a pattern without a match.
     return f"""
         {DEFAULTS}
         [ -z "$ZSH_VERSION" ] || emulate sh

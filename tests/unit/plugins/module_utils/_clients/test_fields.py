@@ -166,7 +166,7 @@ def test_one_masked_field_makes_the_client_masked(field: str) -> None:
     assert masked(clients) == {1: f"The {field} holds U+005B LEFT SQUARE BRACKET, as masks do."}
     without = _client(3)
     del without[field]
-    assert masked([without]) == {3: f"Its {field} is missing, or is not text."}
+    assert masked([without]) == {3: f"The {field} is missing, or is not text."}
 
 
 def test_a_mask_that_is_short_says_so() -> None:

@@ -31,7 +31,9 @@ def test_capacity_is_exact(existing: int, new: int, included: int) -> None:
     plan, larger = {"id": "monitor-x", "clients_included": included}, {"id": "huge", "clients_included": 1000}
     use = use_of_plan(existing, new, plan, [{**larger, "price": {"monthly": 7}}])
     if existing + new > included:
-        message = f"includes {included} clients, and {existing + new} are needed.* huge includes 1000, 7 a month. "
+        message = (
+            f"includes {included} clients, and {existing + new} are needed.* huge includes 1000 clients, 7 a month"
+        )
         with pytest.raises(InputError, match=message):
             check_capacity(use)
     else:

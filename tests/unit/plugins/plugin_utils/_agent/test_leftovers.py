@@ -60,7 +60,7 @@ def test_leftovers_that_cannot_be_removed_are_an_error(tmp_path: Path, change: C
     path, left = old_file(tmp_path), tmp_path / "root" / f".agent.conf.{_WRITING}-aB3dE6gH"
     _leave(left, "other")
     assert facts_of(path).leftovers
-    assert "which a killed run has left, can't be removed" in failure(change(path))
+    assert "which a killed run left, can't be removed" in failure(change(path))
     assert path.exists() is (change is write_file) and facts_of(path).leftovers
 
 

@@ -184,7 +184,7 @@ def test_a_text_that_differs_each_time_is_refused_with_that_reason(
 ) -> None:
     client = {"id": 1, "api_key": _HEX, "install_code": _PLAIN}
     rendered = rendering[0](f"{text} KEY".replace("KEY", "client.api_key"), client)
-    with pytest.raises(InputError, match="its text is another one each time, as with now"):
+    with pytest.raises(InputError, match="the text differs each time, as with now"):
         rendered.check()
 
 
