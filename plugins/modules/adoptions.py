@@ -71,5 +71,5 @@ conflicts:
     - host: web2
       label: web2
       owner_label: web1
-      reason: Carries the key of client 'web1', which is that of host web1.
+      reason: Carries the key of client 'web1', which belongs to host web1.
 """

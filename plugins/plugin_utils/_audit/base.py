@@ -4,8 +4,8 @@
 
 """The base of actions that work on all hosts of a play at once, on the controller, and the data they read.
 
-Results of other tasks are read by the name of their variable: as an argument they would be templated again, and shown.
-Audits of other runs are read from files and variables, and none of their text is a template.
+Results of other tasks are read by the name of their variable: as arguments they would be templated again, and shown.
+Audits of other runs are read from files and variables, and no text in them is rendered as a template.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import
 
 # Options that name variables.
 _NAMES = ("account", "config", "plan", "subscriptions")
-# Of 10,000 hosts it has less than a tenth.
+# Characters of an audit: more than ten times as many as for 10,000 hosts.
 _LARGEST_AUDIT = 2**26
 
 
@@ -64,7 +64,7 @@ class FleetAction(PrivateAction):
             return {"failed": True, "msg": redact(str(error), secrets)}
 
     def act(self) -> dict[str, t.Any]:
-        """Turn options and variables into a result. Raises MonitorError."""
+        """The result of the task, from options and variables. Raises MonitorError."""
         raise NotImplementedError
 
     @functools.cached_property
@@ -74,10 +74,10 @@ class FleetAction(PrivateAction):
 
     @functools.cached_property
     def account(self) -> Account:
-        """The account, from the variables that hold what monitor_clients and others registered; options name them."""
+        """The account, from registered results of the info modules, whose variables the options name."""
         names = [self.options.get(option) for option in ("account", "plan", "subscriptions")]
         if missing := [name for name in names if name and not hasattr(self.variables.get(name), "get")]:
-            raise InputError(f"There is no variable {missing[0]!r}. Run the task that registers it first.")
+            raise InputError(f"There is no variable {missing[0]!r}. First run the task that registers it.")
         result, plan, tiers = (self.variables[name] if name else {} for name in names)
         if not isinstance(result.get("clients"), list):
             raise InputError(
@@ -92,13 +92,13 @@ class FleetAction(PrivateAction):
         )
 
     def show(self, text: str) -> None:
-        """Print text unchanged, unless the output is a document, which other text would break."""
+        """Print text unchanged; nothing if the callback writes JSON, which other text would break."""
         callback = str(constants.config.get_config_value("DEFAULT_STDOUT_CALLBACK"))
         if callback.rpartition(".")[2] not in ("json", "jsonl"):
             self._display.display(f"\n{text}\n")
 
     def inspected(self, hosts: Sequence[str]) -> list[Host]:
-        """The hosts with what the task of the option ``config`` registered for each, and the label that it used."""
+        """The hosts, with the result and the label of the task of the option ``config`` on each."""
         labels, results = self.inventory.labels, self.inventory.results
         return [
             Host(host, client_label(host, results[host].get("label") or labels[host]), facts_of(results[host]))
@@ -107,7 +107,7 @@ class FleetAction(PrivateAction):
 
 
 def slices_of(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
-    """The audits of a list of paths and patterns of paths, and those in variables of matching names, never in facts."""
+    """The audits in files, by paths or patterns, and in variables with matching names; InputError for facts."""
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
     facts = variables.get("ansible_facts") or {}
     if of_hosts := [name for name in names if name in facts or name.removeprefix("ansible_") in facts]:
@@ -137,7 +137,7 @@ def controller_path(path: str) -> str:
 
 
 def _paths(given: str) -> list[str]:
-    """A path, or what a pattern matches."""
+    """The path, or the paths that match if it is a pattern."""
     path = controller_path(given)
     if os.path.exists(path) or not glob.has_magic(path):
         return [path]
@@ -164,5 +164,5 @@ def _read(path: str) -> t.Any:
         ) from error
     except (ValueError, RecursionError):
         raise InputError(
-            f"The audit {path} is not valid JSON. Audit its hosts again, or choose what monitor_agent_audit_json wrote."
+            f"The audit {path} is not valid JSON. Audit its hosts again, or choose a file of monitor_agent_audit_json."
         ) from None

@@ -48,15 +48,15 @@ def titled(state: str) -> str:
     return f"{TITLES[state]} ({state})"
 
 
-# What `adopt` does for a host: the client whose key it carries gets its label, in this run or in a later one, because
-# the client that has it gets another one first; a conflict prevents that; the owner of its key is unknown; or its key
-# is its own, or of no client.
+# What `adopt` does for a host with the key of another client. adopt: the client gets the host's label. later: in a
+# later run, because another client must give up the label first. conflict: neither is possible. unknown: the owner of
+# the key is unknown. nothing: the key is the host's own, or of no client.
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIX = re.compile(r"(Task failed: )+")
-# Without the sign that ends it.
+# Characters, without the full stop or ellipsis at the end.
 LONGEST_REASON = 300
-# The names of hosts in a sentence of a report.
+# Up to five names, for a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
 
 
@@ -69,8 +69,8 @@ def unknown_labels(hosts: Sequence[str]) -> str:
 class Host:
     """A host and its facts, as :func:`facts_of` makes them and the document of a report holds them, and its finding.
 
-    ``audited`` is False for a host of a joined report that none of its audits has. ``absent``: its monitoring is to be
-    removed. The rest is the finding, which :func:`audit` makes; ``shared_with`` are the other hosts with the same key.
+    ``audited`` is False for a host that is in none of the audits of a joined report. ``absent``: the monitoring of the
+    host is to be removed. The rest is the finding of :func:`audit`; ``shared_with`` are other hosts with the same key.
     """
 
     host: str
@@ -120,7 +120,7 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _reason(message: t.Any) -> str:
-    """The end of a sentence, on one line of bounded length."""
+    """A message as the end of a sentence: one line of bounded length."""
     start = str(message or "")[: 10 * LONGEST_REASON]
     text = printable(_PREFIX.sub("", " ".join(start.split())), "\ufffd") or "no reason given"
     text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
@@ -154,12 +154,12 @@ class Account:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An audit. Hosts come worst first, orphans are labels of clients that no host of the inventory has.
+    """An audit. ``hosts`` come worst first; ``orphans`` are labels of clients that no host of the inventory has.
 
-    ``unidentified`` are hosts whose key can be that of any orphan: audited ones on which the owner of the key is
-    unknown, and others of the inventory without a client of their label.
-    A joined report has ``sources``, the audits that it is made of, as its document has them: a stale one is too old,
-    ``hosts`` is how many findings are from it; and ``notes``: sentences about sources that are stale, or differ.
+    ``unidentified`` are hosts whose key can be that of any orphan: audited hosts on which the owner of the key is
+    unknown, and other hosts of the inventory without a client of their label.
+    A joined report has ``sources``, its audits as they are in the document: ``stale`` if too old, ``hosts`` is the
+    number of findings from the audit; and ``notes``, sentences about sources that are stale or differ.
     """
 
     generated_at: str
@@ -187,7 +187,7 @@ class Report:
 
     @property
     def drift(self) -> bool:
-        """Whether anything is not as expected; what a stale audit found may be otherwise by now."""
+        """Whether anything is not as expected, stale audits included, whose hosts may have changed since."""
         stale = any(source["stale"] for source in self.sources)
         return stale or bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
 
@@ -204,20 +204,20 @@ def audit(
 ) -> Report:
     """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory.
 
-    ``absent`` are those whose monitoring is to be removed. ``joined`` are the members of a joined report.
+    ``absent`` are hosts whose monitoring is to be removed. ``joined`` are the members of a joined report.
     """
     orphans = sorted(
         matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})), key=natural
     )
-    # The clients that a renamed host can keep: the other ones of no host are those of other users.
+    # A renamed host can keep an orphan or the client of an absent host; other clients can belong to other users.
     fleet = _Fleet(hosts, account, labels, absent, {*orphans, *(labels[host] for host in absent)})
     found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
     unidentified = {host for host, label in labels.items() if label not in account.clients}
     unidentified -= {one.host for one in found}
-    # One that has a client can carry the key of its former one: a rollout registers hosts that are unreachable.
+    # A host that has a client can still carry the key of an earlier client.
     unidentified |= {one.host for one in found if one.adoption == "unknown"}
     new = [one for one in found if "not_registered" in one.states and not one.renamed]
-    # Hosts whose key is unknown may be renamed ones, as many as there are clients whose key is on no host.
+    # A host with an unknown key may own a client that no host claims, so no new client is counted for it.
     free = account.clients.keys() - fleet.host_of.keys() - {one.owner_label for one in found}
     missing = len(new) - min(len(free), sum(one.adoption == "unknown" for one in new))
     use = use_of_plan(len(account.clients), missing, account.plan, account.tiers, account.plan_problem)
@@ -248,7 +248,7 @@ class _Fleet:
         """The hosts that can keep the client whose key they carry.
 
         Names can move on from host to host, as if web-1 became web-2 and web-2 became web-3: a chain that begins with a
-        client that no host is to have, and ends with a label that no client has. The last client gets its label first.
+        client that no host is to have, and ends with a label that no client has. The last client is renamed first.
         """
         sole = [one for one in hosts if len(self._carriers.get(one.facts["key_fingerprint"], ())) == 1]
         carriers = {one.facts["owner_label"]: one for one in sole if one.facts["key_owner"] == "other"}
@@ -281,20 +281,20 @@ class _Fleet:
         """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
         key, owner = one.facts["key_owner"], one.facts["owner_label"]
         if key is None:
-            return "unknown", f"The owner of its key is unknown: {one.facts['reason'] or 'not inspected.'}"
+            return "unknown", f"The owner of the key is unknown: {one.facts['reason'] or 'not inspected.'}"
         if key == "unverifiable" or (key == "unknown" and self.account.masked_labels):
-            return "unknown", "The owner of its key is unknown: keys are masked."
+            return "unknown", "The owner of the key is unknown: keys are masked."
         if key != "other":
             return "nothing", ""
         if adoption := self._adoptions.get(one.host):
-            later = " in a later run: the client that has it gets another label first" if adoption == "later" else ""
+            later = " in a later run, after the client that has this label now" if adoption == "later" else ""
             return adoption, f"Client {owner!r} gets the label {one.label!r}{later}."
         if shared:
             why = f"and so does {named(shared)}."
         elif owner in self.host_of:
-            why = f"which is that of host {self.host_of[owner]}."
+            why = f"which belongs to host {self.host_of[owner]}."
         elif owner not in self._free:
-            why = "which orphan_pattern leaves out: it can be that of another user."
+            why = "which orphan_pattern leaves out: the client can belong to another user."
         elif one.label in self.account.clients:
             why = f"but another client has the label {one.label!r}."
         else:
@@ -305,9 +305,9 @@ class _Fleet:
         """State → sentence, for what a host's file shows."""
         facts, reason, differs = one.facts, one.facts["reason"], one.facts["differs"]
         if not one.audited:
-            return {"unreachable": "Not inspected: it is in none of the audits that were joined."}
+            return {"unreachable": "Not inspected: the host is in none of the audits that were joined."}
         if not facts["reached"]:
-            unknown = "Not inspected: it had failed before, could not be reached, or a condition left it out."
+            unknown = "Not inspected: the host had failed before, could not be reached, or a condition left it out."
             return {"unreachable": f"Could not be reached: {reason}" if reason else unknown}
         if facts["key_owner"] is None:
             return {"unverifiable": f"Could not be inspected: {reason}"}
@@ -349,15 +349,15 @@ class _Fleet:
         if key == "unknown":
             return {"unverifiable": f"Carries a key that none of the readable clients has; {masked} are masked."}
         if self.account.clients.get(one.label, {}).get("keys_masked"):
-            return {"unverifiable": "The service masks the client's key: comparing needs read-write access."}
+            return {"unverifiable": "The service masks the client's key: a comparison needs read-write access."}
         if one.facts["key_fingerprint"]:
-            return {"unverifiable": "The service masks keys: comparing needs read-write access."}
+            return {"unverifiable": "The service masks keys: a comparison needs read-write access."}
         return {"unverifiable": "The configuration can't be read as this user."}
 
 
 def natural(name: str) -> list[tuple[float, str]]:
     """A key that sorts web-2 before web-10."""
-    # By length first: Python converts at most 4,300 digits to a number.
+    # Digits are compared as text, by length first, because Python converts at most 4,300 digits to a number.
     digits = [(part, part.lstrip("0")) for part in _DIGITS_OR_TEXT.findall(name)]
     return [(len(number), number) if part[0] in "0123456789" else (math.inf, part) for part, number in digits]
 
@@ -366,7 +366,7 @@ def instant(generated_at: t.Any) -> datetime.datetime:
     """The time that a report states, in UTC; ValueError if it is invalid, or has no zone and cannot be compared."""
     try:
         return datetime.datetime.strptime(str(generated_at), "%Y-%m-%dT%H:%M:%S%z").astimezone(datetime.timezone.utc)
-    # UTC has no such time for the last hours of the year 9999 in other zones.
+    # OverflowError: the last hours of the year 9999 in other zones are later in UTC.
     except (ValueError, OverflowError):
         raise ValueError("generated_at is missing or invalid") from None
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run knows of the hosts of the whole inventory, and not only of those of its play."""
+"""What a run knows of all hosts of the inventory, not only of those of its play."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import
 
 
 class Inventory(t.NamedTuple):
-    """Host → label; host → result of a task; the hosts whose monitoring is to be removed; those of unknown label.
+    """The hosts of an inventory: label and result by host; hosts to be no longer monitored, or of unknown label.
 
-    The label of a host of unknown label is the one that is derived from its name.
+    For a host with an unknown label (``unreadable``), ``labels`` has the label derived from its name.
     """
 
     labels: dict[str, str]
@@ -40,24 +40,24 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
         if own.get("monitor_agent_state") == "absent":
             found.absent.add(host)
         result = own.get(config)
-        # A host that failed in an earlier play, or that a condition leaves out, has the result of an earlier audit.
+        # Ignore the result of an earlier audit, which a host has that failed since, or that a condition leaves out.
         found.results[host] = result if isinstance(result, Mapping) and host in active else {}
     return found
 
 
 def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
-    """The variables of a host; InputError if its label cannot be read, with or without the others."""
+    """The variables of a host; InputError if its label cannot be read."""
     try:
         own = hostvars[host]
         label = own.get("monitor_agent_label")
-        # Since 2.19 a template that fails, or a vault without its password, raises an error when the value is used.
+        # Use the value: since 2.19 only that raises the error of a template, or of a vault without its password.
         text = str(label)
     except Exception as error:
         reason = str(error).rstrip(".")
         raise InputError(
             f"monitor_agent_label of host {host}: {reason}. Check its template, or the password of its vault."
         ) from None
-    # Before 2.19 hostvars return a template that fails unchanged, as text that is not marked as data.
+    # Before 2.19 hostvars return a failing template unchanged, as text that is not marked as unsafe.
     if not TRUSTS_MARKED and "{{" in text and not hasattr(label, "__UNSAFE__"):
         raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. Check its variables.")
     return t.cast("Mapping[str, t.Any]", own)

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 "use strict";
-// Without this the page has all findings: it adds a filter, sorting, copying, and rows of hosts without drift.
+// The page shows all findings without this script, which adds a filter, sorting, copying, and hosts without drift.
 (() => {
-  const ROWS = 50; // of a part of the table: parts that are far from the window are not laid out
+  const ROWS = 50; // in each tbody: browsers skip the layout of a tbody that is far from the window
   const [filter, fold, shown, ok] = ["filter", "fold", "shown", "ok"].map((id) => document.getElementById(id));
   const table = document.querySelector("table");
   const blank = document.querySelector("template").content.firstElementChild;
@@ -21,7 +21,7 @@
     return row;
   };
 
-  // Read when the browser is idle, or at the first use: with 10,000 hosts it would delay the first paint.
+  // Load the rows when the browser is idle, or at the first use: with 10,000 hosts, loading delays the first paint.
   let hosts;
   const load = () => {
     if (hosts) return;
@@ -30,7 +30,7 @@
     hosts = [...findings, ...rest].map((row, order) => ({
       row,
       order,
-      // To sort by; the states are in order.
+      // Sort keys. States need none, because the rows are in the order of states.
       columns: [row.cells[0].firstChild.textContent, "", row.cells[2].textContent],
       text: `${row.textContent} state:${row.dataset.state} step:${row.dataset.kind ?? ""}`.toLowerCase(),
     }));
@@ -73,7 +73,7 @@
     head.append(button);
   });
 
-  // These links show the hosts of a state or of a step alone, and lead to the table.
+  // Links to the table, filtered by a state or a step.
   for (const link of document.querySelectorAll("[data-filter]")) {
     link.addEventListener("click", () => {
       filter.value = link.dataset.filter;
@@ -86,7 +86,7 @@
     button.type = "button";
     button.textContent = "Copy";
     button.addEventListener("click", () => {
-      // By the selection: over http, and in old browsers, a page has no other access to the clipboard.
+      // Copy the selection, because over http, and in old browsers, pages can't use the clipboard interface.
       getSelection().selectAllChildren(command);
       button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
     });

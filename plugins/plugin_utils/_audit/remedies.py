@@ -14,16 +14,15 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import is_too_small
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-# A step is about a state, or one of these. not_audited: hosts that none of the joined audits has; renamed: hosts that
-# can keep the client whose key they carry; clones: hosts that share a key of unknown owner; absent: hosts that are not
-# to be monitored; undecided: hosts of a limited audit for which the right step depends on what others carry; orphans;
-# plan.
+# The kind of a step is a state, or: not_audited, for hosts in none of the joined audits; renamed, for hosts that can
+# keep the client whose key they carry; clones, for hosts that share a key of unknown owner; absent, for hosts that are
+# not to be monitored; undecided, for hosts whose step depends on keys of hosts outside the audit; orphans; plan.
 OPTIONS = "Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of reports."
 _NEW_AUDIT = "not_audited.json"
-_LATER = " Names have moved on from host to host: run it again until no host is left to adopt."
+_LATER = " Names have moved on from host to host: run the command again until no host is left to adopt."
 _MOVED = (
-    " First check {}: no other host carries the key, so it may be a renamed machine that a rollout registered again. "
-    "To keep its history, delete the client that has its label now (monitor_client), then adopt."
+    " First check {}: no other host carries the key, so the host may be a renamed machine that a rollout registered "
+    "again. To keep its history, delete the client that has the host's label now (monitor_client), then adopt."
 )
 _PARTIAL = (
     "This audit does not have all hosts, and others may carry the keys of these clients. Audit the whole inventory, or "
@@ -40,44 +39,44 @@ _TITLES = {
     "orphans": "Clients without a host",
     "plan": "The plan is too small",
 }
-# What to do about each kind, the worst first.
+# Kind of a step → what to do, the worst first.
 _TEXTS: dict[str, str] = {
-    "unreachable": "Find out why Ansible can't reach them, then audit again.",
-    "not_audited": f"None of the audits that were joined has them. Audit them, and join {_NEW_AUDIT} too.",
-    "foreign_key": "They carry the key of another client, so their data arrives under its label. Most are clones: give "
-    "each its own key. Hosts that share a key and have the right one need nothing else. If the finding returns for "
-    "the other host, both are one machine: remove one from the inventory.",
-    "renamed": "They carry the key of a client that no host of the inventory has, or one whose monitoring is to be "
-    "removed, and have none of their own: renamed machines. Keep the client with its history, under the host's label.",
-    "unknown_key": "Their key belongs to no client of this account. Give them the key of their own client.",
+    "unreachable": "Find out why Ansible can't reach these hosts, then audit again.",
+    "not_audited": f"These hosts are in none of the joined audits. Audit them, and join {_NEW_AUDIT} too.",
+    "foreign_key": "These hosts carry the key of another client, so their data arrives under its label. Most are "
+    "clones: give each host its own key. Hosts that share a key and have the right one need nothing else. If the "
+    "finding returns for the other host, both are one machine: remove one from the inventory.",
+    "renamed": "Renamed machines: they carry the key of a client whose host is gone, or is not to be monitored any "
+    "more, and have no client of their own. Keep that client with its history, under the label of the host.",
+    "unknown_key": "The key belongs to no client of this account. Give each host the key of its own client.",
     "clones": "Clones: their data is mixed. The owner of the key is unknown while keys are masked: audit again with a "
-    "token that has read-write access, then give each its own key.",
-    "not_registered": "The account has no client for them. Register and configure them.",
-    "not_configured": "Their client exists, but the host has no key. Configure them.",
+    "token that has read-write access, then give each host its own key.",
+    "not_registered": "The account has no client for these hosts. Register and configure them.",
+    "not_configured": "The client exists, but the host has no key. Configure the host.",
     "unverifiable": "Correct what the finding names; or audit again with a token that has read-write access, as a user "
     "who may read the configuration (--become).",
     "outdated": "The key is right, but the rest of the file differs, or a killed run left files beside it.",
     "restart_pending": "A run changed the configuration, and then was killed or could not restart the agent.",
-    "agent_stopped": "Start its service. If it stops again, see its log: systemctl status SERVICE.",
-    "agent_disabled": "Enable its service, so that the agent starts at boot.",
+    "agent_stopped": "Start the agent's service. If it stops again, see its log: systemctl status SERVICE.",
+    "agent_disabled": "Enable the agent's service, so that the agent starts at boot.",
     "wrong_permissions": "Owner, group or mode of the configuration is not as expected.",
-    "absent": "Their monitor_agent_state is absent. The command removes the configuration, and the client with all its "
-    "data.",
-    "undecided": f"They carry the key of another client, or are to be removed: renamed machines or clones. {_PARTIAL}",
+    "absent": "monitor_agent_state of these hosts is absent. The command removes the configuration, and the client "
+    "with all its data.",
+    "undecided": f"Renamed machines, clones, or hosts that are not to be monitored. {_PARTIAL}",
 }
-# The playbook that does it, if that is not a rollout; None if none does.
+# Kind of a step → playbook, if it is not rollout; None for no playbook.
 _PLAYBOOKS: dict[str, str | None] = {
     "undecided": None,
     "renamed": "adopt",
     **dict.fromkeys(("unreachable", "not_audited", "clones", "unverifiable"), "audit"),
 }
-# monitor_clients refuses to delete more, unless prune_limit is set.
+# The default of prune_limit, above which monitor_clients deletes nothing.
 _PRUNE_LIMIT = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """Something to do about hosts or labels. ``command`` is a list of arguments, empty if none helps."""
+    """What to do about hosts or labels (``names``). ``command`` is a list of arguments, empty for none."""
 
     kind: str
     text: str
@@ -99,10 +98,10 @@ class Step:
 
 
 def steps(report: findings.Report, *, limited: bool, unreadable: Sequence[str] = ()) -> list[Step]:
-    """What to do, the worst first. Some steps fail with too small a plan.
+    """What to do, the worst first, after the plan: with too small a plan other steps can fail.
 
-    ``limited``: the audit does not have all hosts. Only what is right whatever the others carry is proposed then, or
-    whatever their labels are: those of ``unreadable`` hosts are unknown.
+    ``limited``: the audit does not have all hosts. The labels of ``unreadable`` hosts are unknown. In both cases only
+    steps are proposed that are right whatever key or label these other hosts have.
     """
     limited = limited or bool(unreadable) or not all(one.audited for one in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
@@ -118,17 +117,17 @@ def _kind_of(finding: findings.Host, limited: bool) -> str:
     if finding.state == "shared_key" and "unverifiable" in finding.states:
         return "clones"
     if finding.state == "not_registered" and finding.adoption == "unknown":
-        # It may be a renamed host, whose client a rollout would replace.
+        # The host may be a renamed one, whose client a rollout would replace.
         return "unverifiable"
-    # A shared key is the concern of the other hosts.
+    # shared_key has no step, because another host has the wrong key.
     state = next((one for one in finding.states if one in _TEXTS), finding.state)
-    # A rollout removes them, and refuses hosts of both kinds.
+    # The rollout of an absent host removes it, so its other findings need no step.
     if finding.absent and state in _TEXTS.keys() - {"unreachable", "unverifiable"}:
-        # A renamed host elsewhere can keep the client, unless this host itself carries its key.
+        # In a limited audit another, renamed host may carry the key of the client, and could keep the client.
         return "undecided" if limited and finding.facts["key_owner"] != "own" else "absent"
     if finding.renamed:
         return "undecided" if limited else "renamed"
-    # Of two hosts with one key none is a renamed one.
+    # A host that shares its key is a clone, not a renamed host.
     return "undecided" if limited and state == "foreign_key" and not finding.shared_with else state
 
 
@@ -144,14 +143,14 @@ def _host_step(kind: str, found: Sequence[findings.Host], orphans: Sequence[str]
         return Step(kind, text, hosts)
     plain = [host for host in hosts if is_plain_name(host)]
     if special := [host for host in hosts if not is_plain_name(host)]:
-        text += _SPECIAL.format(findings.named(special), "Choose them by a group.")
+        text += _SPECIAL.format(findings.named(special), "Choose these hosts by a group.")
     report = ("-e", f"monitor_agent_audit_json={_NEW_AUDIT}") if kind == "not_audited" else ()
     command = ("ansible-playbook", f"monitor.cloud.{playbook}", *report, "--limit", ",".join(plain))
     return Step(kind, text, hosts, command if plain else ())
 
 
 def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[str]) -> list[Step]:
-    # The client whose key a host carries is left to adopt, or to rollout first.
+    # A client whose key a host carries is not pruned: adopt or rollout comes first.
     carried = {finding.owner_label for finding in report.hosts}
     labels = tuple(label for label in report.orphans if label not in carried)
     if limited or not labels:
@@ -167,7 +166,7 @@ def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[st
         hosts = findings.named(report.unidentified)
         text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."
     if special := [label for label in labels if not is_plain_name(label)]:
-        text += _SPECIAL.format(findings.named(special), "Choose them by a prune_pattern of your own.")
+        text += _SPECIAL.format(findings.named(special), "Choose these labels by a prune_pattern of your own.")
     pattern = "|".join(label.replace(".", "[.]") for label in labels if is_plain_name(label))
     command = ("ansible-playbook", "monitor.cloud.prune", "-e", f"prune_pattern={pattern}") if pattern else ()
     return [Step("orphans", text, labels, command)]
@@ -181,4 +180,4 @@ def _plan_step(report: findings.Report) -> list[Step]:
     text = f"The plan includes {included} clients, and {needed} are needed."
     if not account["next_tier"]:
         return [Step("plan", f"{text} No tier is known that includes as many: prune first, or ask the provider.")]
-    return [Step("plan", f"{text} Prune first, or switch to a larger one: monitor_plan with min_clients: {needed}.")]
+    return [Step("plan", f"{text} Prune first, or switch to a larger plan: monitor_plan with min_clients: {needed}.")]

@@ -24,9 +24,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findin
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import Step
 
 _HERE = pathlib.Path(__file__).parent
-# Of metrics. They do not depend on the brand.
+# The prefix of all metrics, with any brand.
 _PREFIX = "monitor_cloud_"
-_INCLUDED = "Clients that the plan includes; no sample on the free plan, or if it cannot be read."
+_INCLUDED = "Clients that the plan includes; no sample on the free plan, or if the plan cannot be read."
 
 
 def document(report: findings.Report) -> dict[str, t.Any]:
@@ -67,7 +67,7 @@ def as_junit(report: findings.Report) -> str:
     for one in report.hosts:
         details = f"States: {', '.join(map(findings.titled, one.states))}. Label: {one.label}."
         cases.append(("audit", one.host, one.state, table.sentence(one), table.shown(details)))
-    state, count = "orphans" if report.orphans else "ok", f"No host of the whole inventory has {len(report.orphans)}."
+    state, count = "orphans" if report.orphans else "ok", f"Clients of no host of the inventory: {len(report.orphans)}."
     cases.append(("account", "Clients without a host", state, count, "\n".join(map(table.shown, report.orphans))))
     for source in report.sources:
         made = f"Made at {source['generated_at']}."
@@ -133,7 +133,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _value(text: str) -> str:
-    """A label value on one line. Other names are written as in Python, so that no two become the same."""
+    """A label value on one line. Unprintable names are escaped as in Python, so that different names stay different."""
     if not text.isprintable() or "\\" in text:
         text = text.encode("unicode_escape").decode("ascii")
     return text.replace("\\", "\\\\").replace('"', '\\"')
@@ -153,7 +153,7 @@ def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -
     )
     environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
-    # A row for each finding; hosts without drift are data, of which the script makes rows.
+    # Findings become rows; hosts without drift become data, from which the script makes rows.
     drift, ok = ([one for one in report.hosts if (one.state == "ok") is is_ok] for is_ok in (False, True))
     return environment.get_template("page.html.j2").render(
         report=report,

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Several audits as one: what their documents hold about hosts makes inspected hosts again. Pure.
+"""Several audits joined into one: their documents are turned back into inspected hosts. Pure.
 
 A joined report is about the hosts as their audits inspected them, and about the account and the inventory as they are
-now: whose a key is depends on its fingerprint and on the clients that there are now.
+now: the owner of a key is found by its fingerprint among the clients that exist now.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyState
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-# The states of a file that holds a key, so that its owner can be determined again.
+# The states of a file with a key, whose owner is determined again.
 _WITH_KEY = ("own", "other", "unknown")
-# Seconds between the clocks of two controllers.
+# Seconds by which the clocks of two controllers may differ.
 _LARGEST_SKEW = 600
-# Of names, and of the permissions or differences of a file. Who writes a slice could fill the report.
+# Limits of names (characters), permissions and differences (entries), because a slice could fill the report.
 _LONGEST_NAME, _MOST_ENTRIES = 255, 20
 
 
@@ -36,7 +36,7 @@ def _is_name(value: t.Any) -> bool:
     return value is None or _is_text(value)
 
 
-# The members of a host's entry that are read: its name and the facts from which findings are made, if they are valid.
+# Member of a host's entry that is read → check of its value.
 _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
     "host": _is_text,
     **dict.fromkeys(findings.facts_of({}), _is_name),
@@ -63,7 +63,7 @@ _MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-    """An audit that was read: when it was made, as it states that and as a time, and the facts of each host."""
+    """An audit to join: when it was made, as text and as a time, and the facts of each host."""
 
     name: str
     generated_at: str
@@ -80,17 +80,17 @@ def parse(name: str, document: t.Any) -> Slice:
             "what monitor_agent_audit_json of this version of monitor.cloud wrote, or audit its hosts again."
         )
     if "audits" in document:
-        raise InputError(f"{name} is a joined report itself. Leave it out, and choose the audits that it was made of.")
+        raise InputError(f"{name} was written by the playbook report. Choose the files of the original audits instead.")
     try:
         hosts, made = _facts(document.get("hosts")), findings.instant(document.get("generated_at"))
-        # Not the text of the document: between date and time it may have any character.
+        # Format the time again, because the document's text can have any character between date and time.
         return Slice(name, findings.stamp(made), made, hosts)
     except ValueError as error:
         raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 
 
 def _facts(entries: t.Any) -> dict[str, dict[str, t.Any]]:
-    """Host → facts; ValueError if an entry lacks them. It can hold anything else too."""
+    """Host → facts; ValueError if a member of an entry is missing or invalid. Other members are ignored."""
     if not isinstance(entries, list):
         raise ValueError("hosts is missing or invalid")
     found = {}
@@ -100,7 +100,7 @@ def _facts(entries: t.Any) -> dict[str, dict[str, t.Any]]:
                 raise ValueError(f"hosts[{number}].{member} is missing or invalid")
         found[entry["host"]] = {member: entry[member] for member in findings.facts_of({})}
     if len(found) < len(entries):
-        raise ValueError("it has a host twice")
+        raise ValueError("a host is in it twice")
     return found
 
 
@@ -115,13 +115,13 @@ def join(
 ) -> tuple[list[findings.Host], dict[str, t.Any]]:
     """The inspected hosts of all slices, and the members of a joined report; see :class:`.findings.Report`.
 
-    ``labels`` gives the label of each host of the whole inventory. Of a host that several slices have, the latest
-    counts; one from the future only for hosts that no other has. A slice is stale if it is older than ``max_age``
-    hours, or further in the future than clocks differ; 0 allows any age.
+    ``labels`` gives the label of each host of the whole inventory. Of a host in several slices the latest slice
+    counts; a slice from the future only for hosts that no other slice has. A slice is stale if it is older than
+    ``max_age`` hours, or further in the future than clocks differ; 0 allows any age.
     """
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    # Of two of the same second, the one that was given last counts. Who makes a slice can also choose its date.
+    # Slices from the future come first, so that a false date does not win. Of equal times, the last given counts.
     for one in sorted(slices, key=lambda one: (one.made <= now, one.made)):
         for host in filter(one.hosts.__contains__, hosts):
             before = chosen.get(host, one)
@@ -145,21 +145,21 @@ def join(
     for (latest, other), names in differing.items():
         notes.append(f"{latest} and {other} differ about {_hosts(names)}. {latest} counts.")
     if changed := [one.host for one in inspected if one.audited and one.facts != facts[one.host]]:
-        notes.append(f"Since it was audited, the account has changed for the key on {_hosts(changed)}. Audit again.")
+        notes.append(f"The account has changed since the audit for the key on {_hosts(changed)}. Audit again.")
     if gone := {host for one in slices for host in one.hosts if host not in labels}:
-        notes.append(f"Left out, because the inventory does not have them: {_hosts(gone)}.")
+        notes.append(f"Left out, because not in the inventory: {_hosts(gone)}.")
     return inspected, {"sources": sources, "notes": notes}
 
 
 def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: findings.Account) -> findings.Host:
-    """A host with its facts, if a slice has it; whose key it carries is decided by the clients that there are now."""
+    """A host with its facts, if a slice has the host. The clients that exist now determine the owner of its key."""
     if facts is None:
         return findings.Host(host, label, findings.facts_of({}), audited=False)
     if facts["key_owner"] not in _WITH_KEY:
         return findings.Host(host, label, facts)
     owner = account.key_owners.get(facts["key_fingerprint"])
     if owner is None and facts["owner_label"] in account.masked_labels:
-        # Its key cannot be read now; it could when the host was audited.
+        # The key of this client is masked now, but was readable when the host was audited.
         owner = facts["owner_label"]
     state = "unknown" if owner is None else "own" if owner == label else "other"
     return findings.Host(host, label, {**facts, "key_owner": state, "owner_label": owner})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An audit as a table of at most 100 columns, but for commands. Pure."""
+"""An audit as a table of at most 100 columns; only commands can be longer. Pure."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def table(report: Report, steps: Sequence[Step]) -> str:
     for step in steps:
         count = f": {len(step.names)}" if step.names else ""
         lines += ["", *_paragraph(f"{step.heading}{count}. {step.text}", indent="  ")]
-        # On one line, however long, so that it can be copied.
+        # A command stays on one line, so that it can be copied.
         lines += [f"    {step.shell}"] if step.command else []
     return "\n".join(shown(line) for line in lines)
 
 
 def shown(text: str) -> str:
-    """A text without characters that could control a terminal, or reverse other text, as names from outside may."""
+    """A text without characters that control a terminal or reverse text, which names from outside can have."""
     return printable(text, "\ufffd")
 
 
@@ -72,12 +72,12 @@ def _hosts(report: Report) -> list[str]:
 
 
 def sentence(finding: Host) -> str:
-    """The title of a state and what was found, for where the id of the state is beside it; empty without drift."""
+    """The title and the detail of a finding, to be shown beside the id of its state; empty without drift."""
     return f"{TITLES[finding.state]}. {finding.detail}" if finding.detail else ""
 
 
 def joined_sentences(report: Report) -> list[str]:
-    """What a joined report was made of, and what is to be known about that; none for another report."""
+    """Sentences about the audits of a joined report, and its notes; none for another report."""
     times = sorted(source["generated_at"] for source in report.sources)
     if not times:
         return []
@@ -90,6 +90,6 @@ def _paragraph(text: str, indent: str = "") -> list[str]:
 
 
 def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
-    # The time that textwrap takes for one long word grows with the square of its length.
+    # Cut the text first, because textwrap takes quadratic time for a long word.
     text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
     return textwrap.wrap(shown(text), width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)

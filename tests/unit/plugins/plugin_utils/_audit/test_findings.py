@@ -75,7 +75,7 @@ _NO_RESULT = Host("web", "web", facts_of({}))
         (inspected("web", "unknown", key_fingerprint="?", differs=["content"]), "unknown_key", "of no client of the"),
         (inspected("web", "unverifiable"), "unverifiable", "The configuration can't be read as this user."),
         (unreachable("web"), "unreachable", "Could not be reached: no route."),
-        (_NO_RESULT, "unreachable", "it had failed before, could not be reached, or a condition left it out."),
+        (_NO_RESULT, "unreachable", "the host had failed before, could not be reached, or a condition left it out."),
         (
             dataclasses.replace(_NO_RESULT, audited=False),
             "unreachable",
@@ -131,7 +131,7 @@ def test_a_key_is_unverifiable_if_keys_are_masked() -> None:
     assert states(made) == dict.fromkeys(("web", "db"), ("shared_key", "unverifiable"))
     assert {one.adoption for one in made.hosts} == {"unknown"}
     assert "1 are masked" in details(made)["web"]
-    assert "The service masks the client's key: comparing needs read-write access" in details(made)["db"]
+    assert "The service masks the client's key: a comparison needs read-write access" in details(made)["db"]
 
 
 @pytest.mark.parametrize(("others", "named"), [(5, ""), (6, " and 1 more")])
@@ -151,11 +151,11 @@ def test_five_hosts_with_the_same_key_are_named(others: int, named: str) -> None
         (inspected("web"), "web", "", "nothing", ""),
         (inspected("web", "no_key"), "web", "", "nothing", ""),
         (inspected("web", "unknown"), "web", "", "nothing", ""),
-        (unreachable("web"), "web", "", "unknown", "The owner of its key is unknown: no route."),
-        (_NO_RESULT, "web", "", "unknown", "The owner of its key is unknown: not inspected."),
-        (inspected("web", "unverifiable"), "", "", "unknown", "The owner of its key is unknown: keys are masked."),
+        (unreachable("web"), "web", "", "unknown", "The owner of the key is unknown: no route."),
+        (_NO_RESULT, "web", "", "unknown", "The owner of the key is unknown: not inspected."),
+        (inspected("web", "unverifiable"), "", "", "unknown", "The owner of the key is unknown: keys are masked."),
         (_FOREIGN, "old", "", "adopt", "Client 'old' gets the label 'web'."),
-        (_FOREIGN, "old", "old", "conflict", f"{_CARRIES}, which is that of host old."),
+        (_FOREIGN, "old", "old", "conflict", f"{_CARRIES}, which belongs to host old."),
         (
             _FOREIGN,
             "old web",

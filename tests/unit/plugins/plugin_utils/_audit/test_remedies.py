@@ -69,7 +69,7 @@ def test_only_plain_names_are_in_commands(name: str) -> None:
     plain = name in _NAMES[:2]
     hosts = f"{name},web-9" if name == "a.b" else f"web-9{f',{name}' * plain}"
     assert set(step.command[-1].split(",")) == set(hosts.split(","))
-    assert (f"because of their special characters: {name}. Choose them by a group." in step.text) is not plain
+    assert (f"because of their special characters: {name}. Choose these hosts by a group." in step.text) is not plain
     orphans = made(report([], account([name])))[1][0]
     pattern = f"prune_pattern={name.replace('.', '[.]')}"
     assert orphans.command == (("ansible-playbook", "monitor.cloud.prune", "-e", pattern) if plain else ())

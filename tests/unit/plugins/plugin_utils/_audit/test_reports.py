@@ -89,7 +89,7 @@ def test_all_forms_agree() -> None:
     assert {case.get("name"): next((problem.get("type") for problem in case), "ok") for case in cases} == expected
     messages = re.findall(r'type="(\w+)" message="([^.]+)\.', as_junit(of))
     assert [title for state, title in messages if title != TITLES.get(state)] == [
-        "No host of the whole inventory has 2"
+        "Clients of no host of the inventory: 2"
     ]
     columns = re.findall(r"^(\S+)  +(\w+)", text.partition("\n\n")[0], re.MULTILINE)[1:]
     assert {host: state for host, state in columns if state in STATES} == expected
@@ -217,10 +217,10 @@ What to do:
   Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of
   reports.
 
-  Unreachable (unreachable): 1. Find out why Ansible can't reach them, then audit again.
+  Unreachable (unreachable): 1. Find out why Ansible can't reach these hosts, then audit again.
     ansible-playbook monitor.cloud.audit --limit gone
 
-  Not configured (not_configured): 1. Their client exists, but the host has no key. Configure them.
+  Not configured (not_configured): 1. The client exists, but the host has no key. Configure the host.
     ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
 
   Clients without a host: 1. Clients of hosts that are gone, or of other users of this account. The

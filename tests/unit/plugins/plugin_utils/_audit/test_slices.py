@@ -191,7 +191,7 @@ OLD = "2020-01-01T00:00:00Z"
             ["web"],
             {"web": ("unreachable",)},
             [0],
-            [f"Left out, because the inventory does not have them: {NAMED}."],
+            [f"Left out, because not in the inventory: {NAMED}."],
         ),
     ],
 )
@@ -231,7 +231,7 @@ def test_whose_key_it_is_follows_from_the_clients_there_are_now(
     found = joined({"a.json": written([found_then], account(["web", "db", "old"]))}, known)
     assert states(found) == {"web": tuple(expected.split())}
     changed = not masked_now and expected != "unverifiable"
-    assert any("the account has changed" in note for note in found.notes) is changed
+    assert any("account has changed" in note for note in found.notes) is changed
 
 
 def test_the_label_that_the_inventory_gives_a_host_now_counts() -> None:
@@ -250,10 +250,10 @@ HOST = VALID["hosts"][0]
         ({}, "is not an audit"),
         ({**VALID, "schema_version": 1}, "is not an audit with the schema version 2: it has 1"),
         ({**VALID, "schema_version": "2"}, "it has '2'"),
-        ({**VALID, "audits": []}, "is a joined report itself"),
+        ({**VALID, "audits": []}, "was written by the playbook report"),
         ({**VALID, "hosts": {}}, "hosts is missing or invalid"),
         ({**VALID, "hosts": [7]}, r"hosts\[0\].\w+ is missing or invalid"),
-        ({**VALID, "hosts": [HOST, HOST]}, "a host twice"),
+        ({**VALID, "hosts": [HOST, HOST]}, "a host is in it twice"),
         ({**VALID, "hosts": [HOST, {"host": "db"}]}, r"hosts\[1\].reached is missing or invalid"),
         ({**VALID, "hosts": [{**HOST, "host": None}]}, r"hosts\[0\].host"),
         ({**VALID, "hosts": [{**HOST, "key_owner": "mine"}]}, r"hosts\[0\].key_owner"),
