@@ -18,7 +18,7 @@ attributes:
     description: Returns what has changed, or in C(check_mode) what would, when in diff mode. Never shows a key.
 """
 
-    # Core reads the environment for plugins; modules read it themselves.
+    # For plugins only, whose environment variables core reads; modules read the environment themselves.
     ENVIRONMENT = r"""
 options:
   base_url: {env: [{name: MONITOR_BASE_URL}]}
@@ -33,7 +33,7 @@ options:
 
     CONNECTION = r"""
 requirements:
-  - Python library C(requests) for the interpreter that runs it.
+  - Python library C(requests) for the interpreter that runs the module or plugin.
 options:
   base_url:
     description:
@@ -45,7 +45,7 @@ options:
   api_token:
     description:
       - Personal access token or OAuth token. Required by all modules but M(monitor.cloud.monitor_subscription_info)
-        and M(monitor.cloud.region_info), which never send it.
+        and M(monitor.cloud.region_info), which never send the token.
       - If not set, the environment variable E(MONITOR_API_TOKEN) is used.
     type: str
   brand:
@@ -77,8 +77,8 @@ options:
     description:
       - Seconds within which a whole response must arrive, in each attempt, connection included; at most a day.
         Connecting to an address takes 10 seconds at most.
-      - A response may have at most 64 MiB, as sent and as decoded, and two million values, a list with all its pages.
-        A list may have 10,000 pages, and take 15 minutes beside O(retry_timeout). More is an error.
+      - A response, or all pages of a list, may have at most 64 MiB, as sent and as decoded, and two million values.
+        A list may have 10,000 pages, and take 15 minutes in addition to O(retry_timeout). More is an error.
       - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
     type: float
     default: 30.0
@@ -96,7 +96,7 @@ options:
     type: int
 """
 
-    # DOCUMENTATION ends with the attributes, and this is one more. Annotated, because yamllint reads literals only.
+    # Adds an attribute, with which DOCUMENTATION ends. Annotated, because the sanity test yamllint reads only literals.
     API: str = f"""{CONNECTION}{DOCUMENTATION}  action_group:
     description: Use C(group/monitor.cloud.api) in C(module_defaults) to set defaults for this module.
     support: full
@@ -129,7 +129,7 @@ options:
       - Whether clients in the result carry C(api_key) and C(install_code).
       - The result is then kept out of the output and out of logs, whether or not the task sets C(no_log). A failure
         stays readable.
-      - A client whose keys are masked never carries them, only RV(ignore:keys_masked=true) and the reason in
+      - A client with masked keys carries no keys, only RV(ignore:keys_masked=true) and the reason in
         RV(ignore:mask_reason). Some services mask keys in lists only, so with V(true) such clients are read one by one.
     type: bool
     default: false
@@ -140,7 +140,7 @@ options:
   seal_keys:
     description:
       - Whether clients in the result carry their keys encrypted, as C(sealed_keys). Only M(monitor.cloud.agent_config)
-        and M(monitor.cloud.agent_install) of the same run of Ansible can open them, each for its own client.
+        and M(monitor.cloud.agent_install) of the same run of Ansible can decrypt them, each for its own client.
       - So the registered variable shows no key, in output, fact caches and callbacks. Cannot be used with C(async).
     type: bool
     default: false
@@ -152,25 +152,24 @@ options:
     description:
       - The client, as M(monitor.cloud.monitor_client) returns it with
         O(monitor.cloud.monitor_client#module:include_keys=true).
-      - This or O(registration) is required to write or to install.
+      - O(client) or O(registration) is required to write or to install.
     type: dict
   label:
     description:
       - Label of the client in O(registration).
-      - If not set, the variable C(monitor_agent_label) of the host, or else what the filter
-        P(monitor.cloud.client_label#filter) makes of its name.
+      - If not set, the variable C(monitor_agent_label) of the host, else the result of the filter
+        P(monitor.cloud.client_label#filter) for its name.
       - A number is refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: raw
   registration:
     description:
       - Name of the variable that holds the result of a M(monitor.cloud.monitor_clients) or
         M(monitor.cloud.monitor_client_info) task with O(monitor.cloud.monitor_clients#module:seal_keys=true) or
-        O(monitor.cloud.monitor_clients#module:include_keys=true). The name, not its value, which would be rendered
-        again for each host, and be shown among the arguments of the task.
+        O(monitor.cloud.monitor_clients#module:include_keys=true). Not the value, which would be rendered again
+        for each host, and be shown among the arguments of the task.
     type: str
 """
 
-    # The variable that holds what was read of the account.
     ACCOUNT = r"""
 options:
   account:

@@ -11,21 +11,21 @@ name: clients
 short_description: The monitoring clients of an account as hosts
 version_added: 1.0.0
 description:
-  - Makes a host of each monitoring client, with its fields as variables, and none of its keys.
-  - The host has the name of the client's label if that has only letters, digits, C(.), C(-) and C(_), and begins with
-    none of C(.) and C(-). Another label gives the start of it, C(-) and 8 hexadecimal digits of a hash. Every user of
-    the account can choose labels, and C(ssh) takes C(-oProxyCommand=COMMAND) for an option.
-  - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have a meaning of their own as names of
-    hosts. Hosts of these labels are C(client-all) and so on, unless a source before this one has a host of the name.
-  - Two labels that give the same name are refused.
+  - Adds a host for each monitoring client, with the client's fields as variables, without its keys.
+  - The name of the host is the client's label if that has only letters, digits, C(.), C(-) and C(_), and does not
+  begin with C(.) or C(-). Else it is the start of the label, C(-) and 8 hexadecimal digits of a hash, because every
+  user of the account can choose labels, and C(ssh) reads C(-oProxyCommand=COMMAND) as an option.
+  - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have another meaning as names of hosts. So
+  their hosts are C(client-all) and so on, unless an earlier source has a host with that name.
+  - Fails if two labels give the same name.
   - Each field of the client but its keys is a variable with the prefix C(monitor_), such as C(monitor_id),
     C(monitor_label), C(monitor_apps), C(monitor_created) and C(monitor_updated). C(monitor_key_fingerprint) is the
-    first 12 hexadecimal digits of the SHA-256 of its key, null if it is masked.
-  - A host from whose name another label would be derived has C(monitor_agent_label) too, by which the role
+    first 12 hexadecimal digits of the SHA-256 of the client's key, null if the key is masked.
+  - If the label derived from the host's name differs, the host also has C(monitor_agent_label), by which the role
     P(monitor.cloud.monitor_agent#role) finds its client.
-  - O(compose) also has C(inventory_hostname). Make C(ansible_host) of it, never of C(monitor_label), which may begin
+  - O(compose) can use C(inventory_hostname). Derive C(ansible_host) from it, not from C(monitor_label), which can begin
     with C(-) or hold any character.
-  - The name of its configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
+    - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
   - A token with read-only access is enough.
   - The options of the connection and O(label_pattern) may be templates, which see no variables of hosts.
 author:

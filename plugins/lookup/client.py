@@ -11,11 +11,10 @@ name: client
 short_description: A monitoring client by its label
 version_added: 1.0.0
 description:
-  - Returns the client of a label, without its keys. It has the fields of
-    RV(monitor.cloud.monitor_client#module:client). If the account has no client of the label, it is an empty
-    dictionary.
-  - All clients of the account are read once in each process of Ansible, which runs a task for one host. To use clients
-    in tasks of many hosts, keep them by M(ansible.builtin.set_fact) with C(run_once).
+  - Returns the client of a label, with the fields of RV(monitor.cloud.monitor_client#module:client), without its keys.
+    Returns an empty dictionary if the account has no client with the label.
+  - Reads all clients of the account once in each process of Ansible, which runs a task for one host. To use clients
+    in tasks of many hosts, store them with M(ansible.builtin.set_fact) and C(run_once).
   - Variables of the role are not used, because facts of a host can replace them. Address and token are options, or come
     from the environment of the controller.
 author:

@@ -15,9 +15,9 @@ description:
   - A host that carries the key of a client with another label was renamed, or cloned. Reports which of these clients
     can get the label of their host, from the registered results of M(monitor.cloud.monitor_client_info) and
     M(monitor.cloud.agent_config), the latter in check mode.
-  - A conflict is left as it is. Two hosts carry the key, or the client is that of another host of the inventory whose
-    monitoring is not to be removed, or another client has the label of the host.
-  - If names moved on from host to host, only the last client can be renamed at once. Run the tasks again for others.
+  - A conflict is reported, and its client stays unchanged. In a conflict two hosts carry the key, or the client belongs
+    to another host of the inventory that is to be monitored, or another client has the label of the host.
+  - If names moved on from host to host, only the last client can be renamed in a run. Run the tasks again for others.
   - Runs on the controller for all hosts at once. Calls no API, connects to no host, changes nothing.
   - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(adopt).
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
@@ -28,7 +28,7 @@ options:
     type: str
     required: true
   orphan_pattern:
-    description: Regular expression; no host keeps a client without a host whose label it does not match as a whole.
+    description: Regular expression that must match the whole label of a client without a host before a host can keep it.
     type: str
     default: .*
 seealso:
@@ -43,7 +43,7 @@ EXAMPLES = r"""
   register: adoptions
   run_once: true
 
-- name: Give them the labels of their hosts
+- name: Give these clients the labels of their hosts
   monitor.cloud.monitor_clients:
     labels: []
     renames: "{{ adoptions.renames }}"

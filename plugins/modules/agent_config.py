@@ -13,12 +13,12 @@ short_description: Configure the monitoring agent of a host with its client's ke
 version_added: 1.0.0
 description:
   - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
-  - Inspects the host with a single shell command, and writes with one more only if something differs. Needs no Python
-    on the host.
+  - Inspects the host with a single shell command, and writes with another command only if something differs. Needs no
+    Python on the host.
   - Over a connection that passes no standard input, the content is transferred to a private temporary file first, as
     core does with modules.
   - The file is written in a private directory beside the path, C(.<name>.writing-<process>-<random>), and moved to
-    the path when it is complete, with its owner and mode. If a run was killed, the next one removes that directory,
+    the path when it is complete, with its owner and mode. If a run was killed, the next run removes that directory,
     and counts the host as changed. The directory of a writer that still runs is not touched.
   - If another user owns the directory of the file and changes it, the task fails, and does not write or remove a file
     elsewhere. A symbolic link among the parents is followed only if no other user can change it.
@@ -26,8 +26,8 @@ description:
   - A file that is a mount can be neither replaced nor removed.
   - At most 64 KiB are read or written.
   - Returns whose key the host carried before, so that clones are found, and warns of the key of another client.
-  - The template is rendered with placeholders instead of the client's secrets, which are put in afterwards. So no
-    message of a template shows one. A template that transforms a secret, or makes another text each time, is refused.
+  - The template is rendered with placeholders, which are then replaced by the client's secrets. So no message of a
+    template shows a secret. A template that transforms a secret, or whose text differs each time, is refused.
     Comparisons with a secret see the placeholder. Options that hold a secret are refused.
   - Cannot be delegated. On a Windows host or a network device O(state=present) fails, and O(state=absent) does nothing.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
@@ -53,8 +53,8 @@ options:
     default: {}
   content:
     description:
-      - The text itself. C(@api_key@) and C(@install_code@) stand for the two values; Ansible renders arguments before
-        the client is known, so it is not a template of C(client).
+      - The text of the file. C(@api_key@) and C(@install_code@) stand for the two secrets. The text can't use
+        C(client), because Ansible renders arguments before the client is known.
     type: raw
   state:
     description: Whether the file has to exist.
@@ -62,14 +62,14 @@ options:
     choices: [present, absent]
     default: present
   inventory_label:
-    description: The label that the inventory gives the host, empty for none. If O(label) is another one, which a play
-      or a task can set for all hosts at once, the task fails.
+    description: The label that the inventory gives the host, empty for none. The task fails if O(label) differs, which
+      a play or a task can set for all hosts at once.
     type: raw
   base_url:
     description:
       - With O(registration) of M(monitor.cloud.monitor_client_info), the task fails if O(base_url), O(api_token) and
-        O(brand) are not the ones by which that task read the account. Nothing is sent to the service.
-      - Empty, the environment variable E(MONITOR_BASE_URL) counts. Not set, the account is not compared.
+        O(brand) differ from those by which that task read the account. Nothing is sent to the service.
+      - If empty, the environment variable E(MONITOR_BASE_URL) counts. If not set, the account is not compared.
     type: str
   api_token:
     description: As O(base_url), with E(MONITOR_API_TOKEN).
@@ -79,24 +79,24 @@ options:
     type: str
   removed:
     description: Name of the variable that lists the clients that the same run has removed, each as the
-      C(account_fingerprint) of M(monitor.cloud.monitor_client_info), a space and the label. If the host's is among
-      them, O(state=present) fails, because each run would delete the client and create another one.
+      C(account_fingerprint) of M(monitor.cloud.monitor_client_info), a space and the label. If the host's client is
+      listed, O(state=present) fails, because each run would delete the client and create another one.
     type: str
   owner:
-    description: User that owns the file, by name or number. Empty or not set, the user who writes it.
+    description: User that owns the file, by name or number. If empty or not set, the user who writes the file.
     type: str
   group:
-    description: Group of the file, by name or number. Empty or not set, the group of the user who writes it, or that of
-      the directory if that has the setgid bit.
+    description: Group of the file, by name or number. If empty or not set, the group of the user who writes the file,
+      or of the directory if that has the setgid bit.
     type: str
   mode:
     description:
       - Permissions of the file, as octal digits in quotes, with which the owner can read it. A number without quotes is
         refused, because YAML reads C(0640) and C(640) as different numbers.
-      - If the file has an ACL, this sets what owner, group and others may do. The entries for other users and groups,
-        and the mask, stay when the file is replaced, for which the host needs C(getfacl) and C(setfacl).
-      - The ACL is not kept in a directory that another user than root and the one who writes can change, nor if the
-        file gets another owner and was not root's. Such a user could have set it.
+      - If the file has an ACL, O(mode) sets what owner, group and others may do. The entries for other users and
+        groups, and the mask, stay when the file is replaced, for which the host needs C(getfacl) and C(setfacl).
+        - The ACL is not kept if another user than root and the user who writes can change the directory, or if the file
+        gets another owner and was not root's, because such a user could have set the ACL.
     type: raw
     default: "0600"
   before_install:
@@ -106,8 +106,8 @@ options:
     type: bool
     default: false
   before_uninstall:
-    description: With O(state=absent), whether the agent is uninstalled before its configuration is removed. All is
-      checked and nothing is removed. Run this module once more after the agent is uninstalled.
+    description: With O(state=absent), whether the agent is uninstalled before its configuration is removed. Then this
+      task only checks, and removes nothing. Run this module once more after the agent is uninstalled.
     type: bool
     default: false
   create_directory:
@@ -116,9 +116,9 @@ options:
     default: true
   backup:
     description:
-      - Whether to keep a file with other content that was there before, beside it, with a process number and the date
-        in its name. The user who writes owns it, and alone can read it.
-      - Needs a file system with hard links. The target of a symbolic link is not kept; it stays unchanged.
+      - Whether to keep an old file with other content, beside the new file, with a process number and the date in its
+        name. Only the user who writes owns and can read the old file.
+        - Needs a file system with hard links. The target of a symbolic link gets no backup, because it stays unchanged.
     type: bool
     default: false
   service:
@@ -128,26 +128,26 @@ options:
         marker exists, the task is changed, with V(restart) among RV(differs), and notifies the handler. So no restart
         is lost if a run is killed, or if a restart fails.
       - After the restart, the handler has to run this module once more, with O(restarted).
-      - Empty or not set, no marker is left, and existing ones are ignored. With O(state=absent) all are removed.
-    # A string would make a service of false.
+      - If empty or not set, no marker is left, and existing markers are ignored. O(state=absent) removes all markers.
+    # The type str would turn false into a service "False".
     type: raw
   inspect_service:
     description: Whether O(service_started) and O(service_enabled) count.
     type: bool
     default: true
   service_started:
-    description: Whether O(service) has to run. If it does not, RV(service_differs) has V(state); the task itself does
-      not start it. Inspected by the same command as the file.
+    description: Whether O(service) has to run. If the service does not run, RV(service_differs) has V(state); the task
+      does not start the service. Inspected by the same command as the file.
     type: bool
     default: false
   service_enabled:
     description: As O(service_started), whether O(service) has to start at boot, with V(enabled) in
-      RV(service_differs). Only systemd is asked.
+      RV(service_differs). Inspected with systemd only.
     type: bool
     default: false
   restarted:
-    description: RV(restart_markers) of the task that notified the handler. Removes these markers, and does nothing
-      else, which is not reported as a change. Other markers stay, because their changes may be later than the restart.
+    description: RV(restart_markers) of the task that notified the handler. The task then only removes these markers,
+      and reports no change. Other markers stay, because their changes may be later than the restart.
     type: list
     elements: str
 seealso:
@@ -184,7 +184,7 @@ EXAMPLES = r"""
   register: configured
   notify: Restart the agent
 
-# The handlers. If the restart fails, the second one does not run, and the next run restarts the agent.
+# The handlers. If the restart fails, the second handler does not run, and the next run restarts the agent.
 #
 # - name: Restart the agent
 #   ansible.builtin.service:
@@ -223,12 +223,12 @@ state:
   type: str
   sample: present
 before_uninstall:
-  description: Whether O(before_uninstall) kept a removal back.
+  description: Whether the removal was only checked because of O(before_uninstall).
   returned: success
   type: bool
 registered:
-  description: Whether the host has a client. If not, and O(registration) names what
-    M(monitor.cloud.monitor_client_info) read, all else is checked and nothing is written. Always true with
+  description: Whether the host has a client. Without one, if O(registration) names a result of
+    M(monitor.cloud.monitor_client_info), everything else is checked and nothing is written. Always true with
     O(state=absent).
   returned: success
   type: bool
@@ -240,7 +240,7 @@ key_owner:
   type: str
   sample: other
 owner_label:
-  description: Label of the client whose key it was; null if not known.
+  description: Label of the client whose key the file carried before; null if not known.
   returned: success
   type: str
   sample: db1
@@ -253,8 +253,8 @@ differs:
   description:
     - What differed from the desired file. Any of V(content), V(type) (it was a symbolic link), V(owner), V(group),
       V(mode), V(leftovers) (a private directory of a run that was killed), V(restart) (O(service) was not
-      restarted since an earlier change). If there was no file, only V(content) and V(restart). Empty if there was
-      nothing to do.
+      restarted since an earlier change). Without a file, only V(content) and V(restart). Empty if there was nothing
+      to do.
     - A missing or additional final newline is not a difference, because agents write such files themselves.
     - If the keys are masked, the content is not compared.
   returned: success, with O(state=present)
@@ -262,7 +262,7 @@ differs:
   elements: str
   sample: [mode]
 permissions:
-  description: Those of owner, group and mode that differed, as they were found and as they are expected.
+  description: Owner, group and mode as far as they differed, each as found and as expected.
   returned: success, with O(state=present)
   type: dict
   sample: {mode: {found: "0644", expected: "0600"}}
@@ -273,20 +273,20 @@ owner_missing:
   type: bool
   sample: false
 restart_markers:
-  description: Markers of pending restarts, for O(restarted). In check mode, those of earlier runs.
+  description: Markers of pending restarts, for O(restarted). In check mode, only markers of earlier runs.
   returned: success, with O(service) and O(state=present)
   type: list
   elements: str
   sample: [3f9a01bc]
 service_state:
   description: State of O(service), as C(systemctl is-active) reports it before the task. V(active), V(reloading) and
-    V(refreshing) mean that it runs. Without systemd, V(active) or V(inactive) as its init script reports it. Null if
-    there is neither, or without a service.
+    V(refreshing) mean that the service runs. Without systemd, V(active) or V(inactive) as the init script reports it.
+    Null without systemd and init script, or without a service.
   returned: success, with O(service_started=true) or O(service_enabled=true), and O(state=present)
   type: str
   sample: active
 service_differs:
-  description: Those of V(state) and V(enabled) that are not as O(service_started) and O(service_enabled) require.
+  description: V(state) and V(enabled), as far as the service is not as O(service_started) and O(service_enabled) require.
   returned: success
   type: list
   elements: str

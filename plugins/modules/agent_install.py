@@ -24,11 +24,11 @@ attributes:
     support: none
 options:
   command:
-    description: The command, for a POSIX shell. It must not hold the code itself, which other users would see.
+    description: The command, for a POSIX shell. It must not hold the install code, because other users can see it.
     type: str
     required: true
   creates:
-    description: Path that the command creates. If it exists, the command is not run. If not set, each run runs it.
+    description: Path that the command creates. If the path exists, the command is not run. If not set, each run runs it.
     type: str
 seealso:
   - module: monitor.cloud.agent_config

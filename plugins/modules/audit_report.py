@@ -14,7 +14,7 @@ version_added: 1.0.0
 description:
   - Evaluates the registered results of M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in
     check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
-  - With O(audits) it evaluates audits of other runs instead. The report then has the hosts as these audits inspected
+  - With O(audits), evaluates audits of other runs instead. The report then has the hosts as these audits inspected
     them, and the account and the inventory as they are now.
   - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
   - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(audit) and C(report).
@@ -29,8 +29,8 @@ options:
     description:
       - The audits to join. Each is the path of a file that O(json) wrote, on the controller, or a pattern of such
         paths.
-      - Of a host that several audits have, the latest one counts; one from the future counts only for hosts that no
-        other has. The report names audits that differ, and hosts of audits that the inventory does not have.
+      - Of a host in several audits the latest audit counts; an audit from the future counts only for hosts that no
+        other audit has. The report names audits that differ, and hosts of audits that the inventory does not have.
       - A host that no audit has is V(unreachable). Whose key a host carries is determined again, because clients may
         have been renamed or deleted since.
     type: list
@@ -38,13 +38,13 @@ options:
   audits_variables:
     description:
       - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs. No
-        text in them is rendered as a template.
-      - A variable of such a name among the facts of the host is refused, because hosts report their facts themselves.
+        text in these variables is rendered as a template.
+        - Fails if a fact of the host has a matching name, because hosts report their facts themselves.
     type: str
   max_age:
     description:
-      - Hours after which an audit is stale, as is one from the future. The report names a stale audit, still uses it,
-        and counts it as drift.
+      - Hours after which an audit is stale; an audit from the future is stale too. The report names a stale audit,
+        still uses it, and counts it as drift.
       - V(0) allows any age.
     type: float
     default: 24.0
@@ -56,7 +56,7 @@ options:
     type: str
   orphan_pattern:
     description:
-      - Regular expression; a client counts as an orphan if it matches the whole label and no host of the inventory
+      - Regular expression; a client is an orphan if the expression matches its whole label and no host of the inventory
         has that label.
     type: str
     default: .*
@@ -72,9 +72,9 @@ options:
   metrics:
     description:
       - Path on the controller for counts of the report as metrics, in the OpenMetrics text format, for a textfile
-        collector. That of Prometheus' node_exporter reads files whose names end in C(.prom).
-      - The file is replaced whole, and all users may read it. The names of the metrics begin with C(monitor_cloud_),
-        with any brand of the service.
+        collector. The collector of Prometheus' node_exporter reads files whose names end in C(.prom).
+      - The file is replaced as a whole, and all users may read it. The names of the metrics begin with
+        C(monitor_cloud_), with any brand of the service.
     type: str
   metrics_hosts:
     description: Whether O(metrics) also has a series for each host, with its name and state.
@@ -83,8 +83,8 @@ options:
   artifact:
     description:
       - Name under which the report is passed on to later jobs, as M(ansible.builtin.set_stats) does. It holds no key.
-      - Cannot be used with O(fail_on_drift), because a failed task passes on nothing.
-      - Neither adopt nor prune is proposed then, because the report can be that of a slice of the inventory.
+      - Cannot be used with O(fail_on_drift), because Ansible discards the artifact of a failed task.
+      - The report then proposes neither adopt nor prune, because it may be about a slice of the inventory.
     type: str
   fail_on_drift:
     description:

@@ -20,14 +20,14 @@ options:
   label:
     description:
       - Label of the client, 3 to 32 characters, unique in the account.
-      - Alone, it names the client to find, to create or to delete. With O(id), it is the label that this client has to
-        have. One of the two is required.
+      - Without O(id), the label of the client to find, to create or to delete. With O(id), the label that this client
+        has to have. O(label) or O(id) is required.
       - A number is refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: raw
   id:
     description:
       - Id of the client. With O(state=present) it must exist.
-      - With O(state=absent) and O(label) as well, the client is deleted only if it has that label.
+      - With O(state=absent) and O(label), the client is deleted only if it has that label.
     type: str
   state:
     description: Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the
@@ -48,13 +48,13 @@ EXAMPLES = r"""
     label: web1
   register: result
 
-# The others get them from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
-- name: Rename it
+# The next tasks get address and token from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
+- name: Rename the client
   monitor.cloud.monitor_client:
     id: "{{ result.client.id }}"
     label: web1-old
 
-- name: Delete it
+- name: Delete the client
   monitor.cloud.monitor_client:
     label: web1-old
     state: absent
@@ -63,8 +63,8 @@ EXAMPLES = r"""
 RETURN = r"""
 client:
   description:
-    - The client. After O(state=absent) the one that was removed, empty if there was none.
-    - In check mode what it would be; RV(client.id) and RV(client.key_fingerprint) are null for one to be created.
+    - The client. After O(state=absent) the client that was deleted, empty if there was none.
+    - In check mode the predicted client; RV(client.id) and RV(client.key_fingerprint) of a new client are null.
   returned: success
   type: dict
   contains:
@@ -75,7 +75,7 @@ client:
     updated: {description: When the client was last updated., type: str}
     key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
     keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
-    mask_reason: {description: Why they count as masked and what to do., returned: if they are masked, type: str}
+    mask_reason: {description: Why the secrets count as masked and what to do., returned: if masked, type: str}
     api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
     install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
@@ -101,7 +101,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 OPTIONS = {
-    # A string would make 1.1 of 1.10.
+    # The type str would turn the number 1.10 into "1.1".
     "label": {"type": "raw"},
     "id": {"type": "str"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -126,10 +126,10 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     else:
         change = _change_by_id(api, client_id, values if label is None else {**values, "label": label}, present)
         if params["include_keys"]:
-            # That a mask in the form of a key is one is seen by the others.
+            # Read all clients: a mask in the form of a key is recognized only by the other clients that have it.
             current = api.list_clients()
     warnings, dummy = apply.ensure_capacity(api, [change], len(current))
-    # By id it was read just now.
+    # With an id the client was read just now, so it is not read again before a delete.
     (done,) = apply.carry_out(api, [change], check_mode=check_mode, reread=client_id is None)
     if done.error is not None:
         raise done.error
@@ -149,7 +149,7 @@ def _change_by_id(api: Api, client_id: str, values: changes.Values, present: boo
     label = values.get("label")
     client = api.get_client(client_id)
     if client is None:
-        # A late replica may lack a client that the list has.
+        # Search the list too, because a late replica may not have the client yet.
         client = next((each for each in api.list_clients() if str(each["id"]) == client_id), None)
     if client is None:
         if present:

@@ -12,7 +12,7 @@ module: monitor_client_info
 short_description: Read monitoring clients
 version_added: 1.0.0
 description:
-  - Returns the monitoring clients of the account, all or those requested. A missing client is not an error.
+  - Returns the monitoring clients of the account, all or the requested ones. A missing client is not an error.
   - At most one of O(id), O(label) and O(label_pattern) can be given.
 extends_documentation_fragment:
   - monitor.cloud._shared.api
@@ -95,7 +95,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 
 OPTIONS = {
     "id": {"type": "str"},
-    # A string would make 1.1 of 1.10.
+    # The type str would turn the number 1.10 into "1.1".
     "label": {"type": "raw"},
     "label_pattern": {"type": "str"},
     "include_keys": INCLUDE_KEYS,
@@ -107,12 +107,12 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the client of an id, or else all clients."""
     label, pattern = params["label"], params["label_pattern"]
     label = None if label is None else as_text(label)
-    # An invalid one is refused before anything is read.
+    # Compile first: an invalid expression is refused before anything is read.
     expression = None if pattern is None else compiled(pattern, "label_pattern")
     if params["id"] is not None:
         client = api.get_client(params["id"])
         found = [client] if client else []
-        # That a mask in the form of a key is one is seen by the others.
+        # Read all clients: a mask in the form of a key is recognized only by the other clients that have it.
         account = api.list_clients() if client and params["include_keys"] else found
     else:
         account = found = api.list_clients()

@@ -15,11 +15,11 @@ description:
   - Makes sure that a client exists, or is absent, for each of many labels. The account is read once, then only what is
     missing is created, several at a time.
   - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
-  - Each client is read again right before it is deleted. One that got another label since the list was read is
-    kept, with a warning. One that this read does not find is deleted, because the service may be late.
-  - Renames come first, then deletes, then creates, so that what is pruned makes room in the plan.
-  - A client without a label is never matched. If the service has several clients of one label, that label fails with
-    their ids, and none of them is changed.
+  - Each client is read again right before it is deleted. A client that was renamed since the list was read is kept,
+    with a warning. A client that this read does not find is deleted, because a replica of the service may be late.
+  - Renames come first, then deletes, then creates, so that pruned clients make room in the plan.
+  - A client without a label is never matched. If the service has several clients with one label, that label fails,
+    the message has their ids, and none of these clients is changed.
   - A response about another client or label than the requested one ends the task.
   - Invalid input is refused before anything is written.
 extends_documentation_fragment:
@@ -60,12 +60,12 @@ options:
     type: str
   prune_limit:
     description:
-      - The most clients that a task may prune. If there are more, it is refused before the first one is deleted.
+      - The most clients that a task may prune. If there are more, the task fails before it deletes any.
     type: int
     default: 10
   check_capacity:
-    description: Whether to check, before anything is changed, if the paid plan includes enough clients; those to be
-      deleted make room. The plan is read only if something is to be created. If it cannot be read, there is a warning.
+    description: Whether to check, before anything is changed, if the paid plan includes enough clients, without those
+      to be deleted. The plan is read only if a client is to be created. If the plan cannot be read, the task warns.
     type: bool
     default: true
   allow_failures:
@@ -90,7 +90,7 @@ EXAMPLES = r"""
   run_once: true
   delegate_to: localhost
 
-# The others get them from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
+# The next tasks get address and token from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
 - name: Make web1 to web3 the only clients whose label starts with web
   monitor.cloud.monitor_clients:
     labels: [web1, web2, web3]
@@ -112,16 +112,16 @@ EXAMPLES = r"""
 RETURN = r"""
 clients:
   description:
-    - The clients that O(labels) and O(renames) name and that exist, by label, and those that could not be pruned. After
-      O(state=absent), only those that could not be deleted.
+    - The existing clients of O(labels) and O(renames), by label, and clients that could not be pruned. After
+      O(state=absent), only clients that could not be deleted.
     - Each has the fields of RV(monitor.cloud.monitor_client#module:client), which shows a sample.
-    - In check mode those that would exist; id and key fingerprint are null for one to be created.
+    - In check mode the predicted clients; id and key fingerprint of a new client are null.
   returned: success
   type: dict
 key_owners:
   description:
-    - Whose key a fingerprint is, label by key fingerprint, for every client of the account whose key is readable.
-    - With it M(monitor.cloud.agent_config) finds whose key a host carries, without knowing the keys of other hosts.
+    - The label by key fingerprint, for every client of the account whose key is readable.
+    - M(monitor.cloud.agent_config) finds whose key a host carries by this, without the keys of other hosts.
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
@@ -150,8 +150,8 @@ unchanged:
   elements: str
   sample: [web2, web3]
 cost:
-  description: How many clients the account has, what its plan includes, how many would be created, and the tier that
-    includes them all, with prices per month. One line.
+  description: One line with the number of clients, how many the plan includes, how many are to be created, and the tier that
+    includes all, with prices per month.
   returned: in check mode, if clients would be created and O(check_capacity=true)
   type: str
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
@@ -176,7 +176,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 
 OPTIONS = {
-    # A string would make a label of a list among the labels, and prune would delete the clients that it lists.
+    # The type str would turn a nested list into one label, and prune would delete the clients in that list.
     "labels": {"type": "list", "elements": "raw", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,

@@ -20,10 +20,10 @@ options:
   subscription:
     description:
       - Id of the tier to switch to, as M(monitor.cloud.monitor_subscription_info) lists them, or V(free).
-      - This or O(min_clients) is required, not both.
+      - Either O(subscription) or O(min_clients) is required.
     type: str
   min_clients:
-    description: The least number of clients to include. Goes up to the smallest tier that includes them, never down.
+    description: The number of clients that the plan must include. Switches up to the smallest such tier, never down.
     type: int
   allow_over_capacity:
     description: Whether to switch to a tier that includes fewer clients than exist, or to the free plan, whose limit is
@@ -42,7 +42,7 @@ EXAMPLES = r"""
     api_token: "{{ monitor_api_token }}"
     min_clients: 30
 
-# The others get them from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
+# The next tasks get address and token from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
 - name: Switch to a tier
   monitor.cloud.monitor_plan:
     subscription: monitor-100
@@ -56,7 +56,7 @@ EXAMPLES = r"""
 RETURN = r"""
 plan:
   description:
-    - The plan of the account, in check mode what it would be. Empty for the free plan.
+    - The plan of the account, in check mode the predicted plan. Empty for the free plan.
     - The fields are those of RV(monitor.cloud.monitor_subscription_info#module:subscriptions).
   returned: success
   type: dict
@@ -66,8 +66,8 @@ previous:
   type: dict
   sample: {}
 price_difference:
-  description: How much more the plan costs than the one before, by period, as far as the service states both prices.
-    The free plan counts as 0. In the diff of a switch too.
+  description: How much more the plan costs than the previous plan, by period, if the service states both prices. The
+    free plan counts as 0. Also in the diff of a switch.
   returned: success
   type: dict
   sample: {hourly: 0.015, monthly: 10}

@@ -15,7 +15,7 @@ description: Returns the account's monitoring plan, how many clients there are a
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   count_clients:
-    description: Whether to count the clients too, which takes a request more.
+    description: Whether to count the clients too, which takes one more request.
     type: bool
     default: true
 seealso:
@@ -29,7 +29,7 @@ EXAMPLES = r"""
     api_token: "{{ monitor_api_token }}"
   register: result
 
-- name: Warn when it is nearly used up
+- name: Warn when the plan is nearly used up
   ansible.builtin.debug:
     msg: "{{ result.clients_used }} of {{ result.clients_included }} clients are used."
   when: not result.free and result.clients_used >= 0.9 * result.clients_included

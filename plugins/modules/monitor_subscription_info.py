@@ -11,7 +11,7 @@ DOCUMENTATION = r"""
 module: monitor_subscription_info
 short_description: Read the tiers that the monitoring plan can have
 version_added: 1.0.0
-description: Returns the tiers with the clients that they include and their prices. They are public, no token is sent.
+description: Returns the tiers, with their numbers of clients and prices. Tiers are public, so no token is sent.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   id:
@@ -35,7 +35,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 subscriptions:
-  description: The tiers found. Empty if there is none of this id.
+  description: The tiers found. Empty if no tier has the O(id).
   returned: success
   type: list
   elements: dict

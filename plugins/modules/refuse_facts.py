@@ -12,8 +12,8 @@ module: refuse_facts
 short_description: Fail if facts of hosts would decide instead of variables
 version_added: 1.0.0
 description:
-  - Facts come from the hosts, and take precedence over the inventory. A compromised host can report a fact of the name
-    of any variable, and so choose the address to which the token is sent, or its own label.
+  - Facts come from the hosts, and take precedence over the inventory. A compromised host can report a fact with the
+    name of any variable, and so choose the address to which the token is sent, or its own label.
   - Fails if a fact of a host of the inventory is a variable whose name begins with one of O(prefixes), or a variable
     that a template of such a variable names, directly or through other templates. Fails too if such a template uses
     C(ansible_facts), or if the task is delegated to a host that is not its own.

@@ -11,7 +11,7 @@ DOCUMENTATION = r"""
 module: region_info
 short_description: Read regions and what is available in them
 version_added: 1.0.0
-description: Returns the regions that meet all conditions given. They are public, no token is sent.
+description: Returns the regions that meet all given conditions. Regions are public, so no token is sent.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   id:
@@ -21,7 +21,7 @@ options:
     description: Country of the region, as the service writes it, in upper or lower case.
     type: str
   capabilities:
-    description: Capabilities that the region has, all of them, in upper or lower case.
+    description: Capabilities, all of which the region must have, in upper or lower case.
     type: list
     elements: str
     default: []
@@ -30,8 +30,8 @@ options:
     type: str
     choices: [ok, outage]
   compute_type:
-    description: Id of a compute instance type that is available in the region. The service lists only some types; no
-      region has one that it does not list.
+    description: Id of a compute instance type that is available in the region. The service lists only some types; a
+      type that it does not list is in no region.
     type: str
   include_availability:
     description: Whether regions carry RV(regions[].availability).
@@ -45,7 +45,7 @@ EXAMPLES = r"""
     base_url: "{{ monitor_base_url }}"
   register: result
 
-# The others get it from the environment: MONITOR_BASE_URL.
+# The next tasks get the address from the environment: MONITOR_BASE_URL.
 - name: Find the regions of a country that work and have block storage
   monitor.cloud.region_info:
     country: us
