@@ -13,10 +13,10 @@ version_added: 1.0.0
 description:
   - Adds a host for each monitoring client, with the client's fields as variables, without its keys.
   - The name of the host is the client's label if that has only letters, digits, C(.), C(-) and C(_), and does not
-  begin with C(.) or C(-). Else it is the start of the label, C(-) and 8 hexadecimal digits of a hash, because every
-  user of the account can choose labels, and C(ssh) reads C(-oProxyCommand=COMMAND) as an option.
+    begin with C(.) or C(-). Else it is the start of the label, C(-) and 8 hexadecimal digits of a hash, because every
+    user of the account can choose labels, and C(ssh) reads C(-oProxyCommand=COMMAND) as an option.
   - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have another meaning as names of hosts. So
-  their hosts are C(client-all) and so on, unless an earlier source has a host with that name.
+    their hosts are C(client-all) and so on, unless an earlier source has a host with that name.
   - Fails if two labels give the same name.
   - Each field of the client but its keys is a variable with the prefix C(monitor_), such as C(monitor_id),
     C(monitor_label), C(monitor_apps), C(monitor_created) and C(monitor_updated). C(monitor_key_fingerprint) is the
@@ -25,7 +25,7 @@ description:
     P(monitor.cloud.monitor_agent#role) finds its client.
   - O(compose) can use C(inventory_hostname). Derive C(ansible_host) from it, not from C(monitor_label), which can begin
     with C(-) or hold any character.
-    - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
+  - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
   - A token with read-only access is enough.
   - The options of the connection and O(label_pattern) may be templates, which see no variables of hosts.
 author:

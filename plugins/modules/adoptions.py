@@ -28,7 +28,7 @@ options:
     type: str
     required: true
   orphan_pattern:
-    description: Regular expression that must match the whole label of a client without a host before a host can keep it.
+    description: Regular expression that must match the whole label of a client without a host, for a host to keep it.
     type: str
     default: .*
 seealso:

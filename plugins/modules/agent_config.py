@@ -95,7 +95,7 @@ options:
         refused, because YAML reads C(0640) and C(640) as different numbers.
       - If the file has an ACL, O(mode) sets what owner, group and others may do. The entries for other users and
         groups, and the mask, stay when the file is replaced, for which the host needs C(getfacl) and C(setfacl).
-        - The ACL is not kept if another user than root and the user who writes can change the directory, or if the file
+      - The ACL is not kept if another user than root and the user who writes can change the directory, or if the file
         gets another owner and was not root's, because such a user could have set the ACL.
     type: raw
     default: "0600"
@@ -118,7 +118,7 @@ options:
     description:
       - Whether to keep an old file with other content, beside the new file, with a process number and the date in its
         name. Only the user who writes owns and can read the old file.
-        - Needs a file system with hard links. The target of a symbolic link gets no backup, because it stays unchanged.
+      - Needs a file system with hard links. The target of a symbolic link gets no backup, because it stays unchanged.
     type: bool
     default: false
   service:
@@ -286,7 +286,7 @@ service_state:
   type: str
   sample: active
 service_differs:
-  description: V(state) and V(enabled), as far as the service is not as O(service_started) and O(service_enabled) require.
+  description: V(state) and V(enabled), if the service is not as O(service_started) and O(service_enabled) require.
   returned: success
   type: list
   elements: str

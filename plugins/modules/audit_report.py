@@ -39,7 +39,7 @@ options:
     description:
       - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs. No
         text in these variables is rendered as a template.
-        - Fails if a fact of the host has a matching name, because hosts report their facts themselves.
+      - Fails if a fact of the host has a matching name, because hosts report their facts themselves.
     type: str
   max_age:
     description:

@@ -150,8 +150,8 @@ unchanged:
   elements: str
   sample: [web2, web3]
 cost:
-  description: One line with the number of clients, how many the plan includes, how many are to be created, and the tier that
-    includes all, with prices per month.
+  description: One line with the number of clients, of those that the plan includes, and of those to be created, and the
+    tier that includes all, with prices per month.
   returned: in check mode, if clients would be created and O(check_capacity=true)
   type: str
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."

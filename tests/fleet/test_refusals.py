@@ -87,7 +87,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
             (_LATE, f"{_GONE} '{CONFIGURE}'"),
             (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
             *((_LIMIT, f"{playbook} -e target=web-1") for playbook in ("rollout", "audit", "adopt")),
-            ("Run it without --limit", "prune -e prune_pattern=old.* --limit web-1"),
+            ("Run prune without --limit", "prune -e prune_pattern=old.* --limit web-1"),
             ("-e prune_pattern=", "prune"),
             ("-e prune_pattern=", "prune -e prune_pattern="),
         )
@@ -375,7 +375,7 @@ UNKNOWN_HOSTS = [
     ),
     # It is refused for the setting, whether or not there are sources that cannot be read.
     ("-i inventory.yml -i broken.yml", _PRUNE, {}, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true"),
-    ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, f"{_PART}. Run it without --limit, with files as inventory"),
+    ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, f"{_PART}. Run prune without --limit, with files as inventory"),
 ]
 
 

@@ -42,7 +42,7 @@ NEW = "Do what is new on the host, or uninstall the agent"
 # What each run shows, in this order, whatever the state; then what is new.
 TASKS = [
     "Validating arguments against arg spec 'main' - Register the hosts of the play and configure their agents",
-    "Check that the tags include what the others need",
+    "Check that monitor_agent_config is among the tags",
     "Refuse facts that would decide",
     "Check that each host of the inventory has a label of its own",
     "Forget the results of an earlier use of the role",

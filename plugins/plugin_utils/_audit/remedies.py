@@ -52,7 +52,7 @@ _TEXTS: dict[str, str] = {
     "clones": "Clones: their data is mixed. The owner of the key is unknown while keys are masked: audit again with a "
     "token that has read-write access, then give each host its own key.",
     "not_registered": "The account has no client for these hosts. Register and configure them.",
-    "not_configured": "The client exists, but the host has no key. Configure the host.",
+    "not_configured": "The host has a client, but no key. Configure the host.",
     "unverifiable": "Correct what the finding names; or audit again with a token that has read-write access, as a user "
     "who may read the configuration (--become).",
     "outdated": "The key is right, but the rest of the file differs, or a killed run left files beside it.",
