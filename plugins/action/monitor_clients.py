@@ -83,7 +83,7 @@ class ActionModule(sealed_keys.PrivateAction):
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
             if not isinstance(result.get("exception"), str):
-                # Since 2.19 core puts an object with the message here, and makes a new one of the redacted message.
+                # Drop core's object (since 2.19), which holds the message; core makes a new one of the redacted message.
                 result.pop("exception", None)
         if with_keys:
             result = self._without_keys(result, sealed)
@@ -145,7 +145,7 @@ class ActionModule(sealed_keys.PrivateAction):
             # Core masks these secrets in all later output, such as a configuration that another task prints.
             register_secrets(secret for client in clients for secret in fields.secrets_of(client).values())
         if result.get("failed"):
-            # If core cannot parse the output of a module, it returns it unchanged, and its message refers to it.
+            # Core returns unparsable output of a module unchanged, and its message refers to that output.
             if result.get("module_stdout") or result.get("module_stderr"):
                 hint = "the output is not shown, because it may hold keys: to see it, run the task without include_keys"
                 result["msg"] = f"{result.get('msg')} ({hint})."

@@ -132,7 +132,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             self._add(inventory, names[client["label"]], client)
 
     def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
-        """The clients without their keys, from the cache if it is used and has them."""
+        """The clients without their keys, from the cache if it is enabled and has the account."""
         params = connection_params(self.get_option, self.given)
         use_cache = bool(self.get_option("cache"))
         # The fingerprint gives each account an entry of its own, wherever address and token come from.
@@ -162,7 +162,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
 
 def _names_of(labels: t.Sequence[str], hosts: t.Collection[str]) -> dict[str, str]:
-    """Label → name of the host. ``hosts`` are those of other sources. InputError if two labels have the same."""
+    """Label → name of the host. ``hosts``: names from other sources. InputError if two labels give one name."""
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
     for label in labels:

@@ -46,7 +46,7 @@ _HASH_DIGITS = 8
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
 # Core splits the text '["web1", "web2"]' at the comma into other labels; prune would then delete web1 and web2.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
-# With ansible-pull every machine has the same of these names, so a label of it would be shared.
+# With ansible-pull machines have these names in common, so they would share a client with such a label.
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "127.0.0.1", "::1")
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -216,12 +216,12 @@ def why_unusable(client: t.Mapping[str, t.Any]) -> str:
     for name, value in client.items():
         if name not in SECRET_FIELDS:
             if found := next(filter(None, map(_LINE_END.search, _texts(value))), None):
-                return f"its field {name!r} holds the line end {_name_of(found[0])}"
+                return f"the field {name!r} holds the line end {_name_of(found[0])}"
         elif not looks_masked(value, name):
             if found := _NOT_OF_KEYS.search(value):
-                return f"its {name} holds {_name_of(found[0])}; only letters, digits and ._~+/=:@- are allowed"
+                return f"the {name} holds {_name_of(found[0])}; only letters, digits and ._~+/=:@- are allowed"
             if len(_LETTER_OR_DIGIT.findall(value)) < _LEAST_LETTERS:
-                return f"its {name} has fewer than {_LEAST_LETTERS} letters and digits"
+                return f"the {name} has fewer than {_LEAST_LETTERS} letters and digits"
     return ""
 
 

@@ -116,7 +116,7 @@ class HostAction(PrivateAction):
             field = holds(str(self.options.get(name) or ""), self._secrets)
             if field is not None:
                 choice = "Use the environment variable MONITOR_INSTALL_CODE" if name == "command" else "Choose another"
-                raise InputError(f"{name} holds the {field} of the client, where other users can read it. {choice}.")
+                raise InputError(f"{name} holds the {field} of the client, and other users can see {name}. {choice}.")
         return self.act()
 
     def act(self) -> Result:

@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import unseal
 
 _MASKED = "The service masks keys, so a run would not write, and the owner of a host's key is not always known."
-_LEFT_OUT = "without keys: the task that registers needs include_keys: true."
+_LEFT_OUT = "without keys: the task that registers clients needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
 

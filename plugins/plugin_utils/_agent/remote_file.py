@@ -43,15 +43,15 @@ _DIGEST_LINE = re.compile(r"^([0-9a-f]{64})\b", re.MULTILINE)
 # Name in the scripts → problem that the commands which write or remove report by an exit code, from 91 on.
 _PROBLEMS = {
     "no_input": "the content did not arrive completely. Check the connection and the free space of the file system",
-    "changed": "another user changes its directory at the same time, or may have prepared it, or the file system gives "
+    "changed": "another user changes the directory at the same time, or may have prepared it, or the file system gives "
     "files of root to another user, as NFS does with root_squash. Choose a directory that only the user who writes "
     "can change",
-    "link": "a parent directory is a symbolic link{detail}, and another user can change it, or what is above it. Give "
-    "the path without symbolic links",
+    "link": "a parent directory is a symbolic link{detail}, and another user can change the link, or a directory "
+    "above it. Give the path without symbolic links",
     "no_backup": "the old file can't be backed up: it belongs to another user, or its file system has no hard links. "
     "Move the old file away, or set backup: false",
-    "busy": "it is a mount point, which can be neither replaced nor removed. Unmount it, or choose another path",
-    "no_modes": "its file system ignores permissions, so other users could read it. Use another file system",
+    "busy": "the path is a mount point, which can be neither replaced nor removed. Unmount it, or choose another path",
+    "no_modes": "the file system ignores permissions, so other users could read the file. Use another file system",
     "acl": "the old file has an ACL, and this host has no getfacl and setfacl to keep it. Install the package acl, or "
     "remove the old file",
     "leftover": "the directory .<name>.writing-* beside the file, which a killed run left, can't be removed: it holds "

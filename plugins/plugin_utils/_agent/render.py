@@ -124,7 +124,7 @@ def check_repeatable(raw: t.Callable[[Fields], str], sets: Sequence[Fields], nam
         )
     raise InputError(
         f"Could not render {name}: it transforms the api_key or the install_code, as with b64encode, a hash, a slice, "
-        "upper or sort. A template sees placeholders, which are replaced afterwards. Write both as they are."
+        "upper or sort. A template sees placeholders, which are replaced afterwards. Write both secrets unchanged."
     )
 
 
@@ -216,7 +216,7 @@ def _checked(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise InputError("it is not text in UTF-8. Convert it.") from None
+        raise InputError("the text is not UTF-8. Convert the text.") from None
     return text
 
 
@@ -231,7 +231,7 @@ def _template_file(
         path = action._find_needle("templates", template)
     except AnsibleError:
         whole = f"{{{{ inventory_dir }}}}/templates/{os.path.basename(template)}"
-        raise InputError(f"it is not found. Write its whole path, such as {whole!r}") from None
+        raise InputError(f"file not found. Write its whole path, such as {whole!r}") from None
     roots = [*variables.get("ansible_search_path", ()), action._loader.get_basedir(), os.path.dirname(path)]
     search = [found for root in roots for found in (os.path.join(root, "templates"), root)]
     text = _text_of(action, path)
@@ -263,7 +263,7 @@ def _text_of(action: ActionBase, path: str) -> str:
         with open(real, encoding="utf-8", newline="") as file:
             return file.read()
     except UnicodeDecodeError:
-        raise InputError("it is not text in UTF-8. Convert it.") from None
+        raise InputError("the text is not UTF-8. Convert the text.") from None
     finally:
         with contextlib.suppress(OSError):
             action._loader.cleanup_tmp_file(real)

@@ -136,7 +136,7 @@ def seal(client: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def unseal(client: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
-    """The client with its secrets; InputError if another run sealed them, or if they are of another label."""
+    """The client with its secrets; InputError if another run sealed them, or if they belong to another label."""
     if _FIELD not in client:
         return client
     try:

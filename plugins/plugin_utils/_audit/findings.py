@@ -287,7 +287,7 @@ class _Fleet:
         if key != "other":
             return "nothing", ""
         if adoption := self._adoptions.get(one.host):
-            later = " in a later run, after the client that has this label now" if adoption == "later" else ""
+            later = " in a later run: another client must give up this label first" if adoption == "later" else ""
             return adoption, f"Client {owner!r} gets the label {one.label!r}{later}."
         if shared:
             why = f"and so does {named(shared)}."

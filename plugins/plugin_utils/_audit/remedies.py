@@ -121,7 +121,7 @@ def _kind_of(finding: findings.Host, limited: bool) -> str:
         return "unverifiable"
     # shared_key has no step, because another host has the wrong key.
     state = next((one for one in finding.states if one in _TEXTS), finding.state)
-    # The rollout of an absent host removes it, so its other findings need no step.
+    # A rollout removes the monitoring of an absent host, so its other findings need no step.
     if finding.absent and state in _TEXTS.keys() - {"unreachable", "unverifiable"}:
         # In a limited audit another, renamed host may carry the key of the client, and could keep the client.
         return "undecided" if limited and finding.facts["key_owner"] != "own" else "absent"

@@ -194,14 +194,14 @@ def test_a_key_with_another_character_is_refused_by_its_name(field: str, charact
     client = _client(1, **{field: f"{_KEY}{character}x"})
     assert mask_reason(client) == ""
     reason = why_unusable(client)
-    assert reason.startswith(f"its {field} holds U+{ord(character):04X} {unicodedata.name(character)}; only letters")
+    assert reason.startswith(f"the {field} holds U+{ord(character):04X} {unicodedata.name(character)}; only letters")
     assert _KEY not in reason
     # The other field can still be shown and redacted.
     assert set(secrets_of(client)) == {"api_key", "install_code"}
 
 
 def test_a_key_without_letters_is_refused() -> None:
-    assert why_unusable(_client(1, api_key="-" * 20 + "1234567")) == "its api_key has fewer than 8 letters and digits"
+    assert why_unusable(_client(1, api_key="-" * 20 + "1234567")) == "the api_key has fewer than 8 letters and digits"
     assert why_unusable(_client(1, api_key="Az09._~+/=:@-abcdefgh")) == ""
 
 
@@ -213,7 +213,7 @@ def test_a_key_without_letters_is_refused() -> None:
 def test_a_line_end_in_any_other_field_is_refused(name: str, value: Any, end: str) -> None:
     text = json.loads(json.dumps(value).replace("{}", json.dumps(end)[1:-1]))
     assert why_unusable(_client(1, **{name: text})).startswith(
-        f"its field {name!r} holds the line end U+{ord(end):04X}"
+        f"the field {name!r} holds the line end U+{ord(end):04X}"
     )
 
 

@@ -273,7 +273,7 @@ def test_a_mount_is_refused_and_check_mode_predicts_it(tmp_path: Path, removes: 
     path, tools = old_file(tmp_path), stub_tools(tmp_path / "tools", grep="exit 0", **{tool: "exit 1"})
     run = in_shell(remove_command(str(path)), tools=tools) if removes else write_file(path, tools=tools)
     assert failure(in_shell(enter_command(str(path)), tools=tools)) == failure(run)
-    assert "it is a mount point" in failure(run)
+    assert "the path is a mount point" in failure(run)
     assert path.read_text() == "old"
 
 

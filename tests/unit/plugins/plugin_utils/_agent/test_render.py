@@ -216,5 +216,5 @@ def test_an_error_names_the_secret_instead_of_its_placeholder(rendering: tuple[R
     client = {"id": 1, "api_key": _HEX, "install_code": _PLAIN}
     with pytest.raises(InputError, match=r"Could not render the template .*own.j2: .*no value for <api_key>"):
         rendering[0]("{{ nothing | mandatory('no value for ' ~ client.api_key) }}", client)
-    with pytest.raises(InputError, match=r"own.j2: it is not text in UTF-8"):
+    with pytest.raises(InputError, match=r"own.j2: the text is not UTF-8"):
         rendering[0]("{{ client.more }}", {**client, "more": "\ud800"})
