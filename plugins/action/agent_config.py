@@ -23,7 +23,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     HostAction,
     Result,
     documented,
-    takes_input,
+    passes_stdin,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import (
     ONE_CLIENT,
@@ -309,7 +309,7 @@ class ActionModule(HostAction):
     def _put(self, desired: Desired, *, backup: bool) -> tuple[str, ...]:
         """Write the file, and return the restart markers that are then beside it."""
         done = None
-        if takes_input(self._connection):
+        if passes_stdin(self._connection):
             done = self.shell(remote_file.write_command(desired, backup=backup), data=desired.data)
         if done is None or remote_file.got_no_input(done):
             done = self._put_through_a_file(desired, backup=backup)

@@ -15,7 +15,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     HostAction,
     Result,
     documented,
-    takes_input,
+    passes_stdin,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
@@ -40,7 +40,7 @@ class ActionModule(HostAction):
                 raise InputError(f"Could not inspect {creates}: {done.message}")
             if _EXISTS in done.stdout:
                 return {"changed": False, "label": client.label}
-        if not takes_input(self._connection):
+        if not passes_stdin(self._connection):
             become = self._connection.has_pipelining and self._connection.become
             kind, example = ("become method", "sudo") if become else ("connection", "ssh")
             name = become.name if become else self._connection.transport

@@ -83,7 +83,7 @@ class ActionModule(sealed_keys.PrivateAction):
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
             if not isinstance(result.get("exception"), str):
-                # Drop core's object (since 2.19), which holds the message; core makes a new one of the redacted message.
+                # Drop core's object with the message (since 2.19): core makes a new one of the redacted message.
                 result.pop("exception", None)
         if with_keys:
             result = self._without_keys(result, sealed)

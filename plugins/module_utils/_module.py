@@ -100,7 +100,7 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
     """The base URL without a trailing slash; InputError if it is invalid or would send the token unencrypted."""
     base_url = (base_url or "").strip()
     if not base_url:
-        raise InputError.of_missing("base_url")
+        raise InputError.missing_option("base_url")
     parts = split_url(base_url)
     if not parts or parts.scheme not in ("http", "https") or not base_url.isprintable() or " " in base_url:
         raise InputError("base_url must be a URL such as https://api.example.com/v4, version segment included.")

@@ -145,9 +145,9 @@ class _Worker:
         self.in_a_row = 0
         if not isinstance(self.cause, OtherObject):
             self.cause = None
-        return self.pool.map(self._do, changes)
+        return self.pool.map(self._make, changes)
 
-    def _do(self, change: Change) -> ChangeResult:
+    def _make(self, change: Change) -> ChangeResult:
         if self.cause is not None:
             purpose = f"{change.action} client {change.label!r} (not tried)"
             outcome: Outcome = "pending" if self.cause.outcome == "unknown" else "not_done"
@@ -165,9 +165,9 @@ class _Worker:
             else:
                 raise AssertionError(f"{change.action} is not a change of a client")
         except ApiError as error:
-            self._note(change, error)
+            self._record(change, error)
             return ChangeResult(change, change.before, error)
-        self._note(change, None)
+        self._record(change, None)
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
@@ -188,7 +188,7 @@ class _Worker:
         self.api.delete_client(before["id"], change.label)
         return ChangeResult(change, {})
 
-    def _note(self, change: Change, error: ApiError | None) -> None:
+    def _record(self, change: Change, error: ApiError | None) -> None:
         with self.lock:
             self.api.done += error is None
             # These errors concern this label or client only.

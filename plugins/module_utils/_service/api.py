@@ -224,7 +224,7 @@ class Api:
         """Send the request of an operation; return the response as ``check`` does. ``names`` fill the placeholders."""
         request = self._filled_in(operation, names)
         if request.access and not self.http.settings.token:
-            raise InputError.of_missing("api_token", request.purpose)
+            raise InputError.missing_option("api_token", request.purpose)
         responded = False
         try:
             value = self.http.request(request, query=query, body=body, budget=budget)

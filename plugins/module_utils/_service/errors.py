@@ -37,7 +37,7 @@ class InputError(MonitorError):
     """A problem that the user has to resolve: in the options, in the account or on the host."""
 
     @classmethod
-    def of_missing(cls, option: str, purpose: str = "") -> InputError:
+    def missing_option(cls, option: str, purpose: str = "") -> InputError:
         """The error for a connection option that is not set, with the ways to set it."""
         return cls(
             f"{option} is required{purpose and f' to {purpose}'}: set the option {option} (of the role: "

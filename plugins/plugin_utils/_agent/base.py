@@ -51,7 +51,7 @@ def problem_of(action: t.Any, checked: ValidationResult) -> str:
     return ". ".join(unknown * isinstance(error, UnsupportedError) + error.msg for error in checked.errors.errors)
 
 
-def takes_input(connection: ConnectionBase) -> bool:
+def passes_stdin(connection: ConnectionBase) -> bool:
     """Whether the connection passes standard input to a command, with ``become`` or without."""
     become = connection.become
     # Up to 2.18 become plugins have no attribute pipelining; of these, su passes no standard input.

@@ -73,9 +73,9 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
             continue
         (first, *codes), (right, *others) = map(_SECRET.split, (before, after))
         # The text after an install code is searched from the start and from the end of the line.
-        ways = [f"{way}{_loosely(codes[-1])}" for way in (".*?", ".*")] if codes else [""]
-        begins = [re.compile(f"{_loosely(first)}{way}(?P<rest>.*)") for way in ways]
-        end = re.compile(_loosely(right) + ("" if others else r"\Z"))
+        ways = [f"{way}{_spaces_optional(codes[-1])}" for way in (".*?", ".*")] if codes else [""]
+        begins = [re.compile(f"{_spaces_optional(first)}{way}(?P<rest>.*)") for way in ways]
+        end = re.compile(_spaces_optional(right) + ("" if others else r"\Z"))
         # A template line with only the key matches any line, so only the first line of the file is compared.
         for candidate in text.splitlines()[: 1 if line == sentinel else None]:
             for begin in begins:
@@ -86,6 +86,6 @@ def _key_in_position(text: str, pattern_text: str) -> str | None:
     return None
 
 
-def _loosely(literal: str) -> str:
+def _spaces_optional(literal: str) -> str:
     """A pattern for a literal in a text with single spaces; spaces are optional, but not in a blank literal."""
     return " " if literal.isspace() else " ?".join(["", *map(re.escape, literal.split()), ""])

@@ -362,7 +362,7 @@ def natural(name: str) -> list[tuple[float, str]]:
     return [(len(number), number) if part[0] in "0123456789" else (math.inf, part) for part, number in digits]
 
 
-def instant(generated_at: t.Any) -> datetime.datetime:
+def parse_time(generated_at: t.Any) -> datetime.datetime:
     """The time that a report states, in UTC; ValueError if it is invalid, or has no zone and cannot be compared."""
     try:
         return datetime.datetime.strptime(str(generated_at), "%Y-%m-%dT%H:%M:%S%z").astimezone(datetime.timezone.utc)
@@ -371,6 +371,6 @@ def instant(generated_at: t.Any) -> datetime.datetime:
         raise ValueError("generated_at is missing or invalid") from None
 
 
-def stamp(at: datetime.datetime) -> str:
+def format_time(at: datetime.datetime) -> str:
     """A time in UTC as reports state it."""
     return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

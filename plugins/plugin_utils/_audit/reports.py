@@ -100,7 +100,7 @@ def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
     account, price = report.account, report.account["price"] or {}
     # A joined report is as old as the oldest audit that it uses.
     times = [one["generated_at"] for one in report.sources if one["hosts"]] or [report.generated_at]
-    made = int(min(map(findings.instant, times)).timestamp())
+    made = int(min(map(findings.parse_time, times)).timestamp())
     states = [({"state": state}, report.counts.get(state, 0)) for state in findings.STATES]
     prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
     families: list[tuple[str, str, t.Any]] = [

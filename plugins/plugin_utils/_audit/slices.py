@@ -82,9 +82,9 @@ def parse(name: str, document: t.Any) -> Slice:
     if "audits" in document:
         raise InputError(f"{name} was written by the playbook report. Choose the files of the original audits instead.")
     try:
-        hosts, made = _facts(document.get("hosts")), findings.instant(document.get("generated_at"))
+        hosts, made = _facts(document.get("hosts")), findings.parse_time(document.get("generated_at"))
         # Format the time again, because the document's text can have any character between date and time.
-        return Slice(name, findings.stamp(made), made, hosts)
+        return Slice(name, findings.format_time(made), made, hosts)
     except ValueError as error:
         raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
 
