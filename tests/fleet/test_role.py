@@ -458,7 +458,7 @@ def test_a_token_that_only_reads_removes_and_adopts_nothing(two: Local, playbook
     for options in (["--check"], []):
         given = [f"monitor.cloud.{playbook.split()[0]}", *playbook.split()[1:], *options]
         run = two.run(*given, MONITOR_API_TOKEN=two.service.tokens["read_only"])
-        assert run.code == 2 and all("read-only access, so" in text for text in run.failures().values()), run.output
+        assert run.code == 2 and all("token has read-only access" in text for text in run.failures().values()), run.output
         assert (labels(two), two.files()) == before
 
 
