@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shows the collection in use: registers six hosts with an emulated service, twice, breaks two of them, and audits."""
 
+import argparse
 import json
 import os
 import shlex
@@ -20,6 +21,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH
 
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
+PICTURE = CHECKOUT / "docs" / "audit.png"
 # What an audit has to find after break_two(): the host, and its state.
 BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
 
@@ -81,8 +83,25 @@ def audit(inventory: Path, environment: dict[str, str], directory: Path) -> dict
     return {host["host"]: host["state"] for host in json.loads(report.read_text(encoding="utf-8"))["hosts"]}
 
 
+def take_picture() -> None:
+    """Show the page in Chromium, and save the picture that README has."""
+    # make demo does not install it.
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        # Smaller, so that the picture has less than 100 KiB.
+        page = browser.new_page(viewport={"width": 1000, "height": 400}, device_scale_factor=0.75)
+        page.goto(PAGE.as_uri())
+        page.screenshot(path=PICTURE, full_page=True)
+        browser.close()
+
+
 def main() -> int:
     """Roll out twice: the first run changes every host, the second none. Then audit what was broken since."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--picture", action="store_true", help=f"save {PICTURE.name}, the picture of the page in README")
+    pictured: bool = parser.parse_args().picture
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
         directory = Path(temporary)
         inventory = write_inventory(directory)
@@ -102,6 +121,8 @@ def main() -> int:
     if (first, second, found) != (len(HOSTS), 0, BROKEN) or not PAGE.exists():
         print(f"Not as expected: {len(HOSTS)} and 0 changed, and an audit that finds {BROKEN}.", file=sys.stderr)
         return 1
+    if pictured:
+        take_picture()
     return 0
 
 

@@ -50,13 +50,17 @@ def check(version: str, repository: str, key: str, present: str) -> None:
 
 
 def replace_address(old: str, new: str) -> None:
-    """Replace the address of the repository in all files; links to files get the path of GitHub and GitLab."""
+    """Replace the address of the repository in all files; links to files get the path of GitHub and GitLab.
+
+    A picture is shown from the path `raw`, where the forge sends the file instead of a page about it.
+    """
     files = tracked_files()
     tracked = {path.as_posix() for path in files}
 
     def replaced(match: re.Match[str]) -> str:
         path = match[1] or ""
-        return f"{new}/blob/HEAD{path}" if path.removeprefix("/") in tracked else f"{new}{path}"
+        kind = "raw" if path.endswith(".png") else "blob"
+        return f"{new}/{kind}/HEAD{path}" if path.removeprefix("/") in tracked else f"{new}{path}"
 
     for path in files:
         content = (CHECKOUT / path).read_bytes()
