@@ -59,6 +59,7 @@ NOT_RUN = {
     "env:": "is for an automation controller",
     "export ANSIBLE_GALAXY_SERVER_AUTOMATION_HUB_TOKEN": "needs Automation Hub",
     "[galaxy]": "needs Automation Hub",
+    "- name: Register each host and write its key": "is the playbook of tests/fleet/test_uri.py",
 }
 # What reads a file that no command of the page names.
 READ_WITHOUT_A_NAME = (".", "group_vars/", "host_vars/", "inventory", "requirements.yml", "templates/", "join.yml")

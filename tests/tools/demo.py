@@ -100,7 +100,9 @@ def take_picture() -> None:
 def main() -> int:
     """Roll out twice: the first run changes every host, the second none. Then audit what was broken since."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--picture", action="store_true", help=f"save {PICTURE.name}, the picture of the page in README")
+    parser.add_argument(
+        "--picture", action="store_true", help=f"save {PICTURE.name}, the picture of the page in README"
+    )
     pictured: bool = parser.parse_args().picture
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
         directory = Path(temporary)
