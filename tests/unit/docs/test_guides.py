@@ -7,6 +7,7 @@
 import ast
 import dataclasses
 import functools
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,9 @@ import pytest
 import yaml
 from jinja2 import Environment, nodes
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_json
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
+from ansible_collections.monitor.cloud.tests.support.audits import account, inspected, report
 from ansible_collections.monitor.cloud.tests.support.documents import strings, values_of
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
@@ -83,6 +86,14 @@ def test_each_variable_of_the_role_that_a_guide_names_is_one(page: Path) -> None
     known = {name for entry in specification["argument_specs"].values() for name in entry["options"]}
     named = re.findall(r"\b(monitor_agent_[a-z_]+[a-z])\b(?!\*)", page.read_text(encoding="utf-8"))
     assert set(named) - known <= {"monitor_agent_config", "monitor_agent_install", "monitor_agent_facts_checked"}
+
+
+def test_the_size_of_an_artifact() -> None:
+    found = re.findall(r"about (\d+) (?:bytes )?for", (GUIDES / "guide_slices.rst").read_text(encoding="utf-8"))
+    for stated, differs in zip(map(int, found), ([], ["mode"]), strict=True):
+        hosts = [inspected(f"web-{number:03}", differs=differs) for number in range(200)]
+        document = json.loads(as_json(report(hosts, account(host.host for host in hosts))))
+        assert abs(len(json.dumps(document, separators=(",", ":"))) / len(hosts) - stated) < stated / 10
 
 
 def test_each_guide_is_in_the_contents() -> None:
