@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The plan: which tier is chosen, whether it has room, and what it costs; cost(): test_reports.py of the audit."""
+"""The plan: which tier is chosen, whether it has room, and what it costs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
     check_capacity,
     check_plan_fits,
+    cost,
     plan_change,
     plan_facts,
     price_difference,
@@ -41,6 +42,42 @@ def test_capacity_is_exact(existing: int, new: int, included: int) -> None:
     check_capacity(use_of_plan(existing, new, {}, []))
 
 
+_TIERS: list[dict[str, Any]] = [
+    {"id": f"monitor-{size}", "clients_included": size, "price": {"hourly": 0.1, "monthly": size}}
+    for size in (100, 3, 40, 10)
+]
+
+
+@pytest.mark.parametrize(
+    ("plan", "missing", "next_tier", "expected"),
+    [
+        (None, 0, None, ". The plan is not known: no grant."),
+        ({}, 1, "monitor-3", ", on the free plan, whose limit is not known; 1 more to register. Next tier: monitor-3,"),
+        ({}, 2, "monitor-10", "; 2 more to register. Next tier: monitor-10, 10 clients, 10 a month."),
+        (_TIERS[1], 2, "monitor-10", " of 3 that monitor-3 includes, 3 a month; 2 more to register. Tier needed: moni"),
+        (_TIERS[1], 1, "monitor-10", "; 1 more to register. Next tier: monitor-10,"),
+        (_TIERS[0], 0, None, " of 100 that monitor-100 includes, 100 a month."),
+        *(
+            ({**_TIERS[0], "price": price}, 0, None, f" of 100 that monitor-100 includes, {text}.")
+            for price, text in (
+                ({"hourly": 0.1}, "price not known"),
+                ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
+                ({"monthly": 0, "currency": 7}, "0 a month"),
+                ({"monthly": 1500000.0, "currency": "IDR"}, "1500000 IDR a month"),
+                ({"monthly": 12345.67}, "12345.67 a month"),
+            )
+        ),
+    ],
+)
+def test_the_use_of_a_plan_and_its_cost_in_a_sentence(
+    plan: Any, missing: int, next_tier: str | None, expected: str
+) -> None:
+    use = use_of_plan(2, missing, plan, _TIERS, None if plan is not None else "no grant.")
+    assert cost(use).startswith("Clients: 2") and expected in cost(use)
+    assert (use["next_tier"] and use["next_tier"]["id"]) == next_tier
+    assert (use["plan"], use["free"]) == ((plan or {}).get("id"), None if plan is None else not plan)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
@@ -55,11 +92,6 @@ def test_capacity_is_exact(existing: int, new: int, included: int) -> None:
 def test_the_difference_of_prices(before: Any, after: Any, expected: dict[str, float]) -> None:
     old, new = ({} if price == "free" else {"id": "x", "price": price} for price in (before, after))
     assert price_difference(old, new) == expected
-
-
-_TIERS: list[dict[str, Any]] = [
-    {"id": f"monitor-{size}", "clients_included": size, "price": {"hourly": 0.1}} for size in (100, 3, 40, 10)
-]
 
 
 @given(st.sampled_from([{}, *_TIERS]), st.sampled_from(["free", *(str(tier["id"]) for tier in _TIERS)]))

@@ -6,7 +6,6 @@
 
 import dataclasses
 import time
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
     natural,
 )
 from ansible_collections.monitor.cloud.tests.support.audits import (
-    TIERS,
     account,
     details,
     inspected,
@@ -263,27 +261,6 @@ def test_names_sort_as_people_count() -> None:
 )
 def test_drift(seen: list[Host], labels: str, drift: bool) -> None:
     assert report(seen, account(labels.split())).drift is drift
-
-
-@pytest.mark.parametrize(
-    ("plan", "labels", "hosts", "expected"),
-    [
-        ({}, 2, 3, {"plan": None, "free": True, "clients_included": None, "price": None, "next_tier": "monitor-3"}),
-        ({}, 4, 4, {"free": True, "next_tier": "monitor-10"}),
-        (TIERS[1], 2, 3, {"plan": "monitor-10", "free": False, "clients_included": 10, "next_tier": "monitor-40"}),
-        (TIERS[0], 2, 12, {"plan": "monitor-3", "clients_missing": 10, "next_tier": "monitor-40"}),
-        (TIERS[2], 2, 3, {"plan": "monitor-40", "price": {"monthly": 60.5}, "next_tier": None}),
-        (None, 2, 3, {"plan": None, "free": None, "clients_included": None, "next_tier": None, "problem": "no grant"}),
-    ],
-)
-def test_the_plan_and_the_next_tier(plan: Any, labels: int, hosts: int, expected: dict[str, Any]) -> None:
-    names = [f"host-{number}" for number in range(hosts)]
-    known = account(names[:labels], plan=plan, tiers=TIERS, plan_problem="no grant" if plan is None else None)
-    found = report([inspected(name) for name in names], known).account
-    tier = found["next_tier"]
-    shown = {**found, "next_tier": tier and tier["id"]}
-    assert {name: shown[name] for name in expected} == expected
-    assert (found["clients_used"], found["clients_missing"]) == (labels, hosts - labels)
 
 
 def test_a_reason_is_one_line_of_bounded_length() -> None:

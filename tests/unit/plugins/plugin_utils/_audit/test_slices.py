@@ -29,7 +29,6 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     fingerprint,
     inspected,
     states,
-    unreachable,
 )
 
 NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.timezone.utc)
@@ -121,16 +120,15 @@ def _inspection(host: str, result: dict[str, Any], known: Account) -> Host:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize("before", [inspected("web", differs=["mode"]), unreachable("web")])
-def test_of_audits_that_differ_the_latest_counts_and_is_named(before: Host, order: int) -> None:
-    documents = {"old.json": written([before], account(HERE)), "new.json": one_host(LATER)}
+def test_of_audits_that_differ_the_latest_counts_and_is_named(order: int) -> None:
+    documents = {"old.json": one_host(EARLIER, differs=["mode"]), "new.json": one_host(LATER)}
     found = joined(dict(list(documents.items())[::order]))
     assert states(found) == {"web": ("ok",)}
     assert found.notes == ["new.json and old.json differ about 1 host (web). new.json counts."]
     assert {source["name"]: source["hosts"] for source in found.sources} == {"old.json": 0, "new.json": 1}
 
 
-@pytest.mark.parametrize("ahead", ["2026-01-02T12:00:01Z", "2026-01-02T12:09:50Z", "2027-01-01T00:00:00Z"])
+@pytest.mark.parametrize("ahead", ["2026-01-02T12:00:01Z", "2027-01-01T00:00:00Z"])
 @pytest.mark.parametrize("order", [1, -1])
 def test_an_audit_from_the_future_replaces_no_finding(ahead: str, order: int) -> None:
     forged = written([inspected("web"), inspected("db")], account(HERE), at=ahead)
@@ -140,14 +138,14 @@ def test_an_audit_from_the_future_replaces_no_finding(ahead: str, order: int) ->
     assert "own.json and forged.json differ about 1 host (web). own.json counts." in found.notes
 
 
-@pytest.mark.parametrize("stated", ["2026-01-02T04:00:00+01:00", "٢٠٢٦-01-02T03:00:00Z", EARLIER])
-def test_the_time_of_an_audit_is_shown_in_one_form(stated: str) -> None:
-    found = joined({"a.json": one_host(stated)}, max_age=0)
-    assert [source["generated_at"] for source in found.sources] == [EARLIER]
+def test_the_time_of_an_audit_is_shown_in_one_form() -> None:
+    for stated in ("2026-01-02T04:00:00+01:00", "٢٠٢٦-01-02T03:00:00Z", EARLIER):
+        found = joined({"a.json": one_host(stated)}, max_age=0)
+        assert [source["generated_at"] for source in found.sources] == [EARLIER]
 
 
 def test_audits_that_differ_are_named_in_the_order_of_the_hosts() -> None:
-    labels = {f"web-{number}": f"web-{number}" for number in range(8)}
+    labels = {f"web-{number}": f"web-{number}" for number in range(3)}
     documents = {host: written([inspected(host, differs=["mode"])], account(labels), labels) for host in labels}
     documents["new"] = written(map(inspected, labels), account(labels), labels, LATER)
     found = joined(documents, account(labels), labels)
@@ -183,7 +181,6 @@ OLD = "2020-01-01T00:00:00Z"
     ("documents", "hosts", "expected", "used", "notes"),
     [
         # An audit of which nothing is used is not worth a note.
-        ([one_host(EARLIER), one_host(LATER)], ["web"], {"web": ("ok",)}, [0, 1], []),
         ([one_host(OLD), one_host(LATER)], ["web"], {"web": ("ok",)}, [0, 1], []),
         ([one_host(EARLIER)], ["db"], {"db": ("unreachable",)}, [0], []),
         (
@@ -244,56 +241,50 @@ HOST = VALID["hosts"][0]
 
 
 @pytest.mark.parametrize(
-    ("given_document", "message"),
+    ("members", "message"),
     [
-        ([], "is not an audit"),
-        ({}, "is not an audit"),
-        ({**VALID, "schema_version": 1}, "is not an audit with the schema version 2: it has 1"),
-        ({**VALID, "schema_version": "2"}, "it has '2'"),
-        ({**VALID, "audits": []}, "was written by the playbook report"),
-        ({**VALID, "hosts": {}}, "hosts is missing or invalid"),
-        ({**VALID, "hosts": [7]}, r"hosts\[0\].\w+ is missing or invalid"),
-        ({**VALID, "hosts": [HOST, HOST]}, "a host is in it twice"),
-        ({**VALID, "hosts": [HOST, {"host": "db"}]}, r"hosts\[1\].reached is missing or invalid"),
-        ({**VALID, "hosts": [{**HOST, "host": None}]}, r"hosts\[0\].host"),
-        ({**VALID, "hosts": [{**HOST, "key_owner": "mine"}]}, r"hosts\[0\].key_owner"),
-        ({**VALID, "hosts": [{**HOST, "key_owner": ["own"]}]}, r"hosts\[0\].key_owner"),
-        ({**VALID, "hosts": [{**HOST, "reached": 1}]}, r"hosts\[0\].reached"),
-        ({**VALID, "hosts": [{**HOST, "owner_label": 7}]}, r"hosts\[0\].owner_label"),
-        ({**VALID, "hosts": [{**HOST, "differs": "mode"}]}, r"hosts\[0\].differs"),
-        ({**VALID, "hosts": [{**HOST, "differs": [7]}]}, r"hosts\[0\].differs"),
-        ({**VALID, "hosts": [{**HOST, "permissions": {"mode": {"found": "0644"}}}]}, r"hosts\[0\].permissions"),
+        ({"schema_version": 1}, "is not an audit with the schema version 2: it has 1"),
+        ({"schema_version": "2"}, "it has '2'"),
+        ({"audits": []}, "is a joined report itself"),
+        ({"hosts": {}}, "hosts is missing or invalid"),
+        ({"hosts": [7]}, r"hosts\[0\].\w+ is missing or invalid"),
+        ({"hosts": [HOST, HOST]}, "a host twice"),
+        ({"hosts": [HOST, {"host": "db"}]}, r"hosts\[1\].reached is missing or invalid"),
         *(
-            ({**VALID, "hosts": [{**HOST, member: value}]}, rf"hosts\[0\].{member}")
+            ({"generated_at": text}, "generated_at is missing or invalid")
+            for text in (None, "2026-01-02T03:04:05", "2026-01-02\x1b03:04:05Z", "9999-12-31T23:59:59-14:00")
+        ),
+        *(
+            ({"hosts": [{**HOST, member: value}]}, rf"hosts\[0\].{member}")
             for member, value in (
                 *((name, "x" * 256) for name in ("host", "owner_label", "key_fingerprint", "service_state")),
-                ("reason", "x" * 302),
-                ("differs", ["x" * 256]),
-                ("differs", ["mode"] * 21),
-                ("service_differs", "state"),
-                ("permissions", {"mode": {"found": "x" * 256, "expected": "0600"}}),
-                ("permissions", {"mode": {"found": [7], "expected": "0600"}}),
-                ("permissions", {"mode": {"found": "0644", "expected": "0600", "x": "x" * 9**6}}),
+                *(("host", None), ("key_owner", "mine"), ("key_owner", ["own"]), ("reached", 1), ("owner_label", 7)),
+                *(("differs", value) for value in ("mode", [7], ["x" * 256], ["mode"] * 21)),
+                *(("reason", "x" * 302), ("service_differs", "state")),
+                *(
+                    ("permissions", {"mode": mode})
+                    for mode in (
+                        {"found": "0644"},
+                        {"found": "x" * 256, "expected": "0600"},
+                        {"found": [7], "expected": "0600"},
+                        {"found": "0644", "expected": "0600", "x": "x" * 9**6},
+                    )
+                ),
                 ("permissions", {str(number): {"found": "0", "expected": "1"} for number in range(21)}),
             )
         ),
         *(
-            (
-                {**VALID, "hosts": [{name: HOST[name] for name in HOST if name != member}]},
-                rf"hosts\[0\].{member} is missing",
-            )
+            ({"hosts": [{name: HOST[name] for name in HOST if name != member}]}, rf"hosts\[0\].{member} is missing")
             for member in ("host", *facts_of({}))
         ),
-        ({**VALID, "generated_at": None}, "generated_at is missing or invalid"),
-        ({**VALID, "generated_at": "yesterday"}, "generated_at is missing or invalid"),
-        ({**VALID, "generated_at": "2026-01-02T03:04:05"}, "generated_at is missing or invalid"),
-        ({**VALID, "generated_at": "2026-01-02\x1b03:04:05Z"}, "generated_at is missing or invalid"),
-        ({**VALID, "generated_at": "9999-12-31T23:59:59-14:00"}, "generated_at is missing or invalid"),
     ],
 )
-def test_what_is_not_an_audit_is_refused_by_its_name(given_document: Any, message: str) -> None:
+def test_what_is_not_an_audit_is_refused_by_its_name(members: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=f"^a.json .*{message}"):
-        parse("a.json", given_document)
+        parse("a.json", {**VALID, **members})
+    for other in ([], {}):
+        with pytest.raises(InputError, match="^a.json is not an audit"):
+            parse("a.json", other)
 
 
 def test_other_members_have_no_effect() -> None:
