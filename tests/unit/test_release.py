@@ -52,14 +52,8 @@ def clone() -> Iterator[Clone]:
     # A short path: the socket of gpg-agent lies in its home.
     with copied_tree() as root, tempfile.TemporaryDirectory(prefix="gpg-") as home:
         identity = {f"GIT_{role}_{field}": KEY for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
-        environment = {
-            **os.environ,
-            "LC_ALL": "C.UTF-8",
-            **identity,
-            "GNUPGHOME": home,
-            "PYTHONPATH": str(root.parents[2]),
-        }
-        one = Clone(root, environment)
+        settings = {"LC_ALL": "C.UTF-8", "GNUPGHOME": home, "PYTHONPATH": str(root.parents[2])}
+        one = Clone(root, {**os.environ, **identity, **settings})
         for command in (
             ["gpg", "--batch", "--passphrase=", "--quick-generate-key", KEY, "ed25519", "sign", "never"],
             ["git", "init", "--quiet"],

