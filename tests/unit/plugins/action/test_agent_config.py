@@ -4,18 +4,15 @@
 
 """The action agent_config, run in this process with the local connection."""
 
-import types
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.parsing.dataloader import DataLoader
-from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
-from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
 from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
+from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "C" * 36}
@@ -33,18 +30,9 @@ def _execute(_action: ActionBase, command: str, in_data: bytes | None = None) ->
 def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     """The action with a host that is this machine."""
     monkeypatch.setattr(ActionBase, "_low_level_execute_command", _execute)
-    task: Any = Task()
-    task.action, task.check_mode, task.diff = "agent_config", False, False
-    task.args = {
-        "path": str(tmp_path / "agent.conf"),
-        "content": "api_key=@api_key@\n",
-        "registration": "registered",
-    }
-    shell = types.SimpleNamespace(tmpdir="/tmp")
-    connection: Any = types.SimpleNamespace(_shell=shell, transport="ssh", become=None, has_pipelining=True)
-    loader: Any = DataLoader()
-    unset: Any = None
-    return ActionModule(task, connection, unset, loader, Templar(loader=loader, variables=_VARIABLES), unset)
+    arguments = {"path": f"{tmp_path}/agent.conf", "content": "api_key=@api_key@\n", "registration": "registered"}
+    action: ActionModule = action_of(ActionModule, arguments, _VARIABLES)
+    return action
 
 
 def test_a_retry_writes_the_keys_too(action: ActionModule, tmp_path: Path) -> None:
@@ -76,10 +64,7 @@ def test_a_login_shell_that_runs_no_command(
     [
         ({"content": None}, "Give either template or content"),
         ({"template": "agent.conf.j2"}, "Give either template or content"),
-        (
-            {"content": None, "template": "missing.j2"},
-            "Could not render the template missing.j2: file not found. Write its whole path",
-        ),
+        ({"content": None, "template": "missing.j2"}, "template missing.j2: it is not found. Write its whole path"),
         ({"registration": {"clients": {}}}, "registration must be the name of a variable, not its value"),
         ({"registration": None}, "any of the following are missing: client, registration"),
         ({"client": {}}, "mutually exclusive"),

@@ -25,10 +25,8 @@ _INVENTORY = {"web1": {}, "web2": {}, "db.1": {"monitor_agent_label": "database"
         ("client_label", ["a-very-long-host-name-of-a-machine.example.com"], "a-very-long-host-name-o-47ce9c85"),
         ("client_labels", [["web1", "db.1"], _INVENTORY], {"web1": "web1", "db.1": "database"}),
         ("client_labels", [["x"], _INVENTORY], {"x": "x-2d711642"}),
-        ("client_labels", [[], _INVENTORY], {}),
         ("client_labels", ["web1", _INVENTORY], "takes a list of hosts"),
         ("client_labels", [["web1"], {"web1": {}, "w": {"monitor_agent_label": "web1"}}], "have the same label 'web1'"),
-        ("client_label", [["web1"]], "takes the name of a host as text. Put a number in quotes.$"),
         ("client_label", [7], "takes the name of a host as text. Put a number in quotes.$"),
         # Such as a client with its keys.
         ("client_label", [{"label": "web1"}], "takes the name of a host as text. Put a number in quotes.$"),

@@ -91,20 +91,11 @@ def test_secrets_are_held_in_part_where_redaction_finds_them(start: int, length:
     assert held_in_part(text, SECRETS) == ({"api_key": KEY} if redact(text, SECRETS) != text else {})
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("", set()),
-        (KEY[:7], set()),
-        (KEY[:9], {"api_key"}),
-        (f"x{KEY[-9:].lower()}", {"api_key"}),
-        (KEY.replace("-", " "), {"api_key"}),
-        (_base64(KEY), {"api_key"}),
-        (f"{KEY} 0123456789", {"api_key", "install_code"}),
-    ],
-)
-def test_secrets_that_a_text_holds_in_part(text: str, names: set[str]) -> None:
-    assert held_in_part(text, SECRETS) == {name: SECRETS[name] for name in names}
+def test_secrets_that_a_text_holds_in_part() -> None:
+    assert held_in_part(KEY[:7], SECRETS) == {}
+    for text in (KEY[:9], f"x{KEY[-9:].lower()}", KEY.replace("-", " "), _base64(KEY)):
+        assert held_in_part(text, SECRETS) == {"api_key": KEY}
+    assert held_in_part(f"{KEY} 0123456789", SECRETS) == SECRETS
 
 
 @pytest.mark.parametrize(

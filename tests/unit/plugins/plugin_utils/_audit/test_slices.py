@@ -209,7 +209,6 @@ def test_hosts_of_audits_and_of_the_inventory(
         # Renamed since, as adopt does: its key is that of its own client now.
         (inspected("web", "other", owner_label="old"), {"web": "old"}, (), "ok"),
         # Deleted since.
-        (inspected("web", "other", owner_label="old"), {}, (), "unknown_key not_registered"),
         (inspected("web"), {"other": "other"}, (), "unknown_key not_registered"),
         # Created since, or readable now.
         (inspected("web", "unknown", key_fingerprint=fingerprint("web")), {"web": "web"}, (), "ok"),
