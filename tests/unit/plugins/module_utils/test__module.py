@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options of the connection, and the result of a module."""
+"""Options of the connection, and the result of a module; more of these: tests/contract/client/test_bad_input.py."""
 
 from typing import Any
 
@@ -23,11 +23,7 @@ PARAMS |= {"base_url": "https://api.example.com/v4/", "api_token": "token"}
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": " "}, "base_url is required"),
-        ({"base_url": "api.example.com"}, "must be a URL"),
-        ({"base_url": "https://user@a/v4"}, "must not contain credentials"),
         ({"base_url": "http://a/v4"}, "would send the token unencrypted"),
-        ({"api_token": "a b"}, "holds a character that no token has"),
         ({"timeout": float("nan")}, "timeout must be more than 0"),
         ({"concurrency": 0}, "concurrency must be at least 1"),
     ],

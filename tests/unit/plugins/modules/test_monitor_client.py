@@ -2,13 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One client by its label or id: what is done, and by which requests."""
+"""One client by its label or id, and by which requests; what is refused: tests/contract/client/test_bad_input.py."""
 
 from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.modules.monitor_client import run
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import Service
 
@@ -36,19 +35,3 @@ def test_which_requests_are_made(options: dict[str, Any], received: list[Any], c
     result = run({**OPTIONS, **options}, service.api, check_mode)
     assert result["changed"] is (received[-1] in (CREATE, RENAME, DELETE))
     assert service.writes == [] if check_mode else service.received == received
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "label and id are null"),
-        ({"id": "7"}, "There is no client with the id 7"),
-        ({"id": "1", "label": "web2", "state": "absent"}, "has the label 'web1', not 'web2': not deleted"),
-        ({"id": "1", "label": "web2"}, "client 2 has it"),
-    ],
-)
-def test_what_is_refused_changes_nothing(options: dict[str, Any], message: str) -> None:
-    service = Service()
-    with pytest.raises(InputError, match=message):
-        run({**OPTIONS, **options}, service.api, False)
-    assert service.writes == []

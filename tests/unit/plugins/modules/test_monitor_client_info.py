@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.modules.monitor_client_info import run
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import Service
 
-OPTIONS = {"id": None, "label": None, "label_pattern": None, "include_keys": False}
+OPTIONS: dict[str, Any] = {"id": None, "label": None, "label_pattern": None, "include_keys": False}
 OPTIONS |= {"base_url": "https://api.example.com/v4", "brand": "monitor", "api_token": "token"}
 
 

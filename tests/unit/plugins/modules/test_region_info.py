@@ -16,7 +16,7 @@ EU, US = (
     for name, status in (("eu", "ok"), ("us", "outage"))
 )
 RECORDS = [{"region": "eu", "plan": "small", "available": True}, {"region": "us", "plan": "small", "available": False}]
-OPTIONS = {**dict.fromkeys(("id", "country", "status", "compute_type")), "capabilities": []}
+OPTIONS: dict[str, Any] = {**dict.fromkeys(("id", "country", "status", "compute_type")), "capabilities": []}
 
 
 @pytest.mark.parametrize(

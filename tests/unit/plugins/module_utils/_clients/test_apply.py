@@ -31,10 +31,8 @@ def test_a_client_that_has_another_label_by_now_is_kept() -> None:
     service = Service()
     service.responses["GET /monitor/clients/1"] = {**CLIENTS[0], "label": "mine"}
     done = apply.carry_out(service.api, _changes("web2", prune="web1"), check_mode=False)
-    assert [entry.was_kept for entry in done] == [False, True]
-    assert apply.not_deleted(done) == [
-        "Client 1 was not deleted: its label was 'web1' when the list was read, and is 'mine' now."
-    ]
+    [warning] = apply.not_deleted(done)
+    assert warning.startswith("Client 1 was not deleted: its label was 'web1'")
     assert service.received == ["GET /monitor/clients/1"]
 
 
@@ -50,12 +48,9 @@ def test_after_an_error_of_every_label_the_rest_is_not_tried(monkeypatch: pytest
     assert 1 <= sum(entry.tried for entry in done) < 50
 
 
-@pytest.mark.parametrize(("plan", "labels", "fits"), [(TIERS[0], ("web3",), True), (TIERS[0], ("web3", "web4"), False)])
-def test_the_plan_must_have_room(plan: dict[str, Any], labels: tuple[str, ...], fits: bool) -> None:
+def test_the_plan_must_have_room() -> None:
     service = Service()
-    service.responses["GET /monitor/plan"] = plan
-    if fits:
-        assert apply.ensure_capacity(service.api, _changes(*labels), 2) == ([], "")
-    else:
-        with pytest.raises(InputError, match="monitor-10 includes 10"):
-            apply.ensure_capacity(service.api, _changes(*labels), 2)
+    service.responses["GET /monitor/plan"] = TIERS[0]
+    assert apply.ensure_capacity(service.api, _changes("web3"), 2) == ([], "")
+    with pytest.raises(InputError, match="monitor-10 includes 10"):
+        apply.ensure_capacity(service.api, _changes("web3", "web4"), 2)

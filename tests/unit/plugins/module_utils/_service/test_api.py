@@ -6,8 +6,7 @@
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import CLIENTS, TIERS, Service
 
 
@@ -28,9 +27,3 @@ def test_another_plan_than_requested_is_an_error_with_its_purpose() -> None:
     service.responses["PUT /monitor/plan"] = TIERS[0]
     with pytest.raises(ApiError, match="Could not switch the plan to monitor-10: the service confirmed 'monitor-3'"):
         service.api.set_plan("monitor-10")
-
-
-def test_an_invalid_brand_or_size_of_pages_is_refused() -> None:
-    for options in ({"brand": "a/b"}, {"page_size": 0}):
-        with pytest.raises(InputError, match=next(iter(options))):
-            Api(Service(), **options)

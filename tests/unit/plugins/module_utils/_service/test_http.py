@@ -14,13 +14,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.http import
     Settings,
     _TooLarge,
     backoffs,
-    split_url,
 )
-
-
-@pytest.mark.parametrize("url", ["", "https://", "https://a:x", "https://[::1"])
-def test_addresses_without_a_host_or_with_an_invalid_port(url: str) -> None:
-    assert split_url(url) is None and split_url("https://a:8443/v4") is not None
 
 
 def test_pauses_grow_up_to_half_a_minute() -> None:

@@ -10,12 +10,7 @@ import time
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
-    STATES,
-    Host,
-    facts_of,
-    natural,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Host, facts_of, natural
 from ansible_collections.monitor.cloud.tests.support.audits import (
     account,
     details,

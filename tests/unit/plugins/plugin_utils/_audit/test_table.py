@@ -8,14 +8,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH, joined_sentences, rows, table
-from ansible_collections.monitor.cloud.tests.support.audits import (
-    TIERS,
-    account,
-    inspected,
-    made,
-    report,
-    unreachable,
-)
+from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, made, report, unreachable
 
 
 def test_the_table_fits() -> None:
