@@ -23,6 +23,7 @@ def test_one_is_created_one_deleted_and_one_kept(check_mode: bool) -> None:
     result = run(OPTIONS, service.api, check_mode)
     assert {name: result[name] for name in SUMMARY} == SUMMARY
     assert list(result["clients"]) == ["web3", "web2"] and "api_key" not in str(result["clients"])
+    assert "web1" not in result["key_owners"].values()
     assert service.writes == (
         [] if check_mode else ["DELETE /monitor/clients/1", ("POST /monitor/clients", {"label": "web3"})]
     )
