@@ -239,10 +239,10 @@ HOST = VALID["hosts"][0]
     [
         ({"schema_version": 1}, "is not an audit with the schema version 2: it has 1"),
         ({"schema_version": "2"}, "it has '2'"),
-        ({"audits": []}, "is a joined report itself"),
+        ({"audits": []}, "was written by the playbook report"),
         ({"hosts": {}}, "hosts is missing or invalid"),
         ({"hosts": [7]}, r"hosts\[0\].\w+ is missing or invalid"),
-        ({"hosts": [HOST, HOST]}, "a host twice"),
+        ({"hosts": [HOST, HOST]}, "a host is in it twice"),
         ({"hosts": [HOST, {"host": "db"}]}, r"hosts\[1\].reached is missing or invalid"),
         *(
             ({"generated_at": text}, "generated_at is missing or invalid")
