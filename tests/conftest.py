@@ -72,7 +72,6 @@ def machines(workshop: tuple[Path, Path]) -> Iterator[Callable[..., list[fleet.H
 
 @pytest.fixture(scope="session")
 def booted(workshop: tuple[Path, Path], emulator_process: Emulator) -> Iterator[Callable[..., list[debian.Machine]]]:
-    """Boots Debian machines by their names: each is booted once."""
     if reason := debian.missing() or debian.cannot_boot(workshop[0]):
         pytest.skip(reason)
     running: dict[str, debian.Machine] = {}
@@ -109,7 +108,6 @@ def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def opened() -> Iterator[Callable[..., Listener]]:
-    """Opens listeners and proxies that end with the test."""
     listeners: list[Listener] = []
 
     def listen(kind: Callable[..., Listener], *arguments: Any, **options: Any) -> Listener:

@@ -94,7 +94,6 @@ def ssh_fleet(directory: Path, size: int, *, pipelining: bool) -> Iterator[Fleet
 
 
 def _close_connections(sockets: Path) -> None:
-    """End the connections that ssh keeps open for the next command."""
     for socket in sockets.glob("*"):
         end = ["ssh", "-O", "exit", "-o", f"ControlPath={socket}", "any"]
         subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
@@ -138,7 +137,6 @@ Contender = Callable[[], Cost]
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
-    """Run a command to its end. Raises RuntimeError with its output if it fails."""
     with tempfile.TemporaryFile() as output:
         started = time.monotonic()
         process = subprocess.Popen(
@@ -164,7 +162,6 @@ def side_by_side(contenders: Mapping[str, Contender], rounds: int) -> dict[str, 
 
 
 def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """The median of the ratios of each round."""
     return statistics.median(our / their for our, their in zip(ours, theirs, strict=True))
 
 
@@ -178,7 +175,6 @@ class Bench:
     scale: float
 
     def size(self, number: int) -> int:
-        """A number of hosts or labels in this run."""
         return max(2, round(number * self.scale))
 
     def room(self, name: str) -> Path:
@@ -206,7 +202,6 @@ class Bench:
         return run(command, {**self.environment(), **(fleet.settings if fleet else {})})
 
     def write_play(self, name: str, **keywords: Any) -> str:
-        """Write a playbook, and return its path."""
         path = self.directory / f"{name}.yml"
         path.write_text(json.dumps([{"gather_facts": False, **keywords}]), encoding="utf-8")
         return str(path)
@@ -259,5 +254,4 @@ class Bench:
         }
 
     def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
-        """Roll out to hosts without drift."""
         return self.registering(self.bare(fleet, playbook), fleet.size, first=False)

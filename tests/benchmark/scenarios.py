@@ -50,7 +50,6 @@ class Figure:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the limit is kept; None without one."""
         limited = self.cpu if self.of_cpu else self.ratio
         if self.limit is None or limited is None:
             return None

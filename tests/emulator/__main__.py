@@ -28,6 +28,8 @@ from .settings import Settings, change, describe, parse
 from .state import State, default_tokens
 from .store import Store
 
+# The control interface shows all keys to any caller.
+_HOST = "127.0.0.1"
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -39,18 +41,18 @@ def main() -> int:
         return 0
     try:
         settings = functools.reduce(change, map(parse, options.set), Settings())
-        listener = socket.create_server((options.host, options.port), backlog=1024)
+        listener = socket.create_server((_HOST, options.port), backlog=1024)
     except ValueError as error:
         print(f"emulator: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(
-            f"emulator: cannot listen on {options.host}:{options.port}: {os.strerror(error.errno or 0)}. "
+            f"emulator: cannot listen on {_HOST}:{options.port}: {os.strerror(error.errno or 0)}. "
             f"Take a free port: {sys.executable} -m {__package__} --port 0",
             file=sys.stderr,
         )
         return 2
-    state = State(Store(options.database), settings, default_tokens(options.token))
+    state = State(Store(), settings, default_tokens())
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
@@ -61,13 +63,10 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="emulator", description="The monitoring service, for tests.")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8089, help="port; 0 takes a free one (default: %(default)s)")
-    parser.add_argument("--database", default=":memory:", metavar="PATH", help="keep the account in this file")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with this number of further clients")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting")
     parser.add_argument("--list-settings", action="store_true", help="print all settings and end")
-    parser.add_argument("--token", metavar="TEXT", help="the token with all rights (default: made at the start)")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
     until = "end at the end of standard input, which comes when the process that started this one ends"
@@ -81,13 +80,12 @@ def _print_environment(options: argparse.Namespace, port: int, state: State) -> 
     Nothing else is on standard output, so that programs can read it.
     """
     scheme = "https" if options.tls_cert else "http"
-    kept = "is lost then" if options.database == ":memory:" else f"stays in {options.database}"
     _explain(options, "Paste these lines into another shell, in which you run Ansible:\n")
-    print(f"export MONITOR_BASE_URL={scheme}://{options.host}:{port}{BASE_PATH}")
+    print(f"export MONITOR_BASE_URL={scheme}://{_HOST}:{port}{BASE_PATH}")
     print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}")
     # For an audit, or to see masked keys: MONITOR_API_TOKEN=$MONITOR_READ_ONLY_TOKEN ansible-playbook ...
     print(f"export MONITOR_READ_ONLY_TOKEN={state.tokens['read_only'].value}", flush=True)
-    _explain(options, f"\nServing. Stop it with Ctrl-C in this shell; the account {kept}.")
+    _explain(options, "\nServing. Stop it with Ctrl-C in this shell; the account is lost then.")
 
 
 def _explain(options: argparse.Namespace, text: str) -> None:

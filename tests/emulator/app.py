@@ -34,7 +34,6 @@ _BLAMED = re.compile(r" - '(\w+)")
 
 
 def emulator_app(state: State) -> ASGIApp:
-    """The whole emulator: the service below `/v4`, the control interface below `/_emulator`."""
     control = control_app(state)
 
     @functools.cache

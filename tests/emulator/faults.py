@@ -57,7 +57,6 @@ class Fault:
 
     @property
     def work_is_done(self) -> bool:
-        """Whether the service does the work before the fault is seen."""
         return self.done or self.kind in _AFTER_THE_WORK
 
 

@@ -12,10 +12,8 @@ import contextlib
 import json
 import math
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 
@@ -166,8 +164,7 @@ def _admit(state: State, call: Call) -> None:
         lacking = _branded(state, "add_monitor")
         raise ServiceError(settings.forbidden_status, f"Unauthorized: your user lacks the grant {lacking}.")
     if settings.rate_limit:
-        caller = token.name if token else "anonymous"
-        count_call(state, caller, operation)
+        _count(state, token.name if token else "anonymous", operation.operation_id)
 
 
 def _branded(state: State, name: str) -> str:
@@ -176,8 +173,8 @@ def _branded(state: State, name: str) -> str:
 
 
 def _facts(state: State, call: Call) -> dict[str, str]:
-    """The headers that come with each response: scopes of the token and of the operation, rate limit."""
-    headers = rate_headers(state, call.token.name if call.token else "anonymous")
+    """The headers that come with each response: the scopes of the token and of the operation."""
+    headers: dict[str, str] = {}
     if state.settings.scope_headers and call.operation and call.operation.scope:
         headers["X-Accepted-OAuth-Scopes"] = _branded(state, call.operation.scope)
     if state.settings.scope_headers and call.token:
@@ -186,7 +183,6 @@ def _facts(state: State, call: Call) -> dict[str, str]:
 
 
 async def _run(service: ASGIApp, call: Call) -> Response:
-    """Let the service do its work, and keep its response."""
     response = Response()
 
     async def receive() -> Message:
@@ -261,44 +257,13 @@ def _call(state: State, request: Request, body: bytes) -> Call:
     return Call(request.scope, body, variant, operation, token, entry, state.resets)
 
 
-# Rate limits, per token, over sliding windows
-
-
-def count_call(state: State, caller: str, operation: Operation) -> None:
-    """Count a call, or raise 429 if it is one too many; calls that are refused do not count."""
+def _count(state: State, caller: str, operation: str) -> None:
+    """Count a call in a sliding window, or raise 429 if it is one too many; calls that are refused do not count."""
     settings, now = state.settings, time.monotonic()
-    # Name, limit and window in seconds of each count that the call belongs to.
-    buckets = [
-        ("total", settings.rate_total, 120.0),
-        (operation.operation_id, settings.rate_call, 60.0),
-        *([("paged", settings.rate_paged, 60.0)] if operation.paged else []),
-    ]
-    counted = [(_counted(state, caller, name), limit, window) for name, limit, window in buckets]
-    wait = max(ends[-limit] - now if len(ends) >= limit else 0.0 for ends, limit, _window in counted)
-    if wait > 0:
-        # A date has whole seconds: rounded up, so that the caller does not retry too early.
-        forms = {
-            "seconds": {"Retry-After": str(math.ceil(wait))},
-            "date": {"Retry-After": formatdate(math.ceil(time.time() + wait), usegmt=True)},
-        }
-        raise ServiceError(429, "Too many requests.", headers=forms.get(settings.retry_after, {}))
-    for ends, _limit, window in counted:
-        ends.append(now + window * settings.rate_window_scale)
-
-
-def rate_headers(state: State, caller: str) -> dict[str, str]:
-    """What a response reports of the caller's total limit; without rate limits, nothing is used up."""
-    ends = _counted(state, caller, "total")
-    return {
-        "X-RateLimit-Limit": str(state.settings.rate_total),
-        "X-RateLimit-Remaining": str(max(0, state.settings.rate_total - len(ends))),
-        "X-RateLimit-Reset": str(math.ceil(time.time() + (ends[0] - time.monotonic() if ends else 0))),
-    }
-
-
-def _counted(state: State, caller: str, name: str) -> deque[float]:
-    """The ends of the windows of the calls that count now."""
-    ends = state.hits[caller, name]
-    while ends and ends[0] <= time.monotonic():
+    # Until when calls count.
+    ends = state.hits[caller, operation]
+    while ends and ends[0] <= now:
         ends.popleft()
-    return ends
+    if len(ends) >= settings.rate_call:
+        raise ServiceError(429, "Too many requests.", headers={"Retry-After": str(math.ceil(ends[0] - now))})
+    ends.append(now + 60 * settings.rate_window_scale)

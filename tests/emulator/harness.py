@@ -62,7 +62,6 @@ class Emulator:
                 process.kill()
 
     def reset(self) -> None:
-        """An empty account on the free plan, settings and tokens as at the start, no faults, an empty log."""
         self._call("POST", "reset")
         self._refresh_tokens()
 
@@ -89,7 +88,6 @@ class Emulator:
         return list(self._call("POST", "seed", seeds))
 
     def clients(self) -> list[dict[str, Any]]:
-        """All clients, with their true keys."""
         return list(self._call("GET", "clients"))
 
     def requests(self, operation: str | None = None) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
 import functools
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -139,7 +138,6 @@ async def read_examples(state: State, operation_id: str, **parameters: Any) -> B
 
 
 def named(operation_id: str) -> Callable[..., Any]:
-    """The operation of this name in the contract."""
     found = globals().get(operation_id)
     return found or functools.partial(read_examples, operation_id=operation_id)
 
@@ -244,15 +242,8 @@ def _check_label(state: State, label: str) -> None:
 
 
 def _stored(state: State, label: str) -> str:
-    """What the service makes of a label."""
-    forms: dict[str, Callable[[str], str]] = {
-        "trimmed": str.strip,
-        "lower_case": str.lower,
-        "truncated": lambda text: text[:12],
-        "nfc": lambda text: unicodedata.normalize("NFC", text),
-    }
-    form = forms.get(state.settings.label_form)
-    return form(label) if form else label
+    forms = {"as_sent": label, "lower_case": label.lower(), "truncated": label[:12]}
+    return forms[state.settings.label_form]
 
 
 def _duplicate(state: State) -> ServiceError:

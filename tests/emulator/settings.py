@@ -40,8 +40,6 @@ _SERVICE = "(the emulator itself)"
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings."""
-
     brand: str = _setting("monitor", "product word", "The word in paths, tier ids and the plan field.")
     update_verb: str = _choice("client update", "`put_only`: rename by PUT; POST returns 405.", ("post", "put_only"))
 
@@ -63,8 +61,8 @@ class Settings:
 
     label_form: str = _choice(
         _LABEL,
-        "What is stored of a label: as it was sent, without spaces around, in lower case, 12 characters, or NFC.",
-        ("as_sent", "trimmed", "lower_case", "truncated", "nfc"),
+        "What is stored of a label: as it was sent, in lower case, or 12 characters.",
+        ("as_sent", "lower_case", "truncated"),
     )
     null_labels: tuple[str, ...] = _setting((), _LABEL, "Clients whose label is shown as null.")
     double_labels: tuple[str, ...] = _setting(
@@ -118,12 +116,9 @@ class Settings:
     )
     grant_for_create: bool = _setting(False, "grant for a create", "Whether a create needs the grant add_monitor.")
 
-    rate_limit: bool = _setting(False, _RATE, "Whether there are rate limits.")
-    rate_total: int = _setting(800, _RATE, "Requests of a token in two minutes.")
+    rate_limit: bool = _setting(False, _RATE, "Whether there is a rate limit.")
     rate_call: int = _setting(400, _RATE, "Requests of a token to one operation in a minute.")
-    rate_paged: int = _setting(200, _RATE, "Paged reads of a token in a minute.")
-    rate_window_scale: float = _setting(1.0, _RATE, "Both windows are multiplied by this, so that tests can be quick.")
-    retry_after: str = _choice(_RATE, "Form of `Retry-After`, or none.", ("seconds", "date", "none"))
+    rate_window_scale: float = _setting(1.0, _RATE, "The minute is multiplied by this, so that tests can be quick.")
 
     latency_ms: float = _setting(0.0, _SERVICE, "Milliseconds added to each call before it is processed.")
     validate_responses: bool = _setting(True, _SERVICE, "Check each response against the contract.")

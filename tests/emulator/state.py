@@ -15,8 +15,6 @@ from .settings import Settings
 from .store import Store
 
 LogEntry = dict[str, Any]
-Hits = defaultdict[tuple[str, str], deque[float]]
-"""Until when calls count, in monotonic seconds, by token and bucket."""
 READ_ONLY = "monitor:read_only"
 READ_WRITE = "monitor:read_write"
 
@@ -39,7 +37,6 @@ class Token:
         return scope in self.scopes or (scope == READ_ONLY and READ_WRITE in self.scopes)
 
     def has_grant(self, alternatives: Iterable[Mapping[str, Any]]) -> bool:
-        """Whether the user has one of the grants, each given as one grant's name and value."""
         return any(self.grants.get(name) == value for grant in alternatives for name, value in grant.items())
 
     def reads_only(self, client_id: int) -> bool:
@@ -51,17 +48,16 @@ def new_token(
     scopes: Iterable[str] = (READ_WRITE,),
     grants: Mapping[str, Any] | None = None,
     read_only_ids: Iterable[int] = (),
-    value: str | None = None,
 ) -> Token:
-    """A token, by default one that no other text can be mistaken for."""
-    return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
+    """A token that no other text can be mistaken for."""
+    return Token(name, secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
 
 
-def default_tokens(value: str | None) -> dict[str, Token]:
-    """Tokens by name: all rights, with this value if there is one, read only, and one that may not touch the plan."""
+def default_tokens() -> dict[str, Token]:
+    """Tokens by name: one with all rights, one that only reads, and one that may not touch the plan."""
     granted: dict[str, Any] = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
     tokens = [
-        new_token("read_write", grants=granted, value=value),
+        new_token("read_write", grants=granted),
         new_token("read_only", [READ_ONLY], {"account_access": "read_only"}),
         new_token("no_plan"),
     ]
@@ -85,11 +81,11 @@ class State:
         self.log: list[LogEntry] = []
         # The client by host.
         self.reports: dict[str, str | None] = {}
-        self.hits: Hits = defaultdict(deque)
+        # Until when calls count for the rate limit, in monotonic seconds, by token and operation.
+        self.hits: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)
         self.reads_of: Counter[int] = Counter()
 
     def reset(self) -> None:
-        """An empty account on the free plan, the first settings and tokens, no faults, no request log, no reports."""
         self.store.reset()
         self.resets += 1
         self._begin()

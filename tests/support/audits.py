@@ -85,7 +85,6 @@ def of(made: Report, host: str) -> Host:
 
 
 def every_state(*more: Host) -> Report:
-    """A host in each state, and an orphan."""
     seen = [
         unreachable("gone"),
         inspected("clone", "other", owner_label="web"),
@@ -108,6 +107,5 @@ def every_state(*more: Host) -> Report:
 
 
 def made(of: Report, *, limited: bool = False) -> tuple[str, list[Step]]:
-    """The table and the steps."""
     todo = steps(of, limited=limited)
     return table(of, todo), todo

@@ -19,7 +19,7 @@ Kinds = tuple[str, Mapping[str, Files]]
 
 
 def loopback(directory: Path) -> Files:
-    """A certificate for loopback in one file with its authority, so that callers can trust that file; and its key."""
+    """A certificate in one file with its authority, so that callers can trust that file; and its key."""
     authority = trustme.CA()
     return _kept(directory / "loopback", authority.issue_cert("127.0.0.1", "localhost"), authority)
 

@@ -22,7 +22,6 @@ SOAK = os.environ.get("SOAK") == "1"
 
 
 def short_or_long(short: int, long: int) -> int:
-    """The number of attempts."""
     return long if SOAK else short
 
 
@@ -33,7 +32,6 @@ def tally(**numbers: int) -> None:
 
 
 def table() -> str:
-    """The counts as rows of Markdown."""
     rows = [("part", *COLUMNS), ("---", *["---:"] * len(COLUMNS))]
     rows += [(part, *(f"{numbers[column]:,}" for column in COLUMNS)) for part, numbers in sorted(COUNTS.items())]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -52,7 +52,6 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The code blocks of a page, in order."""
     content = page.read_text(encoding="utf-8")
     pattern = _MARKDOWN if page.suffix == ".md" else _RST
     return [

@@ -75,7 +75,6 @@ class ForkServer:
         return int(self._replies.readline())
 
     def stop(self) -> None:
-        """End the process and its run."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -62,7 +62,6 @@ def write_file(
 
 
 def old_file(base: Path) -> Path:
-    """A file, alone in its directory."""
     path = base / "root" / "agent.conf"
     path.parent.mkdir()
     path.write_text("old")
@@ -95,7 +94,6 @@ def skip_without(program: str) -> None:
 
 
 def stub_tools(base: Path, **scripts: str) -> Path:
-    """A directory of tools that do this."""
     base.mkdir(exist_ok=True)
     for name, script in scripts.items():
         (base / name).write_text(f"#!/bin/sh\n{script}\n")

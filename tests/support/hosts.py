@@ -98,7 +98,6 @@ class Host:
 
     @property
     def enter(self) -> list[str]:
-        """What to put before a command that is to run on the host."""
         return ["nsenter", f"--target={self.first_process}", "--mount", "--pid", "--root", "--wd=/"]
 
     @property
@@ -109,7 +108,6 @@ class Host:
         return int(children.split()[0])
 
     def read(self, path: str = CONFIG) -> str | None:
-        """The text of a file, None if there is none."""
         return self.run(f"[ ! -e '{path}' ] || {{ echo; cat '{path}'; }}")[1:] or None
 
     def write(self, text: str, path: str = CONFIG, mode: str = "0600") -> None:
@@ -122,7 +120,6 @@ class Host:
         return self.run(f"stat -c '%F %a %U %G' '{path}'", check=False).strip()
 
     def reset(self) -> None:
-        """Remove what a test wrote."""
         self.run(
             "umount /etc/monitor/agent.conf /etc/monitor 2>/dev/null; "
             "rm -rf /etc/monitor /opt/agent* /tmp/* /etc/init.d/monitor-agent /usr/local/sbin/* "
@@ -131,7 +128,6 @@ class Host:
         self.messages.clear()
 
     def stop(self) -> None:
-        """End the host and all its processes."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         if self.log:
@@ -206,7 +202,6 @@ def free_port(address: str) -> int:
 
 
 def wait(host: Host, seconds: float = 10) -> None:
-    """Wait until a host takes connections."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if host.process.poll() is not None:

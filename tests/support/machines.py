@@ -106,11 +106,8 @@ touch {HOST_FILE}
 
 
 class Machine(Host):
-    """A running machine."""
-
     @property
     def enter(self) -> list[str]:
-        """What to put before a command that is to run on the machine."""
         return ["nsenter", f"--target={self.first_process}", "--mount", "--uts", "--pid", "--root", "--wd=/"]
 
     @property
@@ -127,7 +124,6 @@ class Machine(Host):
         return super().first_process
 
     def reset(self) -> None:
-        """Remove what a test wrote, and stop the agent."""
         super().reset()
         self.run(f"systemctl stop {SERVICE}; rm -rf {UNIT}.d; systemctl daemon-reload; systemctl reset-failed")
 
@@ -154,7 +150,6 @@ class Machine(Host):
         assert state == "running\n", f"{self.name}: {state}"
 
     def stop(self) -> None:
-        """End the machine and all its processes."""
         super().stop()
         for group in _groups(self.address):
             _remove(group)
@@ -280,7 +275,6 @@ def _write(path: Path, text: str, mode: int = 0o644) -> None:
 def _launch(
     name: str, address: str, directory: Path, prepare: str = "", upper: str = "", options: str = ""
 ) -> subprocess.Popen[bytes]:
-    """Start a container; ``upper`` is what it has beyond the image."""
     root = image()
     if not upper:
         upper = str(directory / "empty")

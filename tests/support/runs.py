@@ -91,18 +91,15 @@ class Run:
         return {event.host: event for event in self.events if event.task.endswith(ends) and event.status != "skipped"}
 
     def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
-        """Status by host of a task."""
         return {host: event.status for host, event in self.of(task).items()}
 
     def changed_hosts(self, task: str = CONFIGURE) -> set[str]:
         return {host for host, status in self.statuses(task).items() if status == "changed"}
 
     def failures(self) -> dict[str, str]:
-        """Message by host of what failed."""
         return {event.host: str(event.result.get("msg")) for event in self.events if event.status == "failed"}
 
     def calls(self) -> list[str]:
-        """The requested operations of the service, in order."""
         return [str(request["operation"]) for request in self.requests]
 
     def writes(self) -> list[str]:
@@ -126,7 +123,6 @@ class Controller:
         self._sockets.mkdir(mode=0o700, exist_ok=True)
 
     def inventory(self) -> Path:
-        """The inventory file as the variables are now."""
         known = {
             name: {
                 "ansible_host": host.address,
@@ -186,7 +182,6 @@ class Controller:
         return [str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options]
 
     def finish(self, process: subprocess.Popen[str], record: Path) -> Run:
-        """Wait for a run that was started."""
         try:
             output = process.communicate(timeout=_LONGEST)[0]
         except subprocess.TimeoutExpired:
@@ -264,7 +259,6 @@ class Local(Controller):
         self.add(*names)
 
     def add(self, *names: str) -> None:
-        """Add hosts to the inventory."""
         for name in names:
             path = str(self.directory / f"host-{len(self.host_vars)}" / "agent.conf")
             self.host_vars[name] = {"ansible_connection": "local", "monitor_agent_config_path": path}
@@ -277,19 +271,15 @@ class Local(Controller):
         return {"ansible_become": True, "ansible_become_exe": str(program)}
 
     def label(self, host: str) -> str:
-        """The label that the inventory gives a host."""
         return self.host_vars[host].get("monitor_agent_label") or client_label(host)
 
     def path(self, host: str) -> Path:
-        """Its configuration file."""
         return Path(self.host_vars[host]["monitor_agent_config_path"])
 
     def read(self, host: str) -> str | None:
-        """The text of its file, None if there is none."""
         return self.path(host).read_text(encoding="utf-8") if self.path(host).exists() else None
 
     def write(self, host: str, text: str | None, mode: int = 0o600) -> None:
-        """Write its file, or remove it."""
         if text is None:
             self.path(host).unlink(missing_ok=True)
             return
@@ -304,11 +294,9 @@ class Local(Controller):
             self.write(host, self.expected(host))
 
     def snapshot(self, host: str) -> dict[str, object]:
-        """Facts of all that is in the directory of its file."""
         return {str(path): _FACTS(path.lstat()) for path in self.path(host).parent.rglob("*")}
 
     def files(self) -> dict[str, str | None]:
-        """The texts of all files."""
         return {host: self.read(host) for host in self.host_vars}
 
     def expected(self, host: str) -> str | None:

@@ -41,7 +41,6 @@ class Request:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The value of a header, None without it."""
         return BytesHeaderParser().parsebytes(self.head.partition(b"\r\n")[2]).get(name)
 
 
@@ -122,7 +121,6 @@ class Listener:
         return True
 
     def keep(self, data: bytes) -> None:
-        """Add to what was received."""
         with self._lock:
             self.received += data
 
@@ -259,7 +257,6 @@ class Outage(Listener):
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Reply:
-    """A reply that holds a value as JSON; bytes are sent as they are."""
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
     return status, {"Content-Type": "application/json", **headers}, body
 
@@ -322,7 +319,6 @@ class Account:
 
 
 def service(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> tuple[Any, Listener]:
-    """An account, and the listener that serves it."""
     account = Account()
     listener: Listener = opened(Listener, account.respond, tls=tls, **options)
     account.base_url = f"{'https' if tls else 'http'}://{listener.address}:{listener.port}/v4"
@@ -342,5 +338,4 @@ def assert_no_token(*listeners: Listener) -> None:
 
 
 def page(items: list[Any]) -> dict[str, Any]:
-    """A whole list as one page of it."""
     return {"data": items, "page": 1, "pages": 1, "results": len(items)}

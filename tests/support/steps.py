@@ -26,8 +26,6 @@ _SNAPSHOT = f"find /etc/monitor {CONFIG} -exec stat -c '%n %f %u %g %s %y %z' {{
 
 @dataclasses.dataclass(frozen=True)
 class Steps:
-    """The three runs."""
-
     check: Run
     run: Run
     again: Run
@@ -85,7 +83,6 @@ def refuse(
 
 
 def snapshots(controller: Controller) -> dict[str, object]:
-    """What there is on each host."""
     if isinstance(controller, Local):
         own = controller.host_vars.items()
         return {name: controller.snapshot(name) for name, values in own if "monitor_agent_config_path" in values}
@@ -111,7 +108,6 @@ def configured(controller: Controller) -> set[str]:
 
 
 def host(controller: Controller) -> Host:
-    """The host of a controller for web-1 alone."""
     return controller.hosts["web-1"]
 
 
@@ -121,7 +117,6 @@ def text_of(controller: Controller, host: str) -> str:
 
 
 def labels(controller: Controller) -> list[str]:
-    """The labels of the account."""
     return sorted(str(client["label"]) for client in controller.service.clients())
 
 

@@ -50,7 +50,6 @@ def go(
 
 
 def failed(emulator: Emulator, module: Module, **options: Any) -> str:
-    """The message of a task that fails."""
     with pytest.raises(MonitorError) as raised:
         go(emulator, module, **options)
     return str(raised.value)
@@ -81,7 +80,6 @@ def writes(emulator: Emulator) -> list[Entry]:
 
 
 def sent(emulator: Emulator) -> list[tuple[str, str]]:
-    """Method and path, behind the version, of each request in the log."""
     return [(entry["method"], entry["path"].removeprefix("/v4")) for entry in emulator.requests()]
 
 

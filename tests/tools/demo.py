@@ -48,7 +48,6 @@ def own_settings(directory: Path) -> dict[str, str]:
 
 
 def play(inventory: Path, environment: dict[str, str], *arguments: str) -> bool:
-    """Run a playbook of the collection; whether no host failed."""
     command = ["ansible-playbook", "-i", str(inventory), *arguments]
     print(f"$ {shlex.join(command)}", flush=True)
     code = subprocess.call(command, env={**environment, "PATH": PATH}, stdin=subprocess.DEVNULL)
@@ -67,13 +66,11 @@ def roll_out(inventory: Path, environment: dict[str, str]) -> int:
 
 
 def break_two(directory: Path) -> None:
-    """Break two hosts: one gets the file of another, as a clone has it; the file of the other can be read by all."""
     shutil.copy(directory / "web-1" / "agent.conf", directory / "web-2" / "agent.conf")
     (directory / "db-1" / "agent.conf").chmod(0o644)
 
 
 def audit(inventory: Path, environment: dict[str, str], directory: Path) -> dict[str, str]:
-    """Audit the hosts, leave the page, and return the state of each host."""
     report = directory / "audit.json"
     files = {"html": str(PAGE), "json": str(report)}
     options = [f"monitor_agent_audit_{kind}={shlex.quote(path)}" for kind, path in files.items()]

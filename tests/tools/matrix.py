@@ -146,7 +146,6 @@ def write_row(line: str) -> None:
 
 
 def series(line: str) -> tuple[str, str]:
-    """The core and the Python of a row, without their last numbers."""
     core, python = (".".join(cell.split(".")[:2]) for cell in line.replace(" ", "").split("|")[1:3])
     return core, python
 

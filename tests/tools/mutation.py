@@ -37,7 +37,6 @@ TIMEOUT = 30
 
 
 def pure_files(root: Path) -> list[Path]:
-    """The files of the collection whose docstring calls them pure, from the root."""
     files = (file for file in root.glob("plugins/*_utils/*/*.py") if file.stat().st_size)
     return sorted(
         file.relative_to(root) for file in files if "Pure." in (ast.get_docstring(ast.parse(file.read_text())) or "")

@@ -32,7 +32,6 @@ def build(output: Path) -> Path:
 
 
 def differences(archive: Path) -> list[str]:
-    """Name the files that are missing from the archive, or that do not belong there."""
     with tarfile.open(archive) as opened:
         found = {Path(member.name) for member in opened if not member.isdir()}
     expected = {path for path in tracked_files() if path.parts[0] in CONTENT and path.parts[1:2] != ("fragments",)}

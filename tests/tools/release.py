@@ -23,7 +23,6 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, t
 
 
 def stop(reason: str) -> NoReturn:
-    """End, because there is no release; the reason states what to do."""
     sys.exit(f"No release: {reason}")
 
 
@@ -50,10 +49,6 @@ def check(version: str, repository: str, key: str, present: str) -> None:
 
 
 def replace_address(old: str, new: str) -> None:
-    """Replace the address of the repository in all files; links to files get the path of GitHub and GitLab.
-
-    A picture is shown from the path `raw`, where the forge sends the file instead of a page about it.
-    """
     files = tracked_files()
     tracked = {path.as_posix() for path in files}
 

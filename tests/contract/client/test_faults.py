@@ -3,23 +3,40 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 """Retries and failures: how long the client waits, how often it retries, how often it reads the list, what is reported
-of one label and of many, and when the task ends.
+of one label and of many, and when the task ends; connections that fail.
 
 Each operation with each fault: tests/faults/test_operations_and_faults.py.
 """
 
+import gzip
 import json
-from itertools import pairwise
+import re
+import socket
+import time
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service import http
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels
+from ansible_collections.monitor.cloud.tests.support.servers import (
+    Account,
+    Listener,
+    Open,
+    Outage,
+    Reply,
+    Request,
+    as_json,
+    page,
+    service,
+)
+from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels, parameters
 
 _DESIRED = ["web1", "web2", "web3"]
 
@@ -107,7 +124,7 @@ def test_more_than_three_causes_are_counted(emulator: Emulator) -> None:
     assert message.endswith("Run again to do the rest.")
 
 
-@pytest.mark.parametrize(("status", "most"), [(401, 2), (429, 2), (403, 3), (400, 3), (503, 18)])
+@pytest.mark.parametrize(("status", "most"), [(401, 2), (403, 3), (503, 18)])
 def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: int, most: int) -> None:
     emulator.fault(kind="status", status=status, operation="create_client", times=-1)
     desired = [f"web{number:02}" for number in range(100)]
@@ -196,21 +213,6 @@ def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator
     assert before < 20
 
 
-def test_a_create_that_is_retried_waits_as_the_service_asks(emulator: Emulator) -> None:
-    """Observed: "Retry-After"."""
-    emulator.fault(kind="status", status=503, headers={"Retry-After": "1"}, operation="create_client")
-    usage = go(emulator, monitor_client, label="web1")["api_usage"]
-    assert (usage["retries"], usage["waited"]) == (1, 1.0)
-
-
-@pytest.mark.parametrize("status", [425, 520, 524, 529])
-def test_statuses_of_a_cdn_are_retried(emulator: Emulator, status: int) -> None:
-    for operation in ("list_clients", "create_client"):
-        emulator.fault(kind="status", status=status, operation=operation)
-    assert go(emulator, monitor_client, label="web1")["changed"] is True
-    assert len(emulator.requests("create_client")) == 2
-
-
 @pytest.mark.parametrize(
     ("operation", "method", "purpose"),
     [("list_clients", "GET", "list the clients"), ("create_client", "POST", "create client 'web1'")],
@@ -226,15 +228,14 @@ def test_a_pause_beyond_the_budget_fails_at_once(emulator: Emulator, operation: 
     assert len(emulator.requests(operation)) == 1
 
 
-def test_a_pause_of_two_minutes_is_within_the_default_budget(
-    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reads_and_creates_wait_as_the_service_asks(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Observed: "Retry-After"."""
     pauses: list[float] = []
     monkeypatch.setattr(http.Http, "pause", lambda _self, seconds, **_details: pauses.append(seconds))
     emulator.fault(kind="status", status=429, headers={"Retry-After": "120"}, operation="list_clients")
-    assert go(emulator, monitor_client_info)["clients"] == []
-    assert pauses == [120]
+    emulator.fault(kind="status", status=503, headers={"Retry-After": "7"}, operation="create_client")
+    assert go(emulator, monitor_client, label="web1")["changed"] is True
+    assert pauses == [120, 7]
 
 
 @pytest.mark.parametrize("status", [400, 502])
@@ -266,3 +267,140 @@ def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, s
     emulator.fault(kind="lost_response", operation="create_client")
     assert sorted(go(emulator, monitor_clients, labels=["web5", "web6"])["created"]) == ["web5", "web6"]
     assert labels(emulator) == [f"web{number}" for number in range(1, 7)]
+
+
+# Connections that are refused, or that end where no HTTP server ends them: within a handshake, a header, a chunk
+
+
+def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
+    # The only place in the queue is taken, so that further connections get no response.
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
+        address = f"http://127.0.0.1:{full.getsockname()[1]}/v4"
+        message = failed(emulator, monitor_client, label="web1", base_url=address, timeout=0.3, retry_timeout=0.0)
+    assert re.search(r"no connection within 0\.3 s.*Check base_url, its port, and the network", message)
+
+
+def test_a_wrong_port_is_given_up_within_seconds(opened: Open) -> None:
+    """A closed port, or a service that does not speak HTTP. A later outage is retried."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = server.getsockname()[1]
+    closing = opened(Listener, lambda dummy: None).port
+    account: Any = Account()
+    for port, error in ((closed, "ConnectionRefusedError"), (closing, "RemoteDisconnected")):
+        began = time.monotonic()
+        message = failed(account, monitor_client, label="web1", base_url=f"http://127.0.0.1:{port}/v4")
+        assert time.monotonic() - began < 20
+        expected = f"Could not list the clients: no response, because the connection failed: {error}"
+        assert message.startswith(expected), message
+        assert "Check base_url, the network, and the proxy settings of the environment." in message
+        assert "Gave up after 10 s, because the service has not responded yet." in message
+
+
+def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
+    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
+    outage: Any = Outage(emulator, after=1, seconds=None)
+    with outage:
+        api = connect(parameters(outage, monitor_client_info, retry_timeout=1.0, allow_http=True))
+        assert api.list_clients() == []
+        with pytest.raises(ApiError, match=r"Gave up after retry_timeout \(1 s\)"):
+            api.list_clients()
+
+
+def test_an_unknown_host_fails_at_once(emulator: Emulator) -> None:
+    began = time.monotonic()
+    nowhere = {"base_url": "https://no-such-host.invalid/v4", "retry_timeout": 30.0}
+    assert failed(emulator, monitor_client, label="web1", **nowhere).endswith(
+        "Check base_url, the network, and the proxy settings of the environment."
+    )
+    assert time.monotonic() - began < 10
+
+
+def test_https_to_a_service_without_fails_at_once(emulator: Emulator) -> None:
+    address = emulator.base_url.replace("http:", "https:")
+    message = failed(emulator, monitor_client_info, base_url=address, retry_timeout=30.0)
+    assert re.search("no secure connection: SSLError: .*Check base_url, and that ca_path or", message)
+    assert "Gave up" not in message
+
+
+def test_other_names_of_gzip(opened: Open) -> None:
+    account, listener = service(opened)
+    value = gzip.compress(json.dumps(page([account.CLIENT])).encode())
+    account.overrides = {("GET", "clients"): as_json(value, **{"Content-Encoding": "identity, X-GZIP"})}
+    assert go(account, monitor_client, label="web1")["client"]["id"] == 1
+
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+# What is sent before the connection ends.
+_BROKEN = {
+    "at once": b"",
+    "within the status": b"HTTP/1.1 2",
+    "within a header": b"HTTP/1.1 200 OK\r\nContent-",
+    "after the headers": _HEAD + b"Content-Length: 40\r\n\r\n",
+    "within the body": _HEAD + b'Content-Length: 40\r\n\r\n{"data":',
+    "within a body of unknown length": _HEAD + b'\r\n{"data":',
+    "within a chunk": _HEAD + b'Transfer-Encoding: chunked\r\n\r\n40\r\n{"data":',
+    "two lengths": _HEAD + b"Content-Length: 10\r\nContent-Length: 20\r\n\r\n",
+    "another protocol": b"SSH-2.0-OpenSSH_9.9\r\n",
+}
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return loopback(tmp_path_factory.mktemp("tls"))
+
+
+class Breaking(Listener):
+    """A service that ends a connection at the request of this number: after these bytes or, None, in the handshake.
+
+    With ``done``, that request is carried out all the same.
+    """
+
+    def __init__(self, first: bytes | None, *, tls: tuple[str, str] | None, number: int = 1, done: bool = False):
+        self.account = Account()
+        self._first, self._number, self._done = first, number, done
+        super().__init__(self._respond, tls=tls)
+        self.account.base_url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/v4"
+
+    def secured(self, plain: socket.socket) -> socket.socket:
+        if self._first is None and self.connections == self._number:
+            plain.recv(65536)
+            raise ConnectionAbortedError
+        return super().secured(plain)
+
+    def converse(self, connection: socket.socket, request: Request) -> bool:
+        if self._first is None or len(self.requests) != self._number:
+            return super().converse(connection, request)
+        if self._done:
+            self._respond(request)
+        connection.sendall(self._first)
+        # Without the farewell of TLS.
+        socket.socket(fileno=connection.detach()).close()
+        return False
+
+    def _respond(self, request: Request) -> Reply:
+        reply = self.account.respond(request)
+        if request.method == "POST":
+            self.account.there.append(json.loads(reply[2]))
+        return reply
+
+
+_CASES = [
+    *((*each, 1, False, "GET GET GET POST") for each in product(_BROKEN, [False, True])),
+    *((*each, 3, False, "GET GET POST GET POST") for each in product(_BROKEN, [False, True])),
+    *((*each, 3, True, "GET GET POST GET") for each in product(_BROKEN, [False, True])),
+    (None, True, 1, False, "GET GET POST"),
+]
+
+
+@pytest.mark.parametrize(("name", "secure", "number", "done", "methods"), _CASES)
+def test_a_read_is_retried_and_a_create_is_searched_in_the_list_before(
+    opened: Open, certificate: tuple[str, str], name: Any, secure: bool, number: int, done: bool, methods: str
+) -> None:
+    server = opened(Breaking, _BROKEN.get(name), tls=certificate if secure else None, number=number, done=done)
+    options: dict[str, Any] = {"ca_path": certificate[0] if secure else None, "timeout": 5.0, "retry_timeout": 5.0}
+    result = go(server.account, monitor_client, label="web2", **options)
+    assert (result["changed"], result["client"]["id"]) == (True, 2)
+    assert [request.method for request in server.requests] == methods.split()
+    assert server.connections == 2

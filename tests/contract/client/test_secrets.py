@@ -43,7 +43,6 @@ _ERROR = {"body": {"errors": [{"field": "of TOKEN\n", "reason": "a\nb"}]}}
     ("kind", "status", "fault", "shown"),
     [
         ("html", 403, _BEARER, "Bearer <token> is not welcome"),
-        ("text", 403, _BEARER, "Bearer <token> is not welcome"),
         ("status", 409, _ERROR, "the service returned 409: of <token>: a b (GET"),
         (
             "status",
@@ -133,9 +132,6 @@ def _assert_masked(client: Result) -> None:
     "mask",
     [
         {"mask_text": "[REDACTED]"},
-        {"mask_text": "***"},
-        {"mask_text": ""},
-        {"mask_text": "*" * 35},
         {"mask_text": _MASK_IN_KEY_FORM},
         {"mask_kind": "missing"},
         {"mask_kind": "cut_short"},
@@ -192,9 +188,8 @@ def test_keys_masked_in_responses_to_writes_only(
     assert {client["label"]: client["key_fingerprint"] for client in shown}.items() <= keys.items()
 
 
-@pytest.mark.parametrize("mask_text", ["[REDACTED]", _MASK_IN_KEY_FORM])
-def test_keys_masked_in_the_response_to_a_create(emulator: Emulator, mask_text: str) -> None:
-    emulator.configure(mask_labels=["web1", "web2"], mask_text=mask_text)
+def test_keys_masked_in_the_response_to_a_create(emulator: Emulator) -> None:
+    emulator.configure(mask_labels=["web1", "web2"], mask_text=_MASK_IN_KEY_FORM)
     result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], include_keys=True)
     for label in ("web1", "web2"):
         _assert_masked(result["clients"][label])
@@ -224,9 +219,9 @@ def test_a_mask_has_its_reason_and_what_to_do(
     assert len(emulator.requests("get_client")) == (0 if remedy != "check" else 1)
 
 
-@pytest.mark.parametrize("code", ["ACCT4711", "one-code-for-the-account"])
-def test_an_install_code_may_be_short_and_one_for_the_account(emulator: Emulator, code: str) -> None:
+def test_an_install_code_may_be_short_and_one_for_the_account(emulator: Emulator) -> None:
     """Observed: "api_key, install_code": such a code is not a mask."""
+    code = "ACCT4711"
     emulator.seed(labels=["web1"])
     emulator.configure(account_code=code)
     result = go(emulator, monitor_clients, labels=["web1", "web2"], include_keys=True)

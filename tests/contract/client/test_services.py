@@ -48,18 +48,17 @@ def _story(emulator: Emulator, **options: Any) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"update_verb": "put_only"},
-        {"apps_as_integers": True},
-        {"extra_fields": True},
-        {"error_field": "missing"},
-        {"error_field": "null", "past_end": "empty"},
-        {"delete_status": 204},
-        {"page_size_max": 100, "page_size_status": 422},
-        {"strict_labels": True, "label_required": True},
-        {"key_format": "plain_hex"},
-        {"brand": "watchtower"},
+        {"update_verb": "put_only", "apps_as_integers": True, "extra_fields": True, "error_field": "missing"},
+        {
+            "delete_status": 204,
+            "error_field": "null",
+            "past_end": "empty",
+            "strict_labels": True,
+            "label_required": True,
+        },
+        {"brand": "acme", "page_size_max": 100, "page_size_status": 422, "key_format": "plain_hex"},
     ],
-    ids=str,
+    ids=["put", "204", "acme"],
 )
 def test_all_operations_in_one_sequence(emulator: Emulator, settings: dict[str, Any]) -> None:
     """Observed: "label on create", "product word": a label is always sent; paths, tiers and fields have the word."""
@@ -81,7 +80,7 @@ def test_a_service_that_renames_by_put_gets_one_post(emulator: Emulator, verb: s
     assert [entry["method"] for entry in writes(emulator)] == methods
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 409, 422])
+@pytest.mark.parametrize("status", [400, 404])
 def test_no_refusal_but_405_is_followed_by_a_put(emulator: Emulator, status: int) -> None:
     emulator.seed(1)
     (old,) = labels(emulator)
@@ -92,16 +91,13 @@ def test_no_refusal_but_405_is_followed_by_a_put(emulator: Emulator, status: int
     assert labels(emulator) == [old]
 
 
-@pytest.mark.parametrize("status", [400, 422])
 @pytest.mark.parametrize(
-    "body",
+    ("status", "body"),
     [
-        {"errors": [{"field": "page_size", "reason": "Must be 25-100"}]},
-        {"errors": [{"field": "page", "reason": "Must be 25-100"}]},
-        {"errors": [{"reason": "Must be 25-100"}]},
-        {"detail": [{"loc": ["query", "page_size"], "msg": "Must be 25-100"}]},
+        (400, {"errors": [{"field": "page_size", "reason": "Must be 25-100"}]}),
+        (422, {"errors": [{"reason": "Must be 25-100"}]}),
+        (422, {"detail": [{"loc": ["query", "page_size"], "msg": "Must be 25-100"}]}),
     ],
-    ids=str,
 )
 def test_page_size_falls_back_once_per_process(emulator: Emulator, status: int, body: dict[str, Any]) -> None:
     """Observed: "page_size": 500, then 100, then none, whatever the service or a gateway names."""
@@ -196,10 +192,7 @@ def test_a_full_free_plan_fails_with_the_reason_of_the_service(emulator: Emulato
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [{"kind": "status", "status": status} for status in (404, 410, 500, 501, 503)]
-    + [{"kind": "html", "status": 200}, {"kind": "status", "status": 200, "body": {"id": "future"}}, {"kind": "drop"}],
-    ids=str,
+    "fault", [{"kind": "status", "status": 404}, {"kind": "html", "status": 200}, {"kind": "drop"}]
 )
 @pytest.mark.parametrize(
     ("module", "options"), [(monitor_clients, {"labels": ["web1"]}), (monitor_client, {"label": "web1"})]

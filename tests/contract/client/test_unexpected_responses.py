@@ -38,11 +38,7 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
 _OTHER_ID = "the service returned the id 1 instead of 2"
 _TWICE = "The label 'web1' has 2 clients, with the ids 1 and 2"
 # How the service changes a label, and a label that it changes.
-_FORMS = [
-    ("lower_case", "Web1", "web1"),
-    ("truncated", "web1.example.com", "web1.example"),
-    ("nfc", "cafe\u0301-1", "caf\xe9-1"),
-]
+_FORMS = [("lower_case", "Web1", "web1"), ("truncated", "web1.example.com", "web1.example")]
 
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 
@@ -95,31 +91,23 @@ def test_a_create_that_returns_another_label(emulator: Emulator, form: str, labe
         go(emulator, monitor_clients, labels=[label, *(f"next{n:04}" for n in range(20))], concurrency=1, **surplus)
     assert failed.value.details["failures"][label] == expected
     assert [entry["operation"] for entry in writes(emulator)] == ["delete_client", "create_client"]
-    # What the message proposes.
-    go(emulator, monitor_client, id=2, state="absent")
-    go(emulator, monitor_clients, labels=["next0001"])
-    assert labels(emulator) == ["next0001"]
-
-
-@pytest.mark.parametrize(("form", "label", "stored"), _FORMS)
-def test_a_single_create_and_its_second_run(emulator: Emulator, form: str, label: str, stored: str) -> None:
-    emulator.configure(label_form=form)
-    with pytest.raises(ApiError, match="Client 1 has the returned label now"):
-        go(emulator, monitor_client, label=label)
-    with pytest.raises(MonitorError, match="Label must be unique") as failed:
+    # The second run finds the label taken.
+    with pytest.raises(MonitorError, match="Label must be unique") as second:
         go(emulator, monitor_client, label=label, retry_timeout=0.1)
     if form != "truncated":
-        assert "Another client has the label, or one that the service treats as equal" in str(failed.value)
+        assert "Another client has the label, or one that the service treats as equal" in str(second.value)
         assert len(emulator.requests("create_client")) == 2
     assert labels(emulator) == [stored]
+    # What the message proposes.
+    go(emulator, monitor_client, id=2, state="absent")
+    with pytest.raises(ApiError, match="Client 3 has that label now"):
+        go(emulator, monitor_client, label=label)
 
 
-@pytest.mark.parametrize(("form", "label", "stored"), [("trimmed", "web1 ", "web1"), *_FORMS])
 @pytest.mark.parametrize("empty", [False, True])
-def test_a_rename_that_returns_another_label(
-    emulator: Emulator, form: str, label: str, stored: str, empty: bool
-) -> None:
+def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) -> None:
     """Observed: "statuses": 204 possible."""
+    form, label, stored = _FORMS[0]
     emulator.seed(labels=["old1", "old2"])
     emulator.configure(label_form=form)
     if empty:
