@@ -21,15 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .contract import (
-    Operation,
-    ServiceError,
-    Variant,
-    client_values,
-    error_response,
-    operations_at,
-    variant_of,
-)
+from .contract import Operation, ServiceError, Variant, client_values, error_response, operations_at, variant_of
 from .faults import Fault, edited, take
 from .state import LogEntry, State, Token
 from .store import LabelTaken

@@ -29,7 +29,6 @@ def _setting(default: Any, row: str, about: str, choices: tuple[Any, ...] = ()) 
 
 
 _MASK = "`api_key`, `install_code`"
-_ERRORS = "errors"
 _LABEL = "`label`"
 _MOVING = "a list that changes while it is read"
 _RATE = "rate limit"
@@ -43,35 +42,19 @@ class Settings:
     brand: str = _setting("monitor", "product word", "The word in paths, tier ids and the plan field.")
     update_verb: str = _choice("client update", "`put_only`: rename by PUT; POST returns 405.", ("post", "put_only"))
 
-    mask_for: str = _choice(
-        _MASK, "Who sees masked keys: tokens with read-only access to the client, or all tokens.", ("read_only", "all")
-    )
+    mask_for: str = _choice(_MASK, "Who sees masked keys: tokens that only read, or all.", ("read_only", "all"))
     mask_labels: tuple[str, ...] = _setting((), _MASK, "Clients whose keys are masked for all tokens.")
-    mask_kind: str = _choice(
-        _MASK,
-        "A fixed text, both fields missing, or the first six characters of the value.",
-        ("text", "missing", "cut_short"),
-    )
-    mask_text: str = _setting("[REDACTED]", _MASK, "The fixed text; may be empty.")
+    mask_kind: str = _choice(_MASK, "A text, no fields, or six characters of each.", ("text", "missing", "cut_short"))
+    mask_text: str = _setting("[REDACTED]", _MASK, "The text; may be empty.")
     mask_in: str = _choice(_MASK, "Where keys are masked: everywhere, or in lists only.", ("everywhere", "lists"))
     account_code: str = _setting("", _MASK, "The `install_code` of all clients, for example a short one.")
-    key_format: str = _choice(
-        "key format", "8-4-4-16 upper-case hex digits, or 40 lower-case ones.", ("grouped_hex", "plain_hex")
-    )
+    key_format: str = _choice("key format", "8-4-4-16 or 40 hexadecimal digits.", ("grouped_hex", "plain_hex"))
 
-    label_form: str = _choice(
-        _LABEL,
-        "What is stored of a label: as it was sent, in lower case, or 12 characters.",
-        ("as_sent", "lower_case", "truncated"),
-    )
+    label_form: str = _choice(_LABEL, "Stored: as sent, or 12 characters.", ("as_sent", "lower_case", "truncated"))
     null_labels: tuple[str, ...] = _setting((), _LABEL, "Clients whose label is shown as null.")
-    double_labels: tuple[str, ...] = _setting(
-        (), _LABEL, "Clients that are shown without the last character of their label: as another client of that label."
-    )
+    double_labels: tuple[str, ...] = _setting((), _LABEL, "Clients that are shown without the label's last character.")
     strict_labels: bool = _setting(False, _LABEL, "Refuse all but letters, digits, `-` and `_`, with 400.")
-    label_required: bool = _setting(
-        False, "`label` on create", "Refuse a create without a label; otherwise one is invented."
-    )
+    label_required: bool = _setting(False, "`label` on create", "Refuse a create without a label; else invent one.")
     duplicate_status: int = _choice("duplicate label", "Status when a label is taken.", (400, 409))
     duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
 
@@ -84,36 +67,20 @@ class Settings:
     apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the response to a create.")
     extra_fields: bool = _setting(False, "unknown fields", "More fields on every object and every error.")
 
-    plan_null: str = _choice(
-        "plan `null`",
-        "Null means the free plan, or is ignored (the response is the old plan), or is refused with 400.",
-        ("free", "unchanged", "refused"),
-    )
-    free_limit: int | None = _setting(
-        None, "too many clients for the plan", "Clients that the free plan allows; null: any number."
-    )
+    plan_null: str = _choice("plan `null`", "The free plan, ignored, or refused.", ("free", "unchanged", "refused"))
+    free_limit: int | None = _setting(None, "too many clients for the plan", "Clients that the free plan allows.")
     region_availability: str = _choice(
         "region availability of one region", "The first record of the region, or an array of all.", ("record", "array")
     )
     availability_records: int = _setting(500, "`/regions/availability`", "How many records there are.")
 
-    error_field: str = _choice(
-        _ERRORS,
-        "What `field` is when no field is meant: an empty string, left out, or null.",
-        ("empty", "missing", "null"),
-    )
+    error_field: str = _choice("errors", "`field` without a field that is meant.", ("empty", "missing", "null"))
     delete_status: int = _choice("statuses", "Status of a delete; 204 has no body.", (200, 204))
     unauthenticated_status: int = _choice("statuses", "Status for a missing or unknown token.", (401, 403))
     forbidden_status: int = _choice("plan view without the grant", "Status for a missing scope or grant.", (403, 401))
 
-    scope_headers: bool = _setting(
-        True, _SCOPES, "Send `X-OAuth-Scopes` with the scopes of a known token, `X-Accepted-OAuth-Scopes`."
-    )
-    missing_scope: str = _choice(
-        _SCOPES,
-        "A missing scope is named with `forbidden_status`, or 401 reports that the token is not authorized.",
-        ("named", "unauthorized"),
-    )
+    scope_headers: bool = _setting(True, _SCOPES, "Send `X-OAuth-Scopes` and `X-Accepted-OAuth-Scopes`.")
+    missing_scope: str = _choice(_SCOPES, "It is named, or 401 without its name.", ("named", "unauthorized"))
     grant_for_create: bool = _setting(False, "grant for a create", "Whether a create needs the grant add_monitor.")
 
     rate_limit: bool = _setting(False, _RATE, "Whether there is a rate limit.")

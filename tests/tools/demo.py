@@ -29,11 +29,7 @@ BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
 def write_inventory(directory: Path) -> Path:
     """Describe the hosts: each is a directory on this machine instead of a machine of its own."""
     hosts = {host: {"monitor_agent_config_path": str(directory / host / "agent.conf")} for host in HOSTS}
-    common = {
-        "ansible_connection": "local",
-        "ansible_python_interpreter": sys.executable,
-        "monitor_agent_service": "",
-    }
+    common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "monitor_agent_service": ""}
     inventory = directory / "inventory.yml"
     inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
     return inventory

@@ -32,11 +32,7 @@ SETTINGS = (
 
 
 def _run(root: Path, *command: str) -> int:
-    environment = {
-        **os.environ,
-        "PATH": PATH,
-        "ANSIBLE_COLLECTIONS_PATH": str(root.parents[len(COLLECTION.parts) - 1]),
-    }
+    environment = {**os.environ, "PATH": PATH, "ANSIBLE_COLLECTIONS_PATH": str(root.parents[len(COLLECTION.parts) - 1])}
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
 
