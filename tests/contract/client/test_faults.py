@@ -32,7 +32,6 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     Outage,
     Reply,
     Request,
-    as_json,
     page,
     service,
 )
@@ -325,9 +324,10 @@ def test_https_to_a_service_without_fails_at_once(emulator: Emulator) -> None:
 
 
 def test_other_names_of_gzip(opened: Open) -> None:
-    account, listener = service(opened)
-    value = gzip.compress(json.dumps(page([account.CLIENT])).encode())
-    account.overrides = {("GET", "clients"): as_json(value, **{"Content-Encoding": "identity, X-GZIP"})}
+    account = service(opened)[0]
+    headers = {"Content-Type": "application/json", "Content-Encoding": "identity, X-GZIP"}
+    packed = gzip.compress(json.dumps(page([account.CLIENT])).encode())
+    account.overrides = {("GET", "clients"): (200, headers, packed)}
     assert go(account, monitor_client, label="web1")["client"]["id"] == 1
 
 
