@@ -4,6 +4,7 @@
 
 """The role in plays, batches, limits, conditions and strategies: what it does and shows, and what goes wrong there."""
 
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -73,22 +74,25 @@ def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> Non
     assert once == {*TASKS[1:6], REGISTER}
     pair.host_vars["web-2"].update(monitor_agent_service="monitor-agent", monitor_agent_config_mode="0640")
     assert set(pair.succeed("monitor.cloud.rollout", "--check").of(RESTART)) == {"web-2"}
+    pair.host_vars["web-2"]["monitor_agent_service"] = ""
+    play = role_play(pair, role=ABSENT)
+    for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
+        run = pair.succeed(play, *options)
+        assert labels(pair) == left, run.output
+    assert shown(run) == TASKS
+    assert run.changed_hosts() == set() and run.statuses(REGISTER) == {}
 
 
 # By options: the tasks that are run on a host without a client, and whether the run succeeds.
 _ALL = {CONFIGURE_NEW, INSTALLER, RESTART}
 TAGS: dict[str, set[str] | None] = {
-    "--tags monitor_agent_config": {CONFIGURE_NEW},
     "--tags monitor_agent_config,monitor_agent_install": {CONFIGURE_NEW, INSTALLER},
     "--tags monitor_agent_config,monitor_agent_service": {CONFIGURE_NEW, RESTART},
     "--tags monitor_agent_install": None,
-    "--tags monitor_agent_service": None,
     "--tags other": set(),
     "--skip-tags monitor_agent_config": None,
-    "--skip-tags monitor_agent_install": {CONFIGURE_NEW, RESTART},
-    "--skip-tags monitor_agent_service": {CONFIGURE_NEW, INSTALLER},
+    "--skip-tags monitor_agent_install,monitor_agent_service": {CONFIGURE_NEW},
     "--skip-tags monitor_agent_config,monitor_agent_install,monitor_agent_service": set(),
-    "--skip-tags other": _ALL,
 }
 
 
@@ -111,23 +115,6 @@ def test_tags_choose_parts_of_the_role(single: Local, options: str) -> None:
         pending = single.succeed(ROLLOUT, "--check", "--skip-tags", "monitor_agent_install")
         assert pending.of(CONFIGURE)["web-1"].result["differs"] == ["restart"]
         assert set(pending.of(RESTART)) == {"web-1"}
-
-
-@pytest.mark.parametrize("of", ["extra variable", "inventory", "play", "role", "roles"])
-def test_a_removal_by_a_state_of_each_source(pair: Local, of: str) -> None:
-    pair.monitor()
-    play = role_play(pair, play=ABSENT if of == "play" else "", role=ABSENT if of == "role" else "")
-    if of == "roles":
-        play = pair.tasks("- {role: monitor.cloud.monitor_agent, monitor_agent_state: absent}", section=of)
-    if of == "inventory":
-        pair.group_vars["monitor_agent_state"] = "absent"
-    extra = ["-e", "monitor_agent_state=absent"] if of == "extra variable" else []
-    for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
-        run = pair.succeed(play, *extra, *options)
-        assert labels(pair) == left, run.output
-        changes = bool(options or not left) and "changed=1" in run.output or "changed=2" in run.output
-        assert shown(run) == ([*TASKS, *OF_NEW] if changes else TASKS)
-    assert run.changed_hosts() == set() and run.statuses(REGISTER) == {}
 
 
 @pytest.mark.parametrize("options", [[], ["--skip-tags", "monitor_agent_install"]])
@@ -168,19 +155,14 @@ def test_an_agent_is_uninstalled_before_its_configuration_and_client_are_removed
     )
 
 
-@pytest.mark.parametrize("state", ["present", "absent"])
-@pytest.mark.parametrize("section", ["tasks", "roles", "after another use"])
+@pytest.mark.parametrize(("section", "state"), [("roles", "present"), ("after another use", "absent")])
 def test_a_static_use_that_leaves_out_the_first_host_names_include_role(pair: Local, section: str, state: str) -> None:
-    """Core skips what runs once for all hosts then."""
-    if state == "absent" or section == "after another use":
-        pair.monitor()
-    before = labels(pair), pair.files()
-    play = pair.tasks(
-        f"- {{role: monitor.cloud.monitor_agent, monitor_agent_state: {state}, {NOT_THE_FIRST}}}", section="roles"
-    )
+    """Core skips what runs once for all hosts then. As tasks: test_refusals.py."""
+    play = pair.tasks(f"- {{role: monitor.cloud.monitor_agent, {NOT_THE_FIRST}}}", section=section)
     if section != "roles":
-        first = f"{INCLUDE}\n" if section == "after another use" else "ansible.builtin.meta: noop"
-        play = pair.tasks(f"- {first}\n- {ROLE}\n  {NOT_THE_FIRST}\n  vars: {{monitor_agent_state: {state}}}")
+        pair.monitor()
+        play = pair.tasks(f"- {INCLUDE}\n- {ROLE}\n  {NOT_THE_FIRST}\n  {ABSENT}")
+    before = labels(pair), pair.files()
     for options in (["--check"], []):
         run = pair.run(play, *options)
         [(host, message)] = run.failures().items()
@@ -189,45 +171,35 @@ def test_a_static_use_that_leaves_out_the_first_host_names_include_role(pair: Lo
         assert (labels(pair), pair.files()) == before
 
 
-@pytest.mark.parametrize("options", ["prune: true, prune_pattern: '.*', prune_limit: 100", "renames: {web-1: web-9}"])
-def test_defaults_of_a_module_are_not_for_the_role(three: Local, options: str) -> None:
-    three.service.seed(labels=["elsewhere"])
-    defaults = f"module_defaults: {{monitor.cloud.monitor_clients: {{{options}}}}}"
-    hosts = ["web-1", "web-2", "web-3"]
-    for play, condition, expected in (("serial: 1", "", hosts), ("", NOT_THE_FIRST, hosts[1:])):
-        book = three.tasks(f"- {INCLUDE}\n  {condition}", play=f"{play}\n  {defaults}")
-        for state, left in {"present": expected, "absent": []}.items():
-            three.succeed(book, "-e", f"monitor_agent_state={state}")
-            assert labels(three) == ["elsewhere", *left]
-
-
-@pytest.mark.parametrize("module", ["monitor_clients", "agent_config"])
-def test_an_audit_with_defaults_of_a_module_is_right(monitored: Local, module: str) -> None:
+def test_defaults_of_modules_are_not_for_the_role(monitored: Local) -> None:
+    monitored.service.seed(labels=["elsewhere"])
     monitored.path("web-1").chmod(0o644)
-    defaults = f"module_defaults: {{monitor.cloud.{module}: {{state: absent}}}}"
-    run = monitored.run(monitored.tasks(f"- import_role: {AUDIT}", play=defaults))
-    assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in run.output
+    defaults = """serial: 1
+  module_defaults:
+    monitor.cloud.monitor_clients: {state: absent, prune: true, prune_pattern: '.*', prune_limit: 9,
+      renames: {web-1: x1}}
+    monitor.cloud.agent_config: {state: absent}"""
+    audit = monitored.succeed(monitored.tasks(f"- import_role: {AUDIT}", play=defaults))
+    assert "Hosts: 3 (1 wrong_permissions, 2 ok)." in audit.output
+    play = monitored.tasks(f"- {INCLUDE}", play=defaults)
+    for state, left in (("present", ["web-1", "web-2", "web-3"]), ("absent", [])):
+        monitored.succeed(play, "-e", f"monitor_agent_state={state}")
+        assert labels(monitored) == ["elsewhere", *left]
 
 
-@pytest.mark.parametrize(("label", "expected"), {"web{1}": "web{1}", "{{ 12345 | string }}": "12345"}.items())
-def test_a_label_that_resembles_something_else_is_a_text(single: Local, label: str, expected: str) -> None:
-    single.host_vars["web-1"].update(monitor_agent_label=label, ansible_python_interpreter=sys.executable)
-    for options in ([], ["-e", "monitor_agent_audit_fail_on_drift=true"]):
-        single.succeed(single.tasks(f"- import_role: {AUDIT}" if options else f"- {ROLE}"), *options)
-        assert labels(single) == [expected]
+def test_a_label_that_resembles_something_else_is_a_text(pair: Local) -> None:
+    pair.group_vars["ansible_python_interpreter"] = sys.executable
+    pair.host_vars["web-1"]["monitor_agent_label"] = "web{1}"
+    pair.host_vars["web-2"]["monitor_agent_label"] = "{{ 12345 | string }}"
+    pair.succeed(pair.tasks(f"- {ROLE}"))
+    assert labels(pair) == ["12345", "web{1}"]
+    pair.succeed(pair.tasks(f"- import_role: {AUDIT}"), "-e", "monitor_agent_audit_fail_on_drift=true")
 
 
-@pytest.mark.parametrize(
-    ("label", "message"),
-    [
-        ("{{ ansible_facts['architecture'] }}", "Facts of host web-1 would decide: ansible_facts."),
-        ("{{ hostvars['web-1'].ansible_connection }}", "monitor_agent_label of host web-1: "),
-    ],
-)
-def test_a_label_that_is_made_of_facts_or_of_hostvars_is_refused(single: Local, label: str, message: str) -> None:
-    single.host_vars["web-1"].update(monitor_agent_label=label, ansible_python_interpreter=sys.executable)
-    play = role_play(single, play="gather_subset: ['!all', '!min', platform]", facts=True)
-    assert message in refuse(single, play)
+def test_a_label_that_is_made_of_hostvars_is_refused(single: Local) -> None:
+    """One that is made of facts: test_variables.py."""
+    single.host_vars["web-1"]["monitor_agent_label"] = "{{ hostvars['web-1'].ansible_connection }}"
+    assert "monitor_agent_label of host web-1: " in refuse(single, role_play(single))
 
 
 def test_the_keys_of_another_host_are_redacted_in_an_installers_output(monitored: Local) -> None:
@@ -251,14 +223,13 @@ def test_an_executed_module_whose_output_breaks_shows_no_key(monitored: Local, t
 @pytest.mark.parametrize("left_out", ["web-1", "web-2"])
 def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(monitored: Local, left_out: str) -> None:
     """As for a second agent, whose clients another account has."""
-    include = "ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}"
     tasks = f"""
-    - {include}
-      vars: {{monitor_agent_state: absent}}
+    - {INCLUDE}
+      {ABSENT}
     - monitor.cloud.monitor_clients: {{labels: [web-1, web-2, web-3]}}
       run_once: true
-    - {include}
-      vars: {{monitor_agent_state: absent}}
+    - {INCLUDE}
+      {ABSENT}
       when: inventory_hostname != '{left_out}'
       loop: [1, 2]
 """
@@ -287,27 +258,27 @@ def test_a_client_is_not_deleted_and_created_by_each_run_of_a_play(pair: Local) 
 @pytest.mark.parametrize("failing", ["web-1", "web-2"])
 def test_a_host_that_has_failed_is_to_run_again_if_the_role_is_in_always(three: Local, failing: str) -> None:
     """Core leaves it out of its batch, so that it would be without a client."""
-    others = sorted({"web-1", "web-2", "web-3"} - {failing})
-    for state, expected in {"present": others, "absent": [failing]}.items():
-        tasks = f"""
+    tasks = f"""
     - block:
         - ansible.builtin.fail: {{msg: not today}}
           when: inventory_hostname == '{failing}'
       always:
         - {ROLE}
-          vars: {{monitor_agent_state: {state}}}
 """
-        run = three.run(three.tasks(tasks))
+    play, others = three.tasks(tasks), sorted(set(three.host_vars) - {failing})
+    for state, expected in {"present": others, "absent": [failing]}.items():
+        if state == "absent":
+            three.service.seed(labels=[failing])
+            three.write(failing, three.expected(failing))
+        run = three.run(play, "-e", f"monitor_agent_state={state}")
         [(host, message)] = run.failures().items()
         assert (run.code, host) == (2, failing) and message.endswith("Run again."), run.output
         assert labels(three) == sorted(configured(three)) == expected
-        three.succeed()
 
 
-@pytest.mark.parametrize("notify", ["Mine", "[Mine]"])
-def test_a_handler_that_the_use_of_the_role_notifies_is_run(pair: Local, notify: str) -> None:
+def test_a_handler_that_the_use_of_the_role_notifies_is_run(pair: Local) -> None:
     mine = "handlers: [{name: Mine, ansible.builtin.debug: {msg: mine}}]"
-    play = role_play(pair, play=mine, role=f"notify: {notify}")
+    play = role_play(pair, play=mine, role="notify: Mine")
     for changed in ({"web-1", "web-2"}, {"web-2"}, set[str]()):
         assert set(pair.succeed(play).of("Mine")) == changed
         pair.write("web-2", "drift" if len(changed) == 2 else pair.expected("web-2"))
@@ -341,13 +312,10 @@ def test_in_rescue_of_the_role_itself_all_hosts_but_the_first_are_to_run_again(t
 
 def test_a_removal_removes_nothing_after_an_error_that_is_ignored(monitored: Local) -> None:
     before = labels(monitored), monitored.files()
-    play = role_play(monitored, role="ignore_errors: true\n  vars: {monitor_agent_state: absent}")
     # Without the account, each host fails, and goes on.
-    run = monitored.succeed(play, MONITOR_API_TOKEN="wrong")
+    run = monitored.succeed(role_play(monitored, role=f"ignore_errors: true\n  {ABSENT}"), MONITOR_API_TOKEN="wrong")
     assert set(run.statuses().values()) == {"ignored"}
     assert (labels(monitored), monitored.files()) == before
-    monitored.host_vars["web-1"]["monitor_agent_label"] = "web-3"
-    assert "have the same label 'web-3'" in refuse(monitored, play, "--limit", "web-1")
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
@@ -361,15 +329,29 @@ def test_nothing_is_changed_in_another_account_than_was_read(three: Local, state
     assert (run.statuses()["web-2"], run.writes(), labels(three)) == ("ignored", [], before), run.output
 
 
-@pytest.mark.parametrize("of", ["inventory", "play"])
-def test_hosts_of_one_batch_may_have_different_states(three: Local, of: str) -> None:
-    three.service.seed(labels=["web-2"])
-    three.write("web-2", three.expected("web-2"))
-    three.host_vars["web-2"]["monitor_agent_state" if of == "inventory" else "gone"] = "absent"
-    play = "vars: {monitor_agent_state: \"{{ gone | default('present') }}\"}" if of == "play" else ""
-    converge(three, role_play(three, play=play), changes={"web-1", "web-2", "web-3"})
-    assert labels(three) == sorted(configured(three)) == ["web-1", "web-3"]
-    assert three.read("web-2") is None
+# By host: its state, and whether it has a client, and a file, before.
+STATES = {
+    "web-1": ("absent", True, True),
+    "web-2": ("present", False, False),
+    "web-3": ("present", True, True),
+    "web-4": ("present", True, False),
+    "web-5": ("absent", True, False),
+    "web-6": ("absent", False, False),
+}
+
+
+def test_hosts_of_one_batch_may_have_different_states(three: Local) -> None:
+    three.add("web-4", "web-5", "web-6")
+    three.service.seed(labels=[host for host, (_state, client, _file) in STATES.items() if client])
+    for host, (state, _client, file) in STATES.items():
+        three.host_vars[host]["monitor_agent_state"] = state
+        three.write(host, three.expected(host) if file else None)
+    steps = converge(three, changes={"web-1", "web-2", "web-4"})
+    assert {host: event.result["state"] for host, event in steps.check.of(CONFIGURE).items()} == {
+        host: state for host, (state, _client, _file) in STATES.items()
+    }
+    assert labels(three) == sorted(configured(three)) == ["web-2", "web-3", "web-4"]
+    assert three.read("web-1") is None
 
 
 def test_a_failed_installation_keeps_what_was_written_and_is_retried(three: Local) -> None:
@@ -384,19 +366,17 @@ def test_a_failed_installation_keeps_what_was_written_and_is_retried(three: Loca
         assert (result["key_owner"], result["differs"]) == (owner, differs)
 
 
-@pytest.mark.parametrize("of", ["registration: mine", "client: '{{ mine.clients[0] }}'"])
-def test_a_file_of_the_users_own_is_written_with_sealed_keys(three: Local, tmp_path: Path, of: str) -> None:
-    own = tmp_path / "own.conf"
-    tasks = f"""
-    - {INCLUDE}
-    - monitor.cloud.monitor_client_info: {{seal_keys: true}}
-      register: mine
-    - monitor.cloud.agent_config: {{path: {own}, content: "@api_key@", state: present, {of}}}
-      delegate_to: "{{{{ inventory_hostname }}}}"
-"""
-    three.succeed(three.tasks(tasks, hosts="web-1"))
-    (client,) = three.service.clients()
-    assert own.read_text() == client["api_key"]
+def test_a_file_of_the_users_own_is_written_with_sealed_keys(single: Local) -> None:
+    file = '{path: "{{ playbook_dir }}/%s", content: "@api_key@", state: present, %s}'
+    forms = {"1.own": "registration: mine", "2.own": "client: '{{ mine.clients[0] }}'"}
+    writes = "".join(f"- monitor.cloud.agent_config: {file % form}\n" for form in forms.items())
+    single.succeed(
+        single.tasks(
+            f"- {INCLUDE}\n- monitor.cloud.monitor_client_info: {{seal_keys: true}}\n  register: mine\n{writes}"
+        )
+    )
+    (client,) = single.service.clients()
+    assert [(single.directory / name).read_text() for name in forms] == [client["api_key"]] * 2
 
 
 @pytest.fixture
@@ -440,11 +420,10 @@ def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> No
     assert (run.code, run.writes()) == (0, []) and two.read("web-2"), run.output
 
 
-@pytest.mark.parametrize("service", [{"MONITOR_API_TOKEN": "wrong"}, {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4"}])
-def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local, service: dict[str, str]) -> None:
+def test_nothing_is_removed_if_the_service_cannot_be_used(two: Local) -> None:
     before = labels(two), two.files()
-    run = two.run(RETIRE, "-e", "target=all", "-e", "monitor_agent_retry_timeout=0", **service)
-    assert run.code == 2, run.output
+    options = ("-e", "target=all", "-e", "monitor_agent_retry_timeout=0")
+    assert two.run(RETIRE, *options, MONITOR_BASE_URL="http://127.0.0.1:1/v4").code == 2
     assert (labels(two), two.files()) == before
 
 
@@ -500,11 +479,12 @@ OTHERS = {"web-2", "db-1", "db-2"}
 READS = ["list_clients", "list_clients", "get_plan"]
 
 
-@pytest.mark.parametrize("pipelining", ["False", "True"])
-@pytest.mark.parametrize("user", ["root", USER])
-def test_check_run_and_second_run(controller: Controller, user: str, pipelining: str) -> None:
-    controller.group_vars.update(ansible_user=user, ansible_become=user != "root")
-    steps = converge(controller, changes=ALL, environment={"ANSIBLE_PIPELINING": pipelining})
+def test_check_run_and_second_run(controller: Controller) -> None:
+    """As root, and as a user who becomes root, with pipelining and without."""
+    for host, (user, pipelining) in zip(ALL, itertools.product(("root", USER), (False, True)), strict=True):
+        connection = {"ansible_user": user, "ansible_become": user != "root", "ansible_pipelining": pipelining}
+        controller.host_vars[host] = connection
+    steps = converge(controller, changes=ALL)
     assert diffs(steps.check) == {name: (None, client_label(name)) for name in ALL}
     assert sorted(steps.run.calls()) == sorted([*READS, *["create_client"] * len(ALL)])
     assert sorted(steps.run.writes()) == sorted(f"create_client {client_label(name)}" for name in ALL)
@@ -550,11 +530,6 @@ def test_serial_reads_the_account_once_for_each_batch(four: Local) -> None:
 @pytest.mark.parametrize(
     ("plan", "line"),
     [
-        (
-            None,
-            "Clients: 2, on the free plan, whose limit is not known; 4 more to register. Next tier: monitor-10, 10 "
-            "clients, 20 a month.",
-        ),
         ("monitor-10", "Clients: 2 of 10 that monitor-10 includes, 20 a month; 4 more to register."),
         (
             "monitor-3",
@@ -564,20 +539,20 @@ def test_serial_reads_the_account_once_for_each_batch(four: Local) -> None:
         ),
     ],
 )
-def test_check_mode_shows_the_cost_of_new_clients(four: Local, plan: str | None, line: str) -> None:
+def test_check_mode_shows_the_cost_of_new_clients(four: Local, plan: str, line: str) -> None:
     """In one line at normal verbosity; the audit's page has it too."""
     four.service.set_plan(plan)
     four.service.seed(labels=["other-1", "other-2"])
     check = four.run(ROLLOUT, "--check")
     shown = [text for text in check.output.splitlines() if line in text]
     assert check.code == (2 if plan == "monitor-3" else 0) and shown, check.output
-    assert check.writes() == [] and ("Show what the new clients cost" in check.output) is (check.code == 0)
+    assert check.writes() == [] and (COST in check.output) is (check.code == 0)
     four.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_html=audit.html")
     page = (four.directory / "audit.html").read_text(encoding="utf-8")
     cost = line if check.code == 0 else "4 more to register. Tier needed: monitor-10, 10 clients, 20 a month."
     assert cost in page
     if check.code == 0:
-        assert four.succeed(ROLLOUT).of("Show what the new clients cost") == {}
+        assert four.succeed(ROLLOUT).of(COST) == {}
 
 
 def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_more(four: Local) -> None:
@@ -602,42 +577,16 @@ def test_hosts_of_another_account_need_no_room_in_the_plan(four: Local) -> None:
     assert check.changed_hosts() == set(ALL)
 
 
-@pytest.mark.parametrize("failing", ["web-1", "web-2"])
-def test_a_host_that_has_failed_affects_no_other_and_needs_no_room_in_the_plan(four: Local, failing: str) -> None:
+def test_a_host_that_has_failed_affects_no_other_and_needs_no_room_in_the_plan(four: Local) -> None:
+    """The first host, so that another one decides what runs once."""
     four.service.set_plan("monitor-3")
-    playbook = role_play(four, before=f"{{ansible.builtin.fail: {{}}, when: inventory_hostname == '{failing}'}}")
-    others = set(ALL) - {failing}
-    converge(four, playbook, changes=others, codes=(2, 2, 2))
-    assert (labels(four), configured(four)) == (sorted(others), others)
-
-
-# Variables of a host that fails its checks.
-WRONG = {
-    "path": {"monitor_agent_config_path": "relative.conf"},
-    "directory": {"monitor_agent_config_path": "/dev/null/agent.conf"},
-    "owner": {"monitor_agent_config_owner": "none-such"},
-    "mode": {"monitor_agent_config_mode": "0999"},
-    "template": {"monitor_agent_config_template": "none-such.j2"},
-    "account": {"monitor_agent_api_token": "another"},
-    "unreachable": {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"},
-}
-
-
-@pytest.mark.parametrize("host", ["web-2", "db-2"])
-@pytest.mark.parametrize("case", WRONG)
-def test_a_host_that_fails_its_checks_gets_no_client(four: Local, case: str, host: str) -> None:
-    four.host_vars[host] |= WRONG[case]
-    others = set(ALL) - {host}
-    # In check mode an unknown owner is a warning, since an earlier task of the run may add it.
-    if case != "owner":
-        assert four.run(ROLLOUT, "--check").changed_hosts() == others
-    run = four.run()
-    assert (run.code, run.changed_hosts()) == (4 if case == "unreachable" else 2, others), run.output
-    assert labels(four) == sorted(configured(four)) == sorted(others)
+    playbook = role_play(four, before="{ansible.builtin.fail: {}, when: inventory_hostname == 'web-1'}")
+    converge(four, playbook, changes=OTHERS, codes=(2, 2, 2))
+    assert (labels(four), configured(four)) == (sorted(OTHERS), OTHERS)
 
 
 def test_a_host_that_failed_gets_no_client_although_errors_are_ignored(four: Local) -> None:
-    four.host_vars["web-2"] |= WRONG["directory"]
+    four.host_vars["web-2"]["monitor_agent_config_path"] = "/dev/null/agent.conf"
     others = set(ALL) - {"web-2"}
     run = four.succeed(role_play(four, role="ignore_errors: true"))
     assert (run.statuses()["web-2"], labels(four)) == ("ignored", sorted(others))
@@ -647,7 +596,7 @@ def test_any_errors_fatal_ends_a_run_before_the_first_client_or_after_all(four: 
     four.service.configure(strict_labels=True)
     four.group_vars["monitor_agent_service"] = "agent"
     play = role_play(four, play="any_errors_fatal: true")
-    four.host_vars["db-1"] |= WRONG["template"]
+    four.host_vars["db-1"] ["monitor_agent_config_template"] = "none-such.j2"
     run = four.run(play)
     assert (run.code, run.writes()) == (2, []), run.output
     # What only the service refuses fails later.
@@ -662,18 +611,15 @@ def test_any_errors_fatal_ends_a_run_before_the_first_client_or_after_all(four: 
     )
 
 
-@pytest.mark.parametrize("left_out", [set(), {"web-1"}], ids=["both", "by itself"])
-def test_localhost_that_is_not_in_the_inventory(single: Local, left_out: set[str]) -> None:
+def test_localhost_that_is_not_in_the_inventory(single: Local) -> None:
     single.host_vars["web-1"].pop("monitor_agent_config_path")
     (single.directory / "host_vars").mkdir()
     (single.directory / "host_vars" / "localhost.yml").write_text("monitor_agent_label: here\n", encoding="utf-8")
-    single.group_vars["left_out"] = sorted(left_out)
-    changed = {"web-1", "localhost"} - left_out
     path = 'vars: {monitor_agent_config_path: "{{ playbook_dir }}/{{ inventory_hostname }}.conf"}'
-    play = single.tasks(f"- {INCLUDE}\n  when: inventory_hostname not in left_out", play=path, hosts="web-1,localhost")
-    converge(single, play, changes=changed)
-    assert labels(single) == sorted("here" if host == "localhost" else host for host in changed)
-    assert {path.stem for path in single.directory.rglob("*.conf")} == changed
+    play = single.tasks(f"- {INCLUDE}", play=path, hosts="web-1,localhost")
+    converge(single, play, changes={"web-1", "localhost"})
+    assert labels(single) == ["here", "web-1"]
+    assert {path.stem for path in single.directory.rglob("*.conf")} == {"web-1", "localhost"}
 
 
 def test_an_audit_reports_hosts_whose_sudo_refuses_the_user(controller: Controller) -> None:
@@ -686,87 +632,61 @@ def test_an_audit_reports_hosts_whose_sudo_refuses_the_user(controller: Controll
     assert "Could not be inspected: Missing sudo password." in " ".join(run.output.split())
 
 
-@pytest.mark.parametrize("facts", [False, True], ids=["found out by the role", "known before"])
-def test_first_host_unreachable(four: Local, facts: bool) -> None:
+def test_first_host_unreachable(four: Local) -> None:
     reachable = dict(four.host_vars["web-1"])
     four.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
-    four.group_vars["ansible_python_interpreter"] = "/usr/bin/python3"
-    book = role_play(four, play="gather_subset: ['!all', '!min']", facts=facts)
-    converge(four, book, changes=OTHERS, codes=(4, 4, 4))
+    converge(four, changes=OTHERS, codes=(4, 4, 4))
     assert configured(four) == OTHERS
     assert sorted(OTHERS) == labels(four)
     four.host_vars["web-1"] = reachable
-    back = four.succeed(book)
-    assert back.changed_hosts() == {"web-1"}
+    assert four.succeed().changed_hosts() == {"web-1"}
     assert configured(four) == set(ALL)
 
 
-_CHOSEN: dict[str, tuple[str, list[str], set[str]]] = {
-    "limit": ("", ["--limit", "web-2"], {"web-2"}),
-    "condition": ("when: inventory_hostname != 'db-2'", [], set(ALL) - {"db-2"}),
-    "condition on the first host": (NOT_THE_FIRST, [], OTHERS),
-}
-
-
-@pytest.mark.parametrize(
-    ("use", "case"),
-    [
-        *((use, case) for use in ("include_role", "include_tasks") for case in _CHOSEN),
-        # The third is refused: test_a_static_use_that_leaves_out_the_first_host_names_include_role.
-        *((use, case) for use in ("import_role", "roles") for case in list(_CHOSEN)[:2]),
-    ],
-)
-def test_hosts_that_are_left_out_stay_as_they_are(four: Local, use: str, case: str) -> None:
-    condition, options, chosen = _CHOSEN[case]
-    (four.directory / "of_role.yml").write_text(
-        "- import_role: {name: monitor.cloud.monitor_agent}\n", encoding="utf-8"
-    )
-    role = "include_tasks: of_role.yml" if use == "include_tasks" else f"{use}: {{name: monitor.cloud.monitor_agent}}"
-    book = four.tasks(f"- ansible.builtin.{role}\n  {condition}")
-    if use == "roles":
-        book = four.tasks(f"- role: monitor.cloud.monitor_agent\n  {condition}", section="roles")
-    converge(four, book, *options, changes=chosen)
-    assert configured(four) == set(labels(four)) == chosen
-    four.run()
-    four.succeed(book, *options, "-e", "monitor_agent_state=absent")
-    assert configured(four) == set(labels(four)) == set(ALL) - chosen
-
-
-# Uses of the role that web-2 does not reach, or whose condition fails for it.
+# Uses of the role that a host of the site "two" does not reach, or whose condition fails for it; in tasks or roles.
+ONE = "when: site == 'one'"
 ONLY_SOME = {
-    "the item of a loop": f"""
-    - {INCLUDE}
-      loop: "{{{{ uses_of[site] }}}}"
-""",
+    # Of each of these the host is the first of three, of the others the second.
+    "include_role": f"- {INCLUDE}\n  {ONE}",
+    "include_tasks": f"- ansible.builtin.include_tasks: one.yml\n  {ONE}",
+    "import_role": f"- {ROLE}\n  {ONE}",
+    "roles": f"- role: monitor.cloud.monitor_agent\n  {ONE}",
+    "the item of a loop": f"- {INCLUDE}\n  loop: '{{{{ uses_of[site] }}}}'",
     "the name of a file": "- ansible.builtin.include_tasks: '{{ site }}.yml'",
     "rescue": f"""
-    - block:
-        - ansible.builtin.fail: {{msg: not today}}
-          when: site == 'one'
-      rescue:
-        - {ROLE}
-""",
-    "a condition that fails": f"""
+- block:
+    - ansible.builtin.fail: {{msg: not today}}
+      {ONE}
+  rescue:
     - {ROLE}
-      when: only_of[site]
 """,
+    "a condition that fails": f"- {ROLE}\n  when: only_of[site]",
 }
 
 
-@pytest.mark.parametrize("use", ONLY_SOME.values(), ids=ONLY_SOME)
-def test_hosts_that_do_not_reach_the_role_are_not_registered(three: Local, use: str) -> None:
-    for host, site in {"web-1": "one", "web-2": "two", "web-3": "one"}.items():
-        three.host_vars[host]["site"] = site
-    three.group_vars |= {"only_of": {"one": True}, "uses_of": {"one": [1], "two": []}}
+def test_hosts_that_do_not_reach_the_role_stay_as_they_are(single: Local) -> None:
+    """A play for each use, with hosts of its own."""
+    single.host_vars.clear()
+    single.group_vars |= {"only_of": {"one": True}, "uses_of": {"one": [1], "two": []}}
     for site, task in {"one": ROLE, "two": "ansible.builtin.meta: noop"}.items():
-        (three.directory / f"{site}.yml").write_text(f"- {task}\n", encoding="utf-8")
-    chosen, book = {"web-1", "web-3"}, three.tasks(use)
-    for changed in (chosen, set[str]()):
-        assert three.run(book, "--check").changed_hosts() == changed
-        assert three.run(book).changed_hosts() == changed
-        assert configured(three) == set(labels(three)) == chosen
-    three.run(book, "-e", "monitor_agent_state=absent")
-    assert configured(three) == set(labels(three)) == set()
+        (single.directory / f"{site}.yml").write_text(f"- {task}\n", encoding="utf-8")
+    left_out, plays = set[str](), []
+    for number, (use, text) in enumerate(ONLY_SOME.items()):
+        hosts = [f"{name}-{number}" for name in ("a", "b", "c")]
+        single.add(*hosts)
+        left_out.add(hosts[0] if use.startswith("include") else hosts[1])
+        path = single.tasks(text, hosts=",".join(hosts), section="roles" if use == "roles" else "tasks")
+        plays.append(Path(path).read_text(encoding="utf-8"))
+    for host, values in single.host_vars.items():
+        values["site"] = "two" if host in left_out else "one"
+    book, chosen = single.play("\n".join(plays)), set(single.host_vars) - left_out
+    converge(single, book, changes=chosen, codes=(2, 2, 2))
+    assert configured(single) == chosen and labels(single) == sorted(map(client_label, chosen))
+    single.service.seed(labels=list(map(client_label, left_out)))
+    for host in left_out:
+        single.write(host, single.expected(host))
+    single.run(book, "-e", "monitor_agent_state=absent")
+    assert configured(single) == left_out and labels(single) == sorted(map(client_label, left_out))
 
 
 def test_a_loop_over_customers_registers_hosts_in_their_own_account(three: Local) -> None:
@@ -806,6 +726,6 @@ def test_a_strategy_derived_from_linear_is_taken(four: Local, source: str) -> No
     plugin.parent.mkdir()
     plugin.write_text(f"{source}\n\nclass StrategyModule(StrategyModule):\n    pass\n", encoding="utf-8")
     play = role_play(four, play="strategy: ours")
-    converge(four, play, changes=ALL)
-    converge(four, play, "-e", "monitor_agent_state=absent", changes=ALL)
+    assert four.succeed(play).changed_hosts() == configured(four) == set(ALL)
+    four.succeed(play, "-e", "monitor_agent_state=absent")
     assert labels(four) == []
