@@ -5,7 +5,7 @@
 """The agent itself: packages and installer, in check mode and in a run, and its restarts."""
 
 import json
-from typing import Any
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import (
     Local,
     Run,
 )
-from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, snapshots, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play, text_of
 
 AGAIN = "Install the packages of these lists, after the configuration"
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
@@ -31,16 +31,22 @@ def steps(run: Run, name: str) -> dict[str, bool]:
 
 
 def test_packages_are_installed_and_an_installer_gets_the_code_once(controller: Controller) -> None:
+    """The installer of db-1 replaces the configuration: the agent is restarted with its own."""
+    hosts = with_agents(controller).hosts
     controller.group_vars["monitor_agent_install_command"] = INSTALL
     controller.group_vars["monitor_agent_install_creates"] = "/opt/agent"
-    controller.host_vars["web-2"] = {"monitor_agent_packages": ["bash"]}
-    done = converge(controller, changes=controller.hosts)
+    controller.host_vars["web-2"] = {"monitor_agent_packages": ["bash"], "ansible_pipelining": False}
+    replaces = f"{INSTALL}; echo theirs > {CONFIG}; chmod 644 {CONFIG}"
+    controller.host_vars["db-1"] = {"monitor_agent_install_command": replaces}
+    done = converge(controller, changes=hosts)
     for run, changed in ((done.check, True), (done.run, True), (done.again, False)):
-        assert steps(run, INSTALLER) == dict.fromkeys(controller.hosts, changed), run.output
+        assert steps(run, INSTALLER) == dict.fromkeys(hosts, changed), run.output
         assert steps(run, PACKAGES) == {"web-2": False}
     codes = {client["label"]: f"{client['install_code']}\n" for client in controller.service.clients()}
-    assert {name: host.read("/opt/agent/code") for name, host in controller.hosts.items()} == codes
-    assert controller.hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
+    assert {name: host.read("/opt/agent/code") for name, host in hosts.items()} == codes
+    assert hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
+    assert hosts["db-1"].facts() == "regular file 600 root root"
+    assert run_with_their_configuration(controller) == set(hosts) and pending(controller) == set()
 
 
 # A source of one package, whose lists apt has not fetched, as on a host that was just installed.
@@ -161,43 +167,37 @@ def with_agents(controller: Controller) -> Controller:
     return controller
 
 
-@pytest.fixture
-def agent(one: Controller) -> Controller:
-    """A single host with an agent."""
-    return with_agents(one)
-
-
 def entries(host: Host) -> list[str]:
     return host.run("ls -A /etc/monitor").split()
 
 
-def is_pending(controller: Controller) -> bool:
-    """Whether there is a marker, and nothing else beside the configuration."""
-    beside = [name for name in entries(controller.hosts["web-1"]) if name != "agent.conf"]
-    assert all(name.startswith(".agent.conf.restart-") for name in beside), beside
-    return bool(beside)
+def pending(controller: Controller) -> set[str]:
+    """The hosts that have a marker; nothing else is beside the configuration."""
+    found = {name: set(entries(host)) - {"agent.conf"} for name, host in controller.hosts.items()}
+    beside = [entry for names in found.values() for entry in names]
+    assert all(entry.startswith(".agent.conf.restart-") for entry in beside), beside
+    return {name for name, names in found.items() if names}
 
 
-def runs_with_its_configuration(controller: Controller, host: str = "web-1") -> bool:
-    return controller.hosts[host].read("/opt/agent-runs-with") == text_of(controller, host)
+def run_with_their_configuration(controller: Controller) -> set[str]:
+    """The hosts whose agent was started with the configuration that is there."""
+    found = controller.hosts.items()
+    return {name for name, host in found if host.read("/opt/agent-runs-with") == text_of(controller, name)}
 
 
-def result(run: Run) -> dict[str, Any]:
-    return run.of(CONFIGURE)["web-1"].result
-
-
-def assert_next_run_restarts(controller: Controller) -> None:
-    """Check mode predicts the restart, the next run does it without a write, and the one after does nothing."""
-    written = controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}")
-    steps = converge(controller, changes={"web-1"})
+def assert_next_run_restarts(controller: Controller, *names: str) -> None:
+    """Check mode predicts the restarts, the next run does them without a write, and the one after does nothing."""
+    files = {name: controller.hosts[name].run(f"stat -c '%i %y' {CONFIG}") for name in names}
+    steps = converge(controller, changes=names)
     for run in (steps.check, steps.run):
-        assert result(run)["differs"] == ["restart"]
-        assert run.changed_hosts(HANDLER) == {"web-1"}
-    shown = result(steps.check)["diff"]
-    assert shown["before"] == {**shown["after"], "restart_pending": True}
-    assert controller.hosts["web-1"].run(f"stat -c '%i %y' {CONFIG}") == written
-    assert runs_with_its_configuration(controller) and not is_pending(controller)
-    assert steps.again.of(HANDLER) == {}
+        results = run.of(CONFIGURE)
+        assert [results[name].result["differs"] for name in names] == [["restart"]] * len(names)
+        assert run.changed_hosts(HANDLER) == set(names)
+    for name in names:
+        shown = steps.check.of(CONFIGURE)[name].result["diff"]
+        assert shown["before"] == {**shown["after"], "restart_pending": True}
+        assert controller.hosts[name].run(f"stat -c '%i %y' {CONFIG}") == files[name]
+    assert run_with_their_configuration(controller) >= set(names) and steps.again.of(HANDLER) == {}
 
 
 def test_only_hosts_that_changed_get_a_restart(controller: Controller) -> None:
@@ -229,47 +229,40 @@ KILLED = f"""- {IMPORT[:-1]}, rolespec_validate: false}}
     monitor_agent_install_command: "true"
     monitor_agent_install_creates: "{{{{ lookup('ansible.builtin.pipe', 'kill -9 ' ~ parent) }}}}"
 """
-LEFT_OUT = ROLE + "  when: retired is defined\n"
-FIRST_USE = ROLE + "  when: retired is not defined\n"
-CONDITIONS = f"{FIRST_USE}{LEFT_OUT}  vars: {{monitor_agent_state: absent}}\n"
-FAILS, NEW, MODE = "rm /opt/agent-works", f"echo old > {CONFIG}", f"chmod 640 {CONFIG}"
-# Before the run, tasks, options, and the exit code of the run, which does not restart the agent.
-LOST: dict[str, tuple[str, str, list[str], int]] = {
-    "failed": (f"{NEW}; {FAILS}", ROLE, [], 2),
-    "failed, --force-handlers": (f"{NEW}; {FAILS}", ROLE, ["--force-handlers"], 2),
-    "unreachable": (NEW, f"{ROLE}  ignore_unreachable: true\n", ["-e", "ansible_pipelining=false"], 0),
-    "killed": (NEW, KILLED, [], -9),
-    "killed after a change of the mode": (MODE, KILLED, [], -9),
-}
 
 
-@pytest.mark.parametrize("case", LOST)
-def test_a_restart_that_was_not_done_is_done_by_the_next_run(agent: Controller, case: str) -> None:
-    host, (before, tasks, options, code) = agent.hosts["web-1"], LOST[case]
-    assert agent.run().code == 0
-    host.run(f"{before}; rm /opt/agent-runs-with")
-    ssh = agent.directory / "ssh"
+def test_a_restart_that_was_not_done_is_done_by_the_next_run(six: Controller) -> None:
+    """It failed, also after an installer; the host was unreachable; the run was killed, also after a change of mode."""
+    six.hosts.popitem()
+    agents = with_agents(six)
+    failed, installed, unreachable, killed, killed_mode = agents.hosts
+    agents.succeed()
+    for name, host in agents.hosts.items():
+        host.run(f"rm /opt/agent-runs-with; {f'chmod 640 {CONFIG}' if name == killed_mode else f'echo old > {CONFIG}'}")
+    for name in (failed, installed):
+        agents.hosts[name].run("rm /opt/agent-works")
+    agents.host_vars[installed] = {
+        "monitor_agent_install_command": f"echo theirs > {CONFIG}; touch /opt/agent",
+        "monitor_agent_install_creates": "/opt/agent",
+    }
+    ssh = agents.directory / "ssh"
     ssh.write_text(SSH, encoding="utf-8")
     ssh.chmod(0o755)
-    environment = {"ANSIBLE_SSH_EXECUTABLE": str(ssh)} if case == "unreachable" else {}
-    for _attempt in range(2):
-        run = agent.run(agent.tasks(tasks), *options, **environment)
-        assert (run.code, host.read(), is_pending(agent)) == (code, text_of(agent, "web-1"), True), run.output
-    host.run("touch /opt/agent-works")
-    assert_next_run_restarts(agent)
-
-
-def test_an_installer_may_replace_the_configuration(agent: Controller) -> None:
-    host = agent.hosts["web-1"]
-    replace = f"echo theirs > {CONFIG}; chmod 644 {CONFIG}; touch /opt/agent"
-    agent.group_vars.update(monitor_agent_install_command=replace, monitor_agent_install_creates="/opt/agent")
-    converge(agent, changes={"web-1"})
-    assert host.facts() == "regular file 600 root root"
-    assert runs_with_its_configuration(agent) and not is_pending(agent)
-    host.run(f"rm {CONFIG} /opt/agent /opt/agent-works")
-    assert agent.run().code == 2 and is_pending(agent)
-    host.run("touch /opt/agent-works")
-    assert_next_run_restarts(agent)
+    agents.host_vars[unreachable] = {"ansible_ssh_executable": str(ssh), "ansible_pipelining": False}
+    of_killed = {killed, killed_mode}
+    for hosts, tasks, code in (
+        ({failed, installed, unreachable}, f"{ROLE}  ignore_unreachable: true\n", 2),
+        (of_killed, KILLED, -9),
+    ):
+        for _attempt in range(2):
+            run = agents.run(agents.tasks(tasks, hosts=",".join(sorted(hosts))))
+            assert run.code == code and pending(agents) >= hosts, run.output
+            assert [agents.hosts[name].read() for name in hosts] == [text_of(agents, name) for name in hosts]
+    agents.host_vars.clear()
+    for name in (failed, installed):
+        agents.hosts[name].run("touch /opt/agent-works")
+    assert_next_run_restarts(agents, *agents.hosts)
+    assert pending(agents) == set()
 
 
 # Each kills the writer, which is the tool's parent, before or after a step of it.
@@ -298,54 +291,49 @@ def test_a_writer_that_is_killed_loses_no_restart(six: Controller) -> None:
     for host in agents.hosts.values():
         host.run("rm /usr/local/sbin/*")
     steps = converge(agents, changes=agents.hosts)
-    assert steps.run.changed_hosts(HANDLER) == set(agents.hosts)
-    for name, host in agents.hosts.items():
-        assert entries(host) == ["agent.conf"]
-        assert runs_with_its_configuration(agents, name)
-
-
-def test_a_marker_of_a_later_run_survives_an_earlier_restart(agent: Controller) -> None:
-    """Another run writes between the task and the restart of this one."""
-    host = agent.hosts["web-1"]
-    later = ".agent.conf.restart-0123abcd"
-    host.write(SERVICE + f"touch /etc/monitor/{later}\n", "/etc/init.d/monitor-agent", mode="755")
-    assert agent.run().code == 0
-    assert sorted(entries(host)) == [later, "agent.conf"]
-    host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
-    assert_next_run_restarts(agent)
+    assert steps.run.changed_hosts(HANDLER) == run_with_their_configuration(agents) == set(agents.hosts)
+    assert [entries(host) for host in agents.hosts.values()] == [["agent.conf"]] * len(agents.hosts)
 
 
 NAME = "/etc/monitor/.agent.conf.restart-"
+# A marker of another run, which wrote between the task and the restart of this one.
+LATER = ".agent.conf.restart-0123abcd"
 # Names that resemble a marker's; and a marker whose writer may still rename its configuration, after the restart.
-IGNORED = (
-    f"mkfifo {NAME}00000000; mkdir {NAME}11111111; ln -s /etc/passwd {NAME}22222222; touch {NAME}x {NAME}0123ABCD",
-    f"rm -r {NAME}*; mkdir -m 1700 /etc/monitor/.agent.conf.writing-1-0123abcd; touch {NAME}0123abcd",
-)
+IGNORED = {
+    "web-2": f"mkfifo {NAME}00000000; mkdir {NAME}11111111; ln -s /etc/passwd {NAME}22222222; "
+    f"touch {NAME}x {NAME}0123ABCD",
+    "db-1": f"mkdir -m 1700 /etc/monitor/.agent.conf.writing-1-0123abcd; touch {NAME}0123abcd",
+}
 
 
-def test_what_resembles_a_marker_and_the_marker_of_a_running_writer_are_ignored(agent: Controller) -> None:
-    assert agent.run().code == 0
-    host = agent.hosts["web-1"]
-    for command in IGNORED:
-        host.run(command)
-        before = snapshots(agent)
-        run = agent.run()
-        assert (run.code, run.changed_hosts(), snapshots(agent)) == (0, set(), before), run.output
-    host.run("rmdir /etc/monitor/.agent.conf.writing-*")
-    assert_next_run_restarts(agent)
+def test_markers_of_others(controller: Controller) -> None:
+    """One of a later run survives an earlier restart; that of a running writer, and what resembles one, is ignored."""
+    hosts = with_agents(controller).hosts
+    hosts["web-1"].write(SERVICE + f"touch /etc/monitor/{LATER}\n", "/etc/init.d/monitor-agent", mode="755")
+    controller.succeed()
+    assert sorted(entries(hosts["web-1"])) == [LATER, "agent.conf"]
+    hosts["web-1"].write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+    for name, command in IGNORED.items():
+        hosts[name].run(command)
+    assert_next_run_restarts(controller, "web-1")
+    hosts["db-1"].run("rmdir /etc/monitor/.agent.conf.writing-*")
+    assert_next_run_restarts(controller, "db-1")
+    assert entries(hosts["web-1"]) == entries(hosts["db-1"]) == ["agent.conf"]
 
 
-@pytest.mark.parametrize("configured", [True, False])
-def test_a_removal_removes_the_markers(agent: Controller, configured: bool) -> None:
-    host = agent.hosts["web-1"]
-    host.run("rm /opt/agent-works")
-    agent.run()
-    assert is_pending(agent)
-    if not configured:
-        host.run(f"rm {CONFIG}")
-    agent.group_vars.update(monitor_agent_state="absent", monitor_agent_service="")
-    converge(agent, changes={"web-1"})
-    assert entries(host) == []
+def test_a_removal_removes_the_markers(controller: Controller) -> None:
+    """It succeeds although the agent does not start; whether there is a configuration, and a service, or not."""
+    hosts = with_agents(controller).hosts
+    for host in hosts.values():
+        host.run("rm /opt/agent-works")
+    assert controller.run().code == 2 and pending(controller) == set(hosts)
+    for name in ("web-1", "db-1"):
+        hosts[name].run(f"rm {CONFIG}")
+    for name in ("web-1", "web-2"):
+        controller.host_vars[name] = {"monitor_agent_service": ""}
+    converge(controller, "monitor.cloud.retire", "-e", "target=all", changes=hosts)
+    assert [entries(host) for host in hosts.values()] == [[]] * len(hosts)
+    assert controller.service.clients() == []
 
 
 # Runs as long as /opt/agent-started exists.
@@ -358,40 +346,40 @@ esac
 """
 
 
-def test_an_agent_that_was_stopped_is_reported_and_started(agent: Controller) -> None:
-    host = agent.hosts["web-1"]
-    host.write(STOPS, "/etc/init.d/monitor-agent", mode="755")
-    converge(agent, changes={"web-1"})
-    for state, status in (("", None), ("started", "changed")):
-        host.run("rm /opt/agent-started")
-        agent.group_vars["monitor_agent_service_state"] = state
-        report = agent.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_service=true")
-        assert ("its service is inactive" in report.output) is (status is not None), report.output
-        for options in (["--check"], []):
-            run = agent.succeed(ROLLOUT, *options)
-            assert (run.changed_hosts(), run.statuses(HANDLER).get("web-1")) == (set(), status), run.output
-        host.run("[ -e /opt/agent-started ]" if status else "touch /opt/agent-started")
-    assert agent.succeed().of(HANDLER) == {}
+def test_an_agent_that_was_stopped_is_reported_and_started(controller: Controller) -> None:
+    """Unless its state is that of the user: web-2."""
+    hosts = with_agents(controller).hosts
+    for host in hosts.values():
+        host.write(STOPS, "/etc/init.d/monitor-agent", mode="755")
+    controller.host_vars["web-2"] = {"monitor_agent_service_state": ""}
+    controller.succeed()
+    for name in ("web-1", "web-2"):
+        hosts[name].run("rm /opt/agent-started")
+    report = controller.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_service=true")
+    assert "Hosts: 4 (1 agent_stopped, 3 ok)." in report.output, report.output
+    for options in (["--check"], []):
+        run = controller.succeed(ROLLOUT, *options)
+        assert (run.changed_hosts(), run.statuses(HANDLER)) == (set(), {"web-1": "changed"}), run.output
+    hosts["web-1"].run("[ -e /opt/agent-started ]")
+    assert controller.succeed().of(HANDLER) == {}
 
 
 SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
+# By host: the uses of the role in a section of its play, for two agents of one host, and two files of one agent; and
+# the services that are restarted.
+LEFT_OUT = "  when: retired is defined\n"
 CHOSEN = "  when: chosen == inventory_hostname\n  vars: {{chosen: {}}}\n"
 LOOP = """
 - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
   vars: {monitor_agent_config_path: "/etc/monitor/{{ item }}.conf"}
   loop: [agent, second]
 """
-# Two agents of one host, and two files of one agent: the uses of the role in a section of the play, and the services.
-START = "ansible.builtin.command: /etc/init.d/monitor-agent start"
-BOTH, FLUSH = ["monitor-agent", "second"], "- ansible.builtin.meta: flush_handlers\n"
-USES: dict[str, tuple[dict[str, str], str, list[str]]] = {
-    "two services": ({}, ROLE + SECOND, BOTH),
-    "handlers between them": ({}, ROLE + FLUSH + SECOND, BOTH),
-    "none between them": ({}, ROLE + LEFT_OUT + SECOND, BOTH),
-    "none after them": ({"section": "roles"}, ROLE + SECOND + LEFT_OUT, BOTH),
-    "none after them, by a value": ({}, SECOND + ROLE + CHOSEN.format("web-1") + ROLE + CHOSEN.format("web-2"), BOTH),
-    "one service": ({}, LOOP, 2 * ["monitor-agent"]),
-    "a handler of the play": ({"play": f"handlers: [{{name: {HANDLER}, {START}}}]"}, LOOP, 2 * ["monitor-agent"]),
+BOTH = ["monitor-agent", "second"]
+USES: dict[str, tuple[str, str, list[str]]] = {
+    "web-1": ("tasks", ROLE + ROLE + LEFT_OUT + SECOND, BOTH),
+    "web-2": ("roles", (ROLE + SECOND + ROLE + LEFT_OUT).replace(IMPORT, "role: monitor.cloud.monitor_agent"), BOTH),
+    "db-1": ("tasks", SECOND + ROLE + CHOSEN.format("db-1") + ROLE + CHOSEN.format("db-2"), BOTH),
+    "db-2": ("tasks", LOOP, 2 * ["monitor-agent"]),
 }
 RECORDING = """#!/bin/sh
 [ "$1" = start ] && echo {} >> /opt/restarts
@@ -399,63 +387,32 @@ RECORDING = """#!/bin/sh
 """
 
 
-def play_of(controller: Controller, uses: str, section: str = "tasks", play: str = "") -> str:
-    """A play with uses of the role as tasks, or among its roles."""
-    if section == "roles":
-        uses = uses.replace(IMPORT, "role: monitor.cloud.monitor_agent")
-    return controller.tasks(uses, section=section, play=play)
+def test_each_use_of_the_role_in_a_play_does_its_restart(controller: Controller) -> None:
+    """Handlers of a play listen to the restarts, and none of the name of the task is run."""
+    hosts = with_agents(controller).hosts
+    listening = "{name: Mine, listen: The monitoring agent was restarted, ansible.builtin.debug: }"
+    handlers = f"handlers: [{{name: {HANDLER}, ansible.builtin.fail: }}, {listening}]"
+    plays = []
+    for name, (section, uses, _services) in USES.items():
+        path = controller.tasks(uses, section=section, play=handlers, hosts=name)
+        plays.append(Path(path).read_text(encoding="utf-8"))
+        hosts[name].run("rm -f /opt/restarts")
+        for service in BOTH:
+            hosts[name].write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
+    play = controller.play("\n".join(plays))
+    run = controller.succeed(play)
+    for name, (_section, _uses, services) in USES.items():
+        assert sorted(hosts[name].run("cat /opt/restarts").split()) == services, name
+        assert entries(hosts[name]) == ["agent.conf", "second.conf"]
+    assert set(run.of("Mine")) == set(hosts) and "[WARNING]" not in run.output, run.output
+    again = controller.succeed(play)
+    assert (again.changed_hosts(), again.of(HANDLER), again.of("Mine")) == (set(), {}, {}), again.output
 
 
-@pytest.mark.parametrize("case", USES)
-def test_each_use_of_the_role_in_a_play_does_its_restart(agent: Controller, case: str) -> None:
-    host, (keywords, uses, services) = agent.hosts["web-1"], USES[case]
-    play = play_of(agent, uses, **keywords)
-    host.run("rm -f /opt/restarts")
-    for service in ("monitor-agent", "second"):
-        host.write(RECORDING.format(service), f"/etc/init.d/{service}", mode="755")
-    assert agent.run(play).code == 0
-    assert sorted(host.run("cat /opt/restarts").split()) == services
-    assert entries(host) == ["agent.conf", "second.conf"]
-    again = agent.run(play)
-    assert (again.code, again.changed_hosts(), again.of(HANDLER)) == (0, set(), {}), again.output
-
-
-def test_a_restart_is_done_although_the_last_use_of_the_role_leaves_out_the_host(agent: Controller) -> None:
-    host, play = agent.hosts["web-1"], agent.tasks(CONDITIONS)
-    host.run("rm /opt/agent-works")
-    assert agent.run(play).code == 2
-    assert is_pending(agent)
-    host.run("touch /opt/agent-works")
-    converge(agent, play, changes={"web-1"})
-    assert runs_with_its_configuration(agent) and not is_pending(agent)
-
-
-@pytest.mark.parametrize("play", ["monitor.cloud.retire", CONDITIONS], ids=["handler", "at once"])
-def test_a_removal_succeeds_although_the_agent_does_not_start_without_its_configuration(
-    agent: Controller, play: str
-) -> None:
-    assert agent.run().code == 0
-    host = agent.hosts["web-1"]
-    host.run("rm /opt/agent-works")
-    if play == CONDITIONS:
-        # The first use of the role is left out, and so is the handler of another one after the removal.
-        play = agent.tasks(CONDITIONS + FIRST_USE)
-    agent.succeed(play, "-e", "target=all", "-e", "retired=true")
-    assert (host.read(), agent.service.clients()) == (None, [])
-
-
-def test_handlers_of_a_play_listen_to_the_restart(agent: Controller) -> None:
-    mine = "handlers: [{name: Mine, listen: The monitoring agent was restarted, ansible.builtin.debug: }]"
-    play = role_play(agent, play=mine)
-    for changed in ({"web-1"}, set[str]()):
-        run = agent.succeed(play)
-        assert (set(run.of("Mine")), run.changed_hosts(HANDLER)) == (changed, changed), run.output
-        assert "[WARNING]" not in run.output
-
-
-def test_another_task_can_notify_the_handler_before_the_role_has_run(agent: Controller) -> None:
-    play = agent.tasks(f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{FLUSH}{ROLE}")
+def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Controller) -> None:
+    agent, flush = with_agents(one), "- ansible.builtin.meta: flush_handlers\n"
+    play = agent.tasks(f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{flush}{ROLE}")
     for _run in range(2):
         run = agent.succeed(play)
         assert run.changed_hosts(HANDLER) == {"web-1"}
-        assert runs_with_its_configuration(agent) and not is_pending(agent)
+        assert run_with_their_configuration(agent) == {"web-1"} and pending(agent) == set()

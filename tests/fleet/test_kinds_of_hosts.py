@@ -2,13 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All kinds of hosts in the same plays: check mode, run, second run, audit, drift, removal. docs/hosts.md shows it.
-
-Hosts that differ in another way: SELinux, become by sudosu, login shells that print.
-"""
+"""All kinds of hosts in the same plays: check mode, run, second run, drift, removal. docs/hosts.md shows it."""
 
 import dataclasses
-import json
 import os
 import shutil
 import subprocess
@@ -20,9 +16,9 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.support import hosts as fleet
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, WITHOUT_PYTHON
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Run, texts
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Controller, texts
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.steps import converge, role_play
+from ansible_collections.monitor.cloud.tests.support.steps import role_play
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 Variables = dict[str, t.Any]
@@ -58,6 +54,8 @@ LOGIN_SHELLS = ("bash", "zsh", "fish", "bsd-csh", "tcsh")
 SHELLS = ("dash", "bash", "mksh", "ksh93", "zsh", "yash")
 NEEDED = (*LOGIN_SHELLS, *SHELLS, "busybox", "toybox", "doas", "su", "shasum", "mmdebstrap")
 _PASSWORD = "the password of the tests"
+# What a login shell does first, by the number of its user.
+GREETINGS = dict(enumerate(("echo Welcome", "printf Welcome", "set -x", "set -x; printf Welcome"), 4320))
 
 
 def _user(number: int, name: str, shell: str = "sh", sudo: str = "NOPASSWD: ALL") -> str:
@@ -80,8 +78,10 @@ _USERS = "\n".join(
         f"echo 'Defaults:terminal requiretty' >> etc/sudoers.d/{USER}",
         _user(4312, "doas", sudo="/bin/false"),
         _user(4313, "logged"),
+        *(_user(number, f"greets-{number}", "bash") for number in GREETINGS),
         f"echo 'Defaults:logged log_subcmds' >> etc/sudoers.d/{USER}",
         "echo 'permit nopass doas' > etc/doas.conf",
+        *(f"echo '{greeting}' > home/greets-{number}/.bashrc" for number, greeting in GREETINGS.items()),
         f"printf '%s\\n' 'root:{_PASSWORD}' 'password:{_PASSWORD}' | chroot . chpasswd",
     ]
 )
@@ -179,31 +179,36 @@ def _bsd(digests: str, more: dict[str, str] | None = None) -> str:
     )
 
 
-_MODES = tuple({"monitor_agent_config_mode": mode} for mode in ("0600", "4640", "2440"))
+# As community.general.sudosu, whose shell becomes an argument of the command for the login shell.
+SUDOSU = """
+from ansible.plugins.become import BecomeBase
+DOCUMENTATION = '{options: {become_user: {vars: [{name: ansible_become_user}]}, become_pass: {}, become_flags: {}}}'
+class BecomeModule(BecomeBase):
+    name = "community.general.sudosu"
+    def build_become_command(self, cmd, shell):
+        super().build_become_command(cmd, shell)
+        return cmd and f"sudo su -l {self.get_option('become_user')} {self._build_success_command(cmd, shell)}"
+"""
 
 KINDS = {
     "Alpine, OpenWrt: only busybox": Kind(_only("busybox", "busybox --list")),
-    "Ubuntu since 25.10: uutils, sudo-rs": Kind(_UBUNTU, ({}, _become(), _become(ansible_become_flags="-H -S -n -i"))),
+    "Ubuntu since 25.10: uutils, sudo-rs": Kind(_UBUNTU, (_become(), _become(ansible_become_flags="-H -S -n -i"))),
     "only toybox, `dd` and a shell": Kind(_TOYBOX + "; cp /usr/bin/dd usr/bin"),
     "macOS: `stat -f`, `shasum`, `sh` is bash, no option of GNU": Kind(
-        _bsd("usr/bin/sha256sum") + "\nln -sf bash usr/bin/sh", _MODES
+        _bsd("usr/bin/sha256sum") + "\nln -sf bash usr/bin/sh", ({}, {"monitor_agent_config_mode": "4640"})
     ),
     "FreeBSD: `stat -f`, `sha256 -q`, no option of GNU": Kind(
-        _bsd("usr/bin/sha256sum usr/bin/shasum", {"sha256": _SHA256}), _MODES
+        _bsd("usr/bin/sha256sum usr/bin/shasum", {"sha256": _SHA256}), ({"monitor_agent_config_mode": "2440"},)
     ),
     "no tool for digests": Kind(f"{WITHOUT_PYTHON}; rm -f usr/bin/sha256sum usr/bin/shasum usr/bin/openssl"),
     "no `mktemp`": Kind(f"{WITHOUT_PYTHON}; rm usr/bin/mktemp"),
     **{f"`/bin/sh` is {shell}": Kind(f"{WITHOUT_PYTHON}; ln -sf {shell} usr/bin/sh") for shell in SHELLS},
     **{
-        f"`ansible_shell_executable: {shell}`": Kind(
-            _USERS, tuple({"ansible_shell_executable": shell, **way} for way in ({}, _become()))
-        )
+        f"`ansible_shell_executable: {shell}`": Kind(_USERS, (_become(ansible_shell_executable=shell),))
         for shell in ("/bin/bash", "/bin/ksh", "/bin/mksh", "/bin/yash", "/bin/zsh", "/bin/tcsh", "/bin/fish")
     },
-    **{
-        f"login shell {shell}": Kind(_USERS, ({"ansible_user": f"root-in-{shell}"}, _become(f"in-{shell}")))
-        for shell in LOGIN_SHELLS
-    },
+    **{f"login shell {shell}": Kind(_USERS, (_become(f"in-{shell}"),)) for shell in LOGIN_SHELLS},
+    "login shell that prints a text first": Kind(_USERS, tuple(_become(f"greets-{number}") for number in GREETINGS)),
     "sudo with password": Kind(_USERS, (_become("password", ansible_become_password=_PASSWORD),)),
     "sudo with `log_subcmds`": Kind(_USERS, (_become("logged"),)),
     "sudo with a shell, `-i` or `-s`": Kind(
@@ -213,8 +218,12 @@ KINDS = {
             _become(ansible_become_flags="-H -S -n -s"),
         ),
     ),
-    "sudo with `requiretty`": Kind(
-        _USERS, tuple({**_TERMINAL, "ansible_pipelining": pipelining} for pipelining in (True, False))
+    "sudo with `requiretty`": Kind(_USERS, ({**_TERMINAL, "ansible_pipelining": True},)),
+    "sudo with su, `community.general.sudosu`": Kind(
+        _USERS,
+        tuple(
+            _become(ansible_become_method="sudosu", ansible_become_user=f"root-in-{shell}") for shell in LOGIN_SHELLS
+        ),
     ),
     "su": Kind(_USERS, ({**_SU, **_NO_INSTALLER},)),
     # The plugin for doas is not in core; sudo with these settings makes the same command.
@@ -232,21 +241,19 @@ KINDS = {
 }
 
 
-ABSENT = ("-e", "monitor_agent_state=absent")
 # By step: the expected status, calls of the service, and whether the configuration is there afterwards.
 STEPS: dict[str, tuple[str, list[str], bool]] = {
     "check": ("changed", [], False),
     "run": ("changed", ["create_client"], True),
     "again": ("ok", [], True),
-    "audit": ("ok", [], True),
     "drift": ("changed", [], True),
-    "check of undo": ("changed", [], True),
     "undo": ("changed", ["delete_client"], False),
-    "undo again": ("ok", [], False),
 }
-OPTIONS = {"check": ("--check", "--diff"), "check of undo": ("--check", *ABSENT), "undo": ABSENT, "undo again": ABSENT}
+OPTIONS = {"check": ("--check", "--diff"), "undo": ("-e", "monitor_agent_state=absent")}
 WRITING = ("run", "again", "drift")
 COLUMNS = {"check": "predicted", "run": "written", "again": "unchanged", "undo": "removed"}
+# What a user left at the path: its key shows that the file was read.
+DRIFT = "api_key=AAAABBBB-1111-2222-3333444455556666\n"
 # By host of the inventory and step: status, message of a failure, calls of the service that write, files.
 Results = dict[str, dict[str, tuple[str, str, list[str], dict[str, t.Any]]]]
 
@@ -273,20 +280,12 @@ def files(machine: Path, name: str, expected: dict[str, str]) -> dict[str, t.Any
     return found
 
 
-def run_step(controller: Controller, step: str) -> tuple[Run, dict[str, str]]:
-    """Run a step on all hosts; returns status by host too."""
-    settings = {"ANSIBLE_FORKS": "10", "ANSIBLE_TIMEOUT": "60"}
-    if step != "audit":
-        run = controller.run(role_play(controller), *OPTIONS.get(step, ()), **settings)
-        return run, run.statuses()
-    report = controller.directory / "audit.json"
-    run = controller.run("monitor.cloud.audit", "-e", f"monitor_agent_audit_json={report}", **settings)
-    return run, {host["host"]: host["state"] for host in json.loads(report.read_text(encoding="utf-8"))["hosts"]}
-
-
 def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -> Results:
     """Run all steps on the hosts of all kinds at once."""
     unpack_rust()
+    plugin = controller.directory / "become_plugins" / "sudosu.py"
+    plugin.parent.mkdir()
+    plugin.write_text(SUDOSU, encoding="utf-8")
     controller.group_vars.update(VARIABLES)
     seen: dict[str, Path] = {}
     for kind, properties in KINDS.items():
@@ -297,11 +296,14 @@ def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -
     results: Results = {name: {} for name in seen}
     expected: dict[str, dict[str, str]] = {}
     for step in STEPS:
-        for name, machine in seen.items():
-            if step == "drift" and (path := machine / ROOT / name / CONFIG).exists():
-                path.write_text("old\n", encoding="utf-8")
-                path.chmod(0o644)
-        run, statuses = run_step(controller, step)
+        there = {name: path for name, machine in seen.items() if (path := machine / ROOT / name / CONFIG).exists()}
+        for path in there.values() if step == "drift" else ():
+            path.write_text(DRIFT, encoding="utf-8")
+            path.chmod(0o644)
+        run = controller.run(role_play(controller), *OPTIONS.get(step, ()), ANSIBLE_FORKS="10", ANSIBLE_TIMEOUT="60")
+        statuses, configured = run.statuses(), run.of(CONFIGURE)
+        if step == "drift":
+            assert {configured[name].result["key_owner"] for name in there} == {"unknown"}
         clients = {client["label"]: client for client in controller.service.clients()}
         for label, text in texts(clients.values()).items():
             expected[label] = {CONFIG: text, INSTALLED: clients[label]["install_code"]}
@@ -309,9 +311,9 @@ def run_all(controller: Controller, machines: Callable[..., list[fleet.Host]]) -
         failures = run.failures()
         for name, machine in seen.items():
             calls = [call["operation"] for call in run.requests if call["method"] != "GET" and call["label"] == name]
-            there = files(machine, name, expected.get(name, {}))
+            left = files(machine, name, expected.get(name, {}))
             status = "failed" if name in failures else statuses.get(name, "no status")
-            results[name][step] = status, failures.get(name, ""), calls, there
+            results[name][step] = status, failures.get(name, ""), calls, left
     return results
 
 
@@ -398,52 +400,3 @@ def test_a_new_file_gets_its_context_and_no_link_does(controller: Controller) ->
         found = [line.split() for line in (machine.read(LOG) or "").splitlines()]
         paths = [(kind, os.path.normpath(os.path.join(directory, name))) for kind, directory, name in found]
         assert paths == [("file", fleet.CONFIG)] * labelled
-
-
-# As community.general.sudosu, whose shell becomes an argument of the command for the login shell.
-SUDOSU = """
-from ansible.plugins.become import BecomeBase
-DOCUMENTATION = '{options: {become_user: {vars: [{name: ansible_become_user}]}, become_pass: {}, become_flags: {}}}'
-class BecomeModule(BecomeBase):
-    name = "community.general.sudosu"
-    def build_become_command(self, cmd, shell):
-        super().build_become_command(cmd, shell)
-        return cmd and f"sudo su -l {self.get_option('become_user')} {self._build_success_command(cmd, shell)}"
-"""
-
-
-def test_sudosu_to_a_user_with_another_login_shell(controller: Controller) -> None:
-    plugins = controller.directory / "become_plugins"
-    plugins.mkdir()
-    (plugins / "sudosu.py").write_text(SUDOSU, encoding="utf-8")
-    for machine, login in zip(controller.hosts.values(), ("bsd-csh", "fish", "tcsh", "zsh"), strict=True):
-        user = f"root-in-{login}"
-        added = {"passwd": f"{user}:x:0:0::/root:/bin/{login}", "shadow": f"{user}:*:19000:0:99999:7:::"}
-        machine.run("\n".join(f"echo '{line}' >> /etc/{name}" for name, line in added.items()))
-        controller.host_vars[machine.name] = {"ansible_become_user": user}
-    controller.group_vars.update(ansible_user=USER, ansible_become_method="sudosu")
-    controller.group_vars.update(monitor_agent_install_command="exit 1", monitor_agent_install_creates="/")
-    converge(controller, role_play(controller, play="become: true"), changes=controller.hosts)
-
-
-def test_a_login_shell_may_print_a_text_first(controller: Controller) -> None:
-    installed, names = "/opt/agent-installed", controller.hosts
-    controller.group_vars["monitor_agent_install_command"] = f"touch {installed}"
-    controller.group_vars["monitor_agent_install_creates"] = installed
-    greetings = ("echo Welcome", "printf Welcome", "set -x", "set -x; printf Welcome")
-    for machine, greeting in zip(names.values(), greetings, strict=True):
-        machine.run("sed -i 's,^\\(root:.*:\\).*,\\1/bin/bash,' /etc/passwd")
-        machine.write(greeting, "/root/.bashrc")
-    try:
-        converge(controller, changes=names)
-        assert all(machine.facts(installed) for machine in names.values())
-        run = controller.run(ROLLOUT, "-e", "monitor_agent_config_owner=daemon")
-        assert {event.result["differs"][0] for event in run.of(CONFIGURE).values()} == {"owner"}
-        for machine in names.values():
-            machine.write("0A1B2C3D-0000-4A91-C0DE5E171A7E0000\n")
-        # The key is in the first line of such a file only.
-        run = controller.run(ROLLOUT, "-e", "monitor_agent_config_template=api_key.j2")
-        assert {event.result["key_owner"] for event in run.of(CONFIGURE).values()} == {"unknown"}
-    finally:
-        for machine in names.values():
-            machine.run("rm /root/.bashrc")

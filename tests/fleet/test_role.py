@@ -155,11 +155,12 @@ def test_an_agent_is_uninstalled_before_its_configuration_and_client_are_removed
     )
 
 
-@pytest.mark.parametrize(("section", "state"), [("roles", "present"), ("after another use", "absent")])
-def test_a_static_use_that_leaves_out_the_first_host_names_include_role(pair: Local, section: str, state: str) -> None:
+@pytest.mark.parametrize("use", ["among roles", "removal after another use"])
+def test_a_static_use_that_leaves_out_the_first_host_names_include_role(pair: Local, use: str) -> None:
     """Core skips what runs once for all hosts then. As tasks: test_refusals.py."""
-    play = pair.tasks(f"- {{role: monitor.cloud.monitor_agent, {NOT_THE_FIRST}}}", section=section)
-    if section != "roles":
+    if use == "among roles":
+        play = pair.tasks(f"- {{role: monitor.cloud.monitor_agent, {NOT_THE_FIRST}}}", section="roles")
+    else:
         pair.monitor()
         play = pair.tasks(f"- {INCLUDE}\n- {ROLE}\n  {NOT_THE_FIRST}\n  {ABSENT}")
     before = labels(pair), pair.files()
@@ -220,8 +221,7 @@ def test_an_executed_module_whose_output_breaks_shows_no_key(monitored: Local, t
     assert found_in(run.output, secrets_of(monitored.service)) == []
 
 
-@pytest.mark.parametrize("left_out", ["web-1", "web-2"])
-def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(monitored: Local, left_out: str) -> None:
+def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(monitored: Local) -> None:
     """As for a second agent, whose clients another account has."""
     tasks = f"""
     - {INCLUDE}
@@ -230,11 +230,11 @@ def test_a_second_removal_of_some_hosts_only_keeps_the_clients_of_the_others(mon
       run_once: true
     - {INCLUDE}
       {ABSENT}
-      when: inventory_hostname != '{left_out}'
+      {NOT_THE_FIRST}
       loop: [1, 2]
 """
     monitored.succeed(monitored.tasks(tasks))
-    assert labels(monitored) == [left_out]
+    assert labels(monitored) == ["web-1"]
 
 
 def test_a_client_is_not_deleted_and_created_by_each_run_of_a_play(pair: Local) -> None:
@@ -568,15 +568,6 @@ def test_serial_with_too_small_a_plan_is_refused_before_the_batch_that_needs_mor
     converge(four, playbook, changes=())
 
 
-def test_hosts_of_another_account_need_no_room_in_the_plan(four: Local) -> None:
-    four.service.set_plan("monitor-3")
-    other = four.service.set_token("other", grants={"account_access": "read_only"})
-    for host in ("web-1", "web-2"):
-        four.host_vars[host]["monitor_agent_api_token"] = other
-    check = four.succeed(role_play(four, play="serial: 1"), "--check")
-    assert check.changed_hosts() == set(ALL)
-
-
 def test_a_host_that_has_failed_affects_no_other_and_needs_no_room_in_the_plan(four: Local) -> None:
     """The first host, so that another one decides what runs once."""
     four.service.set_plan("monitor-3")
@@ -596,7 +587,7 @@ def test_any_errors_fatal_ends_a_run_before_the_first_client_or_after_all(four: 
     four.service.configure(strict_labels=True)
     four.group_vars["monitor_agent_service"] = "agent"
     play = role_play(four, play="any_errors_fatal: true")
-    four.host_vars["db-1"] ["monitor_agent_config_template"] = "none-such.j2"
+    four.host_vars["db-1"]["monitor_agent_config_template"] = "none-such.j2"
     run = four.run(play)
     assert (run.code, run.writes()) == (2, []), run.output
     # What only the service refuses fails later.
@@ -687,45 +678,3 @@ def test_hosts_that_do_not_reach_the_role_stay_as_they_are(single: Local) -> Non
         single.write(host, single.expected(host))
     single.run(book, "-e", "monitor_agent_state=absent")
     assert configured(single) == left_out and labels(single) == sorted(map(client_label, left_out))
-
-
-def test_a_loop_over_customers_registers_hosts_in_their_own_account(three: Local) -> None:
-    three.group_vars["token_of"] = {"one": three.service.tokens["read_write"], "two": "2" * 64}
-    for host, customer in {"web-1": "one", "web-2": "two", "web-3": "one"}.items():
-        three.host_vars[host]["customers"] = [customer]
-    use = f"""
-    - {INCLUDE}
-      loop: "{{{{ customers }}}}"
-      vars: {{monitor_agent_api_token: "{{{{ token_of[item] }}}}"}}
-"""
-    play = three.tasks(use)
-    run = three.run(play)
-    assert list(run.failures()) == ["web-2"], run.output
-    # A failed task that runs once fails all hosts, wherever core is with the others: the next run goes on with them.
-    run = three.succeed(play, "--limit", "!web-2")
-    assert configured(three) == set(labels(three)) == {"web-1", "web-3"}, run.output
-
-
-def test_playbooks_choose_their_strategy_themselves(four: Local) -> None:
-    assert four.run(ANSIBLE_STRATEGY="free").changed_hosts() == configured(four) == set(ALL)
-    four.succeed("monitor.cloud.retire", "-e", "target=web-*", ANSIBLE_STRATEGY="host_pinned")
-    assert sorted(configured(four)) == labels(four) == ["db-1", "db-2"]
-
-
-# Core's loader makes a class of its own of the same file.
-DERIVED = {
-    "imported": "from ansible.plugins.strategy.linear import StrategyModule",
-    "loaded": "from ansible.plugins.loader import strategy_loader\n"
-    "StrategyModule = strategy_loader.get('linear', class_only=True)",
-}
-
-
-@pytest.mark.parametrize("source", DERIVED.values(), ids=DERIVED)
-def test_a_strategy_derived_from_linear_is_taken(four: Local, source: str) -> None:
-    plugin = four.directory / "strategy_plugins" / "ours.py"
-    plugin.parent.mkdir()
-    plugin.write_text(f"{source}\n\nclass StrategyModule(StrategyModule):\n    pass\n", encoding="utf-8")
-    play = role_play(four, play="strategy: ours")
-    assert four.succeed(play).changed_hosts() == configured(four) == set(ALL)
-    four.succeed(play, "-e", "monitor_agent_state=absent")
-    assert labels(four) == []
