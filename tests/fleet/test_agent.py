@@ -7,8 +7,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
 from ansible_collections.monitor.cloud.tests.support.runs import (
     CONFIGURE,
@@ -106,8 +104,8 @@ def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller)
         host.run("kill $(cat /opt/agent.pid)")
 
 
-@pytest.mark.parametrize("exported", [{"TMOUT": "1"}, {"SHELLOPTS": "errexit:nounset"}], ids=str)
-def test_an_installer_does_not_depend_on_the_settings_of_shells(single: Local, exported: dict[str, str]) -> None:
+def test_an_installer_does_not_depend_on_the_settings_of_shells(single: Local) -> None:
+    exported = {"TMOUT": "1", "SHELLOPTS": "errexit:nounset"}
     single.group_vars["ansible_shell_executable"] = "/bin/bash"
     single.group_vars["monitor_agent_install_command"] = "sleep 2; echo done; exit 7"
     assert single.run(**exported).failures()["web-1"] == "The installer of 'web-1' failed: done (exit code 7)."
@@ -158,7 +156,7 @@ TOOL = "/usr/local/sbin/{}"
 
 def with_agents(controller: Controller) -> Controller:
     """The controller, on whose hosts an agent is a service."""
-    # A restart costs half the time without temporary files; with them: the first test, test_machines.py.
+    # A restart costs half the time without temporary files; with them: test_machines.py.
     controller.group_vars.update(monitor_agent_service="monitor-agent", ansible_pipelining=True)
     controller.with_facts("sysvinit")
     for host in controller.hosts.values():

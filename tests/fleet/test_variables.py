@@ -20,7 +20,6 @@ from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, ROLLOUT,
 from ansible_collections.monitor.cloud.tests.support.servers import Open, forbidden
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
-    converge,
     labels,
     own_play,
     refuse,
@@ -171,7 +170,7 @@ def test_a_vaulted_variable_of_the_task_that_is_not_used_needs_no_password(three
     [text] = (three.directory / "group_vars").iterdir()
     variables = textwrap.indent(text.read_text(encoding="utf-8"), "      ")
     text.unlink()
-    converge(three, role_play(three, role=f"vars:\n{variables}"), changes=three.host_vars)
+    assert three.succeed(role_play(three, role=f"vars:\n{variables}")).changed_hosts() == set(three.host_vars)
 
 
 def test_no_client_is_deleted_that_may_be_that_of_a_host_whose_label_is_in_a_vault(pair: Local) -> None:
@@ -238,6 +237,8 @@ def test_what_needs_all_labels_names_the_host_whose_label_is_in_a_vault(
 
 
 def test_valid_values_of_all_kinds_pass(three: Local) -> None:
+    """They take precedence over the environment."""
+    three.service.configure(brand="otherword")
     password = vaulted(three, monitor_agent_api_token=three.service.tokens["read_write"])
     three.group_vars |= {
         "monitor_agent_state": "{{ 'pre' ~ 'sent' }}",
@@ -249,8 +250,10 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
         "monitor_agent_concurrency": "{{ 2 * 2 }}",
         "monitor_agent_check_capacity": "no",
         "monitor_agent_validate_certs": "yes",
+        "monitor_agent_allow_http": False,
         "monitor_agent_base_url": "{{ mine_only | default('') }}",
-        "monitor_agent_brand": "{{ mine_only | default(omit) }}",
+        "monitor_agent_ca_path": "{{ mine_only | default(omit) }}",
+        "monitor_agent_brand": "otherword",
         # Of another entry point.
         "monitor_agent_audit_html": "{{ undefined_here }}/report.html",
     }
@@ -260,10 +263,16 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
     path = three.host_vars["web-3"]["monitor_agent_config_path"]
     three.host_vars["web-3"] |= {"path_here": path, "monitor_agent_config_path": "{{ path_here }}"}
     options = ["--vault-password-file", str(password)]
-    hosts = set(three.host_vars)
-    for more, changed in (([], hosts), ([], set[str]()), (["-e", "monitor_agent_state=absent"], hosts)):
-        run = three.succeed(role_play(three), *options, *more)
-        assert run.changed_hosts() == changed, run.output
+    hosts, wrong = set(three.host_vars), {"MONITOR_BRAND": "wrong", "MONITOR_TIMEOUT": "0.001"}
+    without_the_plan = ["list_clients", "list_clients", *["create_client"] * 3]
+    for more, changed, calls in (
+        ([], hosts, without_the_plan),
+        ([], set[str](), ["list_clients"]),
+        (["-e", "monitor_agent_state=absent"], hosts, ["list_clients", "list_clients", *["delete_client"] * 3]),
+    ):
+        run = three.succeed(role_play(three), *options, *more, **wrong)
+        assert (run.changed_hosts(), run.calls()) == (changed, calls), run.output
+        assert all("/otherword/" in request["path"] for request in run.requests)
     assert labels(three) == []
 
 
@@ -554,22 +563,6 @@ def test_a_role_that_uses_the_role_may_pass_the_label_of_the_inventory(pair: Loc
     pair.host_vars["web-2"].update(own="my-web-2", monitor_agent_label="my-web-2")
     pair.succeed(role_play(pair, role=f'vars: {{monitor_agent_label: "{label}"}}'))
     assert set(labels(pair)) == {"web-1", "my-web-2"}
-
-
-def test_the_other_options_of_the_connection(single: Local) -> None:
-    single.service.configure(brand="otherword")
-    single.group_vars.update(
-        monitor_agent_brand="otherword",
-        monitor_agent_check_capacity=False,
-        monitor_agent_validate_certs=True,
-        monitor_agent_allow_http=False,
-        monitor_agent_timeout=5,
-        monitor_agent_retry_timeout=10,
-        monitor_agent_concurrency=1,
-    )
-    run = single.succeed(MONITOR_BRAND="wrong", MONITOR_TIMEOUT="0.001")
-    assert run.calls() == ["list_clients", "list_clients", "create_client"], "without a read of the plan"
-    assert all("/otherword/" in request["path"] for request in run.requests)
 
 
 ALL = ("web-1", "web-2", "db-1", "db-2")
