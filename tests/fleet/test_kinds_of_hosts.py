@@ -64,6 +64,7 @@ def _user(number: int, name: str, shell: str = "sh", sudo: str = "NOPASSWD: ALL"
 echo '{name}:x:{number}:{number}::/home/{name}:/bin/{shell}' >> etc/passwd
 echo 'root-{name}:x:0:0::/root:/bin/{shell}' >> etc/passwd
 echo '{name}:*:19000:0:99999:7:::' >> etc/shadow
+echo 'root-{name}:*:19000:0:99999:7:::' >> etc/shadow
 echo '{name}:x:{number}:' >> etc/group
 echo '{name} ALL=(ALL) {sudo}' >> etc/sudoers.d/{USER}
 mkdir -p home/{name}; cp -r home/{USER}/.ssh home/{name}; chown -R {number}:{number} home/{name}"""
@@ -222,7 +223,8 @@ KINDS = {
     "sudo with su, `community.general.sudosu`": Kind(
         _USERS,
         tuple(
-            _become(ansible_become_method="sudosu", ansible_become_user=f"root-in-{shell}") for shell in LOGIN_SHELLS
+            _become(ansible_become_method="sudosu", ansible_become_user=f"root-in-{shell}")
+            for shell in LOGIN_SHELLS[1:]
         ),
     ),
     "su": Kind(_USERS, ({**_SU, **_NO_INSTALLER},)),
