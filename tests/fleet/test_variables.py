@@ -314,7 +314,8 @@ def hostile(controller: Local, given: dict[str, Any] | None = None, *, instead: 
     path.chmod(0o755)
     controller.group_vars["ansible_python_interpreter"] = sys.executable
     controller.host_vars["web-2"]["ansible_python_interpreter"] = str(path)
-    controller.service.seed(labels=["of-another"])
+    if "of-another" not in labels(controller):
+        controller.service.seed(labels=["of-another"])
     return controller
 
 
