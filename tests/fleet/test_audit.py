@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fleet with a host in every state: the results of an audit."""
+"""Audits of a fleet with a host in every state, at once and by slices that are joined; reports that are refused."""
 
 import collections
 import json
@@ -10,56 +10,87 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import EXPECTED, HOSTS, ORPHANS, STRANGE, break_all
 from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
 FORMS = ("json", "junit", "html", "metrics")
 
 
-@pytest.fixture
-def fleet(emulator: Emulator, tmp_path: Path) -> Local:
-    """The broken fleet, and a plan that is too small."""
-    found = Local(tmp_path, emulator, *HOSTS)
-    break_all(found)
-    emulator.set_plan("monitor-10")
-    return found
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """The broken fleet, in an account of its own with a plan that is too small. No test changes it."""
+    with Emulator() as service:
+        made = Local(tmp_path_factory.mktemp("fleet"), service, *HOSTS)
+        break_all(made)
+        service.set_plan("monitor-10")
+        yield made
 
 
 def audit(
-    controller: Local, *options: str, playbook: str = "monitor.cloud.audit", **environment: str
+    controller: Local, *options: str, playbook: str = "monitor.cloud.audit", name: str = "audit", **environment: str
 ) -> tuple[Run, dict[str, list[str]]]:
-    """Audit into files beside the inventory; the states by host."""
-    files = {kind: f"-e monitor_agent_audit_{kind}=audit.{kind}".split() for kind in FORMS}
-    written = controller.directory / "audit.json"
+    """Audit, or join audits, into files of this name beside the inventory; the states by host."""
+    files = [part for form in FORMS for part in ("-e", f"monitor_agent_audit_{form}={name}.{form}")]
+    written = controller.directory / f"{name}.json"
     written.unlink(missing_ok=True)
-    run = controller.run(playbook, *(part for pair in files.values() for part in pair), *options, **environment)
-    hosts = json.loads(written.read_text(encoding="utf-8"))["hosts"] if written.exists() else []
+    run = controller.run(playbook, *files, *options, **environment)
+    hosts = read(controller, name)["hosts"] if written.exists() else []
     return run, {host["host"]: host["states"] for host in hosts}
 
 
-def test_every_state_at_once(fleet: Local) -> None:
-    """No form holds a key; that all agree is a unit test."""
-    before, started = snapshots(fleet), time.time()
-    run, states = audit(fleet, "-vvv")
-    assert (run.code, states) == (0, EXPECTED), run.output
-    # Nothing was changed, the account was read once, and each host but the first costs core's check and one task.
-    assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
-    assert snapshots(fleet) == before
-    assert not any(event.status == "changed" for event in run.events)
-    tasks = collections.Counter(event.host for event in run.events)
-    assert [name for name in EXPECTED if tasks[name] != 2] == [run.events[0].host]
+def read(controller: Local, name: str) -> dict[str, Any]:
+    return dict(json.loads((controller.directory / f"{name}.json").read_text(encoding="utf-8")))
 
-    forms = {kind: (fleet.directory / f"audit.{kind}").read_text(encoding="utf-8") for kind in FORMS}
-    document = json.loads(forms["json"])
+
+@pytest.fixture(scope="module")
+def whole(fleet: Local) -> Run:
+    """An audit of all hosts by one run."""
+    before = snapshots(fleet)
+    run, states = audit(fleet, "-vvv", name="whole")
+    assert (run.code, states, snapshots(fleet)) == (0, EXPECTED, before), run.output
+    return run
+
+
+@pytest.fixture(scope="module")
+def slices(fleet: Local) -> list[list[str]]:
+    """The hosts of two slices; each was audited by a controller, the second of which knows no other hosts."""
+    made = [list(HOSTS[::2]), list(HOSTS[1::2])]
+    for number, hosts in enumerate(made):
+        directory = fleet.directory / f"slice-{number}"
+        directory.mkdir()
+        one = Local(directory, fleet.service)
+        one.host_vars = {host: fleet.host_vars[host] for host in (hosts if number else HOSTS)}
+        assert audit(one, "--limit", ",".join(hosts))[1].keys() == {*hosts}
+    return made
+
+
+def test_every_state_at_once(fleet: Local, whole: Run) -> None:
+    """No form holds a key; that all agree is a unit test."""
+    # Nothing was changed, the account was read once, and each host but the first costs core's check and one task.
+    assert whole.calls() == ["list_clients", "get_plan", "list_subscriptions"]
+    assert not any(event.status == "changed" for event in whole.events)
+    tasks = collections.Counter(event.host for event in whole.events)
+    assert [name for name in EXPECTED if tasks[name] != 2] == [whole.events[0].host]
+    # A service is needed for the others.
+    assert {state for states in EXPECTED.values() for state in states} == {*STATES} - {
+        "agent_stopped",
+        "agent_disabled",
+    }
+
+    document = read(fleet, "whole")
     found = {host["host"]: host for host in document["hosts"]}
     assert document["orphans"] == ORPHANS
     assert found["open"]["detail"] == "Not as expected: mode 0644 instead of 0600."
@@ -76,60 +107,139 @@ def test_every_state_at_once(fleet: Local) -> None:
     assert account == {"plan": "monitor-10", "clients_used": 17, "clients_missing": 2}
     assert document["account"]["next_tier"]["id"] == "monitor-40"
 
+    forms = {form: (fleet.directory / f"whole.{form}").read_text(encoding="utf-8") for form in FORMS}
     assert f"of the account at <bdi>{fleet.service.base_url}</bdi>" in forms["html"]
     made = re.search(r"\nmonitor_cloud_audit_timestamp_seconds (\d+)\n", forms["metrics"])
-    assert made and started - 1 <= int(made[1]) <= time.time()
+    assert made and time.time() - 300 <= int(made[1]) <= time.time()
     assert not [host for host in EXPECTED if f'"{host}"' in forms["metrics"]]
-    everything = run.output + str(run.events) + "".join(forms.values())
+    everything = whole.output + str(whole.events) + "".join(forms.values())
     assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
 
 
-def test_a_collector_of_metrics_that_runs_as_another_user_may_read_them(single: Local) -> None:
-    file = single.directory / "audit.metrics"
-    given = ("-e", f"monitor_agent_audit_metrics={file}", "-e", "monitor_agent_audit_metrics_hosts=true", "--check")
-    old = os.umask(0o077)
-    try:
-        run = single.finish(*single.start("monitor.cloud.audit", *given))
-    finally:
-        os.umask(old)
-    assert run.code == 0, run.output
-    assert (stat.S_IMODE(file.stat().st_mode), [*single.directory.glob("audit.metrics?*")]) == (0o644, [])
-    assert '{host="web-1",state="not_registered"} 1\n' in file.read_text(encoding="utf-8")
+@pytest.mark.parametrize("form", ["files", "variables"])
+def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: list[list[str]], form: str) -> None:
+    before, poisoned, given = snapshots(fleet), fleet.directory / "poisoned", fleet.directory / "given.json"
+    variables: dict[str, Any] = {"audits": ["slice-*/audit.json"]}
+    if form == "variables":
+        # As artifacts of other jobs arrive: in a file of extra variables.
+        document = read(fleet, "slice-0/audit")
+        for host in document["hosts"]:
+            host["detail"] = host["label"] = f"{{{{ lookup('pipe', 'touch {poisoned}') }}}}"
+        variables = {"of_0": document, "audits_variables": "of_[0-9]", "audits": ["{{ d }}/audit.json"], "d": "slice-1"}
+    given.write_text(json.dumps(variables), encoding="utf-8")
+    options = ("--check", "--diff") if form == "files" else ("-vvv",)
+    run, _states = audit(fleet, "-e", f"@{given}", *options, playbook="monitor.cloud.report", name="joined")
+    assert run.code == 0 and not poisoned.exists(), run.output
+    # No host is contacted, nothing is changed, and the account is read once.
+    assert {(event.host, event.status) for event in run.events} == {(run.events[0].host, "ok")}
+    assert "ESTABLISH" not in run.output.replace("ESTABLISH LOCAL CONNECTION", "")
+    assert run.calls() == ["list_clients", "get_plan", "list_subscriptions"]
+    proposed, expected = (each.output.partition("What to do:")[2].partition("\nWritten:")[0] for each in (run, whole))
+    assert proposed and proposed.replace("joined.", "whole.") == expected
+    joined, single = read(fleet, "joined"), read(fleet, "whole")
+    assert {name for name in joined if joined[name] != single.get(name)} == {"generated_at", "audits", "notes"}
+    assert joined["notes"] == []
+    first = "The variable of_0" if form == "variables" else f"{fleet.directory}/slice-0/audit.json"
+    expected_audits = [(first, len(slices[0])), (f"{fleet.directory}/slice-1/audit.json", len(slices[1]))]
+    assert [(one["name"], one["hosts"]) for one in joined["audits"]] == expected_audits
+    page = (fleet.directory / "joined.html").read_text(encoding="utf-8")
+    assert "Joined from 2 audits, made " in page and "Joined from 2 audits, made " in run.output
+    everything = run.output + str(run.events) + page + json.dumps(joined)
+    assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
+    assert snapshots(fleet) == before
+
+
+def test_the_reports_of_audit_and_report_are_the_same() -> None:
+    """The role makes them by two tasks, whose options must not differ but for where findings come from."""
+    options = []
+    for name in ("audit", "report"):
+        tasks = yaml.safe_load((CHECKOUT / "roles/monitor_agent/tasks" / f"{name}.yml").read_text(encoding="utf-8"))
+        options.append(set(tasks[-1]["monitor.cloud.audit_report"]))
+    assert options[0] - options[1] == {"config"}
+    assert options[1] - options[0] == {"audits", "audits_variables", "max_age"}
+
+
+def test_with_a_token_that_only_reads(fleet: Local, slices: list[list[str]]) -> None:
+    token = fleet.service.tokens["read_only"]
+    run, states = audit(fleet, "--check", MONITOR_API_TOKEN=token)
+    assert (run.code, run.writes()) == (0, []), run.output
+    assert "what check mode predicts" not in " ".join(run.output.split())
+    masked = {
+        **dict.fromkeys(["clone-1", "clone-2", "web-1"], ["shared_key", "unverifiable"]),
+        "strange-1": ["shared_key", "not_registered", "unverifiable"],
+        "edited": ["unverifiable"],
+        "open": ["unverifiable", "wrong_permissions"],
+        "fine": ["unverifiable"],
+        "fresh": EXPECTED["fresh"],
+    }
+    assert masked.items() <= states.items()
+    # What other audits have found about keys stays.
+    options = ("-e", "audits=slice-*/audit.json", "--limit", "web-1,clone-1")
+    run, states = audit(fleet, *options, playbook="monitor.cloud.report", MONITOR_API_TOKEN=token)
+    assert (run.code, states) == (0, {host: EXPECTED[host] for host in ("clone-1", "web-1")})
+    # Hosts that the limit leaves out are not gone.
+    assert (read(fleet, "audit")["orphans"], read(fleet, "audit")["notes"]) == (ORPHANS, [])
+
+
+def test_without_the_grant_for_the_plan(single: Local) -> None:
+    run, states = audit(single, MONITOR_API_TOKEN=single.service.tokens["no_plan"])
+    assert (run.code, states) == (0, {"web-1": ["not_registered", "not_configured"]}), run.output
+    account = read(single, "audit")["account"]
+    assert account["plan"] is None and "account_access" in account["problem"]
 
 
 _NO_FILE = "it is not a regular file. Choose another path."
-_NOT_ALLOWED = "Permission denied. Choose another path, or let the user that runs Ansible write there."
+_FOUND = {"config": "monitor_agent_config"}
+# Options of audit_report, and a part of the reason. Other audits that cannot be joined are unit tests.
+_REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({**_FOUND, "metrics": "fifo"}, f"/fifo: {_NO_FILE}"),
+    ({**_FOUND, "metrics": "link"}, f"/link: {_NO_FILE}"),
+    ({**_FOUND, "metrics": "directory"}, f"/directory: {_NO_FILE}"),
+    ({**_FOUND, "metrics": "fifo/x"}, "/fifo/x: File exists. Choose another path, or let the user that runs Ansible"),
+    ({**_FOUND, "artifact": "x", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
+    ({**_FOUND, "artifact": "audit-7"}, "artifact 'audit-7' is not the name of a variable"),
+    ({**_FOUND, "html": "never", "junit": "never"}, "/never. Choose a path for each."),
+    ({"audits": ["audit.json"], "max_age": "nan", "html": "never"}, "max_age nan is not a number of hours"),
+    ({"audits": ["audit.json", "nowhere.json"], "html": "never"}, "/nowhere.json could not be read: No such file or"),
+    ({"audits": 7}, "/7 could not be read: No such file or"),
+    ({"audits": ""}, "There are no audits to join"),
+]
 
 
-@pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="no /sys, where not even root may create a file")
-@pytest.mark.parametrize(
-    ("path", "make", "reason"),
-    [
-        ("report", os.mkfifo, _NO_FILE),
-        ("report", lambda path: os.symlink("elsewhere", path), _NO_FILE),
-        ("report", os.mkdir, _NO_FILE),
-        ("/sys/report", lambda path: None, _NOT_ALLOWED),
-    ],
-)
-def test_a_report_that_cannot_be_written_is_a_failure(
-    single: Local, path: str, make: Callable[[Path], None], reason: str
-) -> None:
+def test_which_reports_are_written_and_which_are_refused(single: Local) -> None:
     """Nothing but a file is replaced: as root that could be /dev/null. What was found is not lost."""
-    report = single.directory / path
-    make(report)
-    before = report.lstat() if path == "report" else None
-    run = single.run("monitor.cloud.audit", "-e", f"monitor_agent_audit_metrics={report}")
-    assert run.failures()["web-1"] == f"The report could not be written to {report}: {reason}"
-    assert before is None or report.lstat() == before
-    assert not report.with_name("elsewhere").exists() and "Hosts: 1 (1 not_registered)." in run.output
+    for name, make in (
+        ("fifo", os.mkfifo),
+        ("link", lambda path: path.symlink_to("elsewhere")),
+        ("directory", Path.mkdir),
+    ):
+        make(single.directory / name)
+    before = {name: (single.directory / name).lstat() for name in ("fifo", "link", "directory")}
+    tasks = [
+        {"monitor.cloud.audit_report": {"account": "monitor_agent_account", **options}, "ignore_errors": True}
+        for options, _reason in _REFUSED
+    ]
+    given = [f"-e monitor_agent_audit_{kind}=audit.{kind}" for kind in ("json", "metrics")]
+    old = os.umask(0o077)
+    try:
+        play = single.tasks(f"{ROLE}\n{yaml.safe_dump(tasks)}")
+        options = " ".join([*given, "-e monitor_agent_audit_metrics_hosts=true", "--check"]).split()
+        run = single.finish(*single.start(play, *options))
+    finally:
+        os.umask(old)
+    assert run.code == 0, run.output
+    # A collector of metrics runs as another user.
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in single.directory.glob("audit.*")}
+    assert modes == {"audit.json": 0o600, "audit.metrics": 0o644}
+    metrics = (single.directory / "audit.metrics").read_text(encoding="utf-8")
+    assert '{host="web-1",state="not_registered"} 1\n' in metrics
 
-
-def test_without_the_grant_for_the_plan(fleet: Local) -> None:
-    token = fleet.service.tokens["no_plan"]
-    run, states = audit(fleet, MONITOR_API_TOKEN=token)
-    assert (run.code, states) == (0, EXPECTED), run.output
-    account = json.loads((fleet.directory / "audit.json").read_text(encoding="utf-8"))["account"]
-    assert account["plan"] is None and "account_access" in account["problem"]
+    reasons = [event.result["msg"] for event in run.events if event.status == "ignored"]
+    wrong = [(reason, part) for reason, (_options, part) in zip(reasons, _REFUSED, strict=True) if part not in reason]
+    assert wrong == []
+    assert {name: (single.directory / name).lstat() for name in before} == before
+    assert not [name for name in ("elsewhere", "never") if (single.directory / name).exists()]
+    assert run.output.count("Hosts: 1 (1 not_registered).") == 5 and "Traceback" not in run.output
 
 
 def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
@@ -138,7 +248,7 @@ def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
     assert run.code == 2
     assert states == {"clone-1": ["foreign_key"], "fine": ["ok"]}
     # Hosts that the limit leaves out are not gone.
-    assert json.loads((fleet.directory / "audit.json").read_text(encoding="utf-8"))["orphans"] == ORPHANS
+    assert read(fleet, "audit")["orphans"] == ORPHANS
     assert "1 foreign_key, 4 clients without a host" in "".join(run.failures().values())
     # The other hosts decide whether clone-1 is a renamed machine, and which clients have no host.
     assert "Undecided without the other hosts: 1." in run.output
@@ -150,14 +260,12 @@ def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
 
 
 def test_in_batches(fleet: Local) -> None:
-    given = {"json": "audit.json", "metrics": "audit.prom", "fail_on_drift": True}
-    fleet.group_vars.update({f"monitor_agent_audit_{name}": value for name, value in given.items()})
-    run = fleet.run(fleet.tasks(ROLE, play="serial: 5"))
-    assert run.code == 2
-    hosts = json.loads((fleet.directory / "audit.json").read_text(encoding="utf-8"))["hosts"]
-    assert {host["host"]: host["states"] for host in hosts} == EXPECTED
+    run, states = audit(
+        fleet, "-e", "monitor_agent_audit_fail_on_drift=true", playbook=fleet.tasks(ROLE, play="serial: 5")
+    )
+    assert (run.code, states) == (2, EXPECTED)
     assert run.output.count("\nHOST ") == 1
-    assert 'state="ok"} 3\n' in (fleet.directory / "audit.prom").read_text(encoding="utf-8")
+    assert 'state="ok"} 3\n' in (fleet.directory / "audit.metrics").read_text(encoding="utf-8")
 
 
 def test_a_key_with_many_zeros(emulator: Emulator, single: Local) -> None:
@@ -194,8 +302,7 @@ def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(
     run, states = audit(three, playbook=three.tasks(f"{ROLE}\n{last}"))
     assert states == dict.fromkeys(three.host_vars, ["unreachable"]) | {kept: ["ok"]}, run.output
     assert "a condition left it out" in " ".join(run.output.split())
-    hosts = json.loads((three.directory / "audit.json").read_text(encoding="utf-8"))["hosts"]
-    assert {host["reason"] for host in hosts} == {None}
+    assert {host["reason"] for host in read(three, "audit")["hosts"]} == {None}
 
 
 def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:

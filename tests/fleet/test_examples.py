@@ -85,6 +85,10 @@ def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
 
 
 def test_ansible_pull_on_two_machines(single: Local, emulator: Emulator) -> None:
+    """The guide has the same label."""
+    guide = (CHECKOUT / "docs" / "docsite" / "rst" / "guide_rollout.rst").read_text(encoding="utf-8")
+    [label] = re.findall(r"# host_vars/localhost\.yml\n   (monitor_agent_label: .*\n)", guide)
+    assert label in (EXAMPLES / "pull/group_vars/all.yml").read_text(encoding="utf-8")
     expected = {}
     for name in ("web-1", "db.example.com"):
         machine = single.directory / name

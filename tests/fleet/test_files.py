@@ -4,22 +4,23 @@
 
 """What may be at the path of the configuration, whose key that carries, and how the file is owned and written."""
 
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
-from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLLOUT, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
     converge,
     diffs,
-    host,
+    labels,
     own_play,
     role_play,
     snapshots,
@@ -27,6 +28,12 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
 )
 
 RIGHT = "regular file 600 root root"
+
+
+@pytest.fixture
+def several(controllers: Callable[..., Controller], machines: Callable[..., list[Host]]) -> Callable[[int], Controller]:
+    """Makes a controller for this number of hosts, for as many cases in the same runs."""
+    return lambda number: controllers(*machines(*(f"web-{each:02}" for each in range(1, number + 1))))
 
 
 def assert_converges(controller: Controller, owners: Mapping[str, str], facts: Mapping[str, str]) -> None:
@@ -41,26 +48,42 @@ def assert_converges(controller: Controller, owners: Mapping[str, str], facts: M
         assert machine.run("ls -A /etc/monitor | grep -v -x -e agent.conf -e elsewhere; :") == ""
 
 
-# What is at the path, and whose key that carries.
-BEFORE = {
-    "mkdir -p /etc/monitor": "no_file",
-    "rm -rf /etc/monitor": "no_file",
-    "mkdir -p /etc/monitor; echo old > /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf": "no_key",
-    "mkdir -p /etc/monitor; ln -s nowhere /etc/monitor/agent.conf": "no_file",
-    "mkdir -p /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf": "no_file",
-    f"mkdir -p /etc/monitor; echo old > {CONFIG}": "no_key",
+TERMINAL = {
+    "ansible_ssh_extra_args": "-tt",
+    "monitor_agent_install_command": 'echo "$MONITOR_INSTALL_CODE" > /opt/agent',
+    "monitor_agent_install_creates": "/opt/agent",
 }
+# What is at the path, whose key that carries, and variables. A terminal that the connection forces, as by `-tt` in
+# ssh_args, or RequestTTY in a configuration of ssh, has no end of input.
+BEFORE: list[tuple[str, str, dict[str, Any]]] = [
+    ("mkdir -p /etc/monitor", "no_file", {}),
+    ("rm -rf /etc/monitor", "no_file", {}),
+    ("mkdir -p /etc/monitor; echo old > /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf", "no_key", {}),
+    ("mkdir -p /etc/monitor; ln -s nowhere /etc/monitor/agent.conf", "no_file", {}),
+    ("mkdir -p /etc/monitor/elsewhere; ln -s elsewhere /etc/monitor/agent.conf", "no_file", {}),
+    (f"mkdir -p /etc/monitor; echo old > {CONFIG}", "no_key", {}),
+    ("rm -rf /etc/monitor", "no_file", TERMINAL),
+    (f"mkdir -p /etc/monitor; echo old > {CONFIG}", "no_key", TERMINAL),
+]
 
 
-def test_new_file(six: Controller) -> None:
-    for machine, prepare in zip(six.hosts.values(), BEFORE, strict=True):
+def test_new_file(several: Callable[[int], Controller]) -> None:
+    controller, owners = several(len(BEFORE)), {}
+    for machine, (prepare, owner, variables) in zip(controller.hosts.values(), BEFORE, strict=True):
         machine.run(prepare)
-    assert_converges(six, dict(zip(six.hosts, BEFORE.values(), strict=True)), dict.fromkeys(six.hosts, RIGHT))
-    assert six.hosts["web-03"].read("/etc/monitor/elsewhere") == "old\n", "the target of the link is not changed"
+        controller.host_vars[machine.name] = variables
+        owners[machine.name] = owner
+    assert_converges(controller, owners, dict.fromkeys(owners, RIGHT))
+    assert controller.hosts["web-03"].read("/etc/monitor/elsewhere") == "old\n", "the target of the link is not changed"
+    codes = {client["label"]: f"{client['install_code']}\n" for client in controller.service.clients()}
+    for name in ("web-07", "web-08"):
+        assert controller.hosts[name].read("/opt/agent") == codes[name]
 
 
 ABSENT = ("-e", "monitor_agent_state=absent")
-# What is at the path, and the start of the reason why a file is not written there; the last two are for a user.
+_LINKED = "/etc/monitor/link/agent.conf"
+# What is at the path, and the start of the reason why a file is not written there. Two are for a user, the last is for
+# another path.
 REFUSED = {
     f"mkdir -p {CONFIG}": f"{CONFIG} is a directory",
     "mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor": f"{CONFIG} can't be written",
@@ -68,100 +91,50 @@ REFUSED = {
     f"mkdir /etc/monitor; mkfifo {CONFIG}": f"{CONFIG} is neither a regular file nor",
     "mkdir -m 700 /opt/agent; ln -s /opt/agent/a/b /etc/monitor": f"{CONFIG} is in a directory that this user can't",
     f"mkdir -m 1777 /etc/monitor; ln -s nowhere {CONFIG}": f"{CONFIG} can't be written",
+    "mkdir /etc/monitor /opt/agent; echo old > /opt/agent/agent.conf; ln -s /opt/agent /etc/monitor/link; "
+    "chown daemon /etc/monitor": f"{_LINKED} could not be {{}}: a parent directory is a symbolic link",
 }
 
 
-def test_what_cannot_be_written_is_refused(six: Controller) -> None:
+def test_what_cannot_be_written_is_refused(several: Callable[[int], Controller]) -> None:
     """Check mode and run fail alike, report the reason, and change nothing. Only what is not there needs no removal."""
-    for machine, prepare in zip(six.hosts.values(), REFUSED, strict=True):
+    controller = several(len(REFUSED))
+    for machine, prepare in zip(controller.hosts.values(), REFUSED, strict=True):
         machine.run(prepare)
-    six.host_vars.update(dict.fromkeys(("web-05", "web-06"), {"ansible_user": USER}))
-    before, reasons = snapshots(six), dict(zip(six.hosts, REFUSED.values(), strict=True))
-    for state, done, refused in (((), "written", set(six.hosts)), (ABSENT, "removed", set(six.hosts) - {"web-02"})):
+    controller.host_vars = dict.fromkeys(("web-05", "web-06"), {"ansible_user": USER})
+    controller.host_vars["web-07"] = {"monitor_agent_config_path": _LINKED}
+    before, reasons = snapshots(controller), dict(zip(controller.hosts, REFUSED.values(), strict=True))
+    for state, done, refused in (((), "written", {*reasons}), (ABSENT, "removed", {*reasons} - {"web-02"})):
         starts = {name: reason.format(done) for name, reason in reasons.items()}
         for options in (["--check"], []):
-            failures = six.run(ROLLOUT, *options, *state).failures()
+            failures = controller.run(ROLLOUT, *options, *state).failures()
             assert {name for name, start in starts.items() if failures.get(name, "").startswith(start)} == refused
-            assert snapshots(six) == before
-    assert six.run("monitor.cloud.audit").code == 0
+            assert snapshots(controller) == before
+            assert controller.hosts["web-07"].read(_LINKED) == "old\n"
+    assert controller.run("monitor.cloud.audit").code == 0, "an audit writes nothing"
 
 
-# Replaced without being read: its target may be endless.
-ENDLESS = (
-    "mkfifo elsewhere; ln -s elsewhere agent.conf",
-    "ln -s /dev/zero agent.conf",
-    "truncate -s 1T elsewhere; ln -s elsewhere agent.conf",
-    "truncate -s 1T agent.conf",
-)
+# What is at the path, which is replaced or removed without being read: its target may be endless.
+ENDLESS = [
+    ("mkfifo elsewhere; ln -s elsewhere agent.conf", "present"),
+    ("ln -s /dev/zero agent.conf", "present"),
+    ("truncate -s 1T elsewhere; ln -s elsewhere agent.conf", "present"),
+    ("truncate -s 1T agent.conf", "present"),
+    ("ln -s /dev/zero agent.conf", "absent"),
+    ("truncate -s 1T agent.conf", "absent"),
+]
 
 
-@pytest.mark.parametrize(("state", "expected"), [((), RIGHT), (ABSENT, "")], ids=["present", "absent"])
-def test_endless_files_are_replaced_or_removed(controller: Controller, state: tuple[str, ...], expected: str) -> None:
-    for machine, prepare in zip(controller.hosts.values(), ENDLESS, strict=True):
+def test_endless_files_are_replaced_or_removed(six: Controller) -> None:
+    expected = {}
+    for machine, (prepare, state) in zip(six.hosts.values(), ENDLESS, strict=True):
         machine.run(f"mkdir -p /etc/monitor; cd /etc/monitor; {prepare}")
-    assert controller.run("monitor.cloud.audit").code == 0
-    converge(controller, role_play(controller), *state, changes=controller.hosts)
-    assert {machine.facts() for machine in controller.hosts.values()} == {expected}
-    assert state or "4 ok" in controller.run("monitor.cloud.audit").output
-
-
-# Replaces the file at the path by a FIFO, and back, until it is killed.
-SWAPS = """
-import ctypes, os, time
-os.chdir("/etc/monitor")
-open("agent.conf", "w").close()
-os.mkfifo("other")
-libc = ctypes.CDLL(None)
-print("ready", flush=True)
-while True:
-    libc.renameat2(-100, b"agent.conf", -100, b"other", 2)
-    # A tenth of what a process takes to start; without it, a processor would do nothing else.
-    time.sleep(0.0001)
-"""
-
-
-def test_a_path_that_alternates_between_file_and_fifo(one: Controller) -> None:
-    """The owner of the directory replaces one by the other, again and again."""
-    machine = host(one)
-    machine.run(f"mkdir -p /etc/monitor; chown {USER} /etc/monitor; echo '{SWAPS}' > /opt/agent-swaps.py")
-    machine.run(f"setpriv --reuid={USER} --clear-groups python3 /opt/agent-swaps.py > /opt/agent-out 2>&1 & "
-                "echo $! > /opt/agent-pid; until grep -q ready /opt/agent-out; do sleep 0.1; done")  # fmt: skip
-    try:
-        runs = [one.run("monitor.cloud.audit")]
-        runs += [one.run(ROLLOUT, *mode, *state) for state in ((), ABSENT) for mode in (["--check"], [])]
-    finally:
-        machine.run("kill $(cat /opt/agent-pid)")
-    for run in runs:
-        assert "Traceback" not in run.output and run.code in (0, 2), run.output
-        assert all(CONFIG in message for message in run.failures().values()), run.output
-
-
-def test_a_terminal_that_the_connection_forces_has_no_end_of_input(controller: Controller) -> None:
-    """As by `-tt` in ssh_args, or RequestTTY in a configuration of ssh. One of the hosts has a file."""
-    names, command = controller.hosts, 'echo "$MONITOR_INSTALL_CODE" > /opt/agent'
-    names["web-1"].write("old")
-    controller.group_vars.update(ansible_ssh_extra_args="-tt", monitor_agent_install_creates="/opt/agent")
-    controller.group_vars["monitor_agent_install_command"] = command
-    assert_converges(controller, dict.fromkeys(names, "no_file") | {"web-1": "no_key"}, dict.fromkeys(names, RIGHT))
-    codes = {client["label"]: f"{client['install_code']}\n" for client in controller.service.clients()}
-    assert {name: machine.read("/opt/agent") for name, machine in names.items()} == codes
-
-
-def test_check_mode_predicts_a_directory_that_a_run_does_not_enter(one: Controller) -> None:
-    path, machine = "/opt/agent/etc/agent.conf", host(one)
-    one.group_vars["monitor_agent_config_path"] = path
-    machine.run("mkdir -p /opt/agent /opt/agent-1; ln -s ../agent-1 /opt/agent/etc; chown -h daemon /opt/agent")
-    retire = ("monitor.cloud.retire", "-e", "target=all")
-    for playbook, failure in (((ROLLOUT,), "written"), (retire, "removed")):
-        messages = []
-        for options in (("--check",), ()):
-            run = one.run(*playbook, *options)
-            messages.append(run.failures())
-            assert f"{path} could not be {failure}: a parent directory is a symbolic link" in messages[-1]["web-1"]
-            assert machine.run("ls -A /opt/agent-1").split() == ["agent.conf"] * (playbook == retire)
-        assert messages[0] == messages[1]
-        machine.write("old", path)
-    assert one.run("monitor.cloud.audit").failures() == {}, "an audit writes nothing"
+        six.host_vars[machine.name] = {"monitor_agent_state": state}
+        expected[machine.name] = RIGHT if state == "present" else ""
+    assert six.run("monitor.cloud.audit").code == 0
+    converge(six, changes=six.hosts)
+    assert {name: machine.facts() for name, machine in six.hosts.items()} == expected
+    assert "4 ok" in six.run("monitor.cloud.audit").output
 
 
 # What is set, and what the file then has.
@@ -178,6 +151,7 @@ OWNED: list[tuple[dict[str, Any], str]] = [
 
 
 def test_owner_group_and_mode(six: Controller) -> None:
+    """Of a new file, and of one that has others."""
     facts = {}
     for name, (owned, expected) in zip(six.hosts, OWNED, strict=True):
         six.host_vars[name] = {f"monitor_agent_config_{option}": value for option, value in owned.items()}
@@ -186,12 +160,14 @@ def test_owner_group_and_mode(six: Controller) -> None:
     fifth.run("echo 'daemon-2:x:1:1::/:/bin/sh' >> /etc/passwd; echo 'adm-2:x:4:' >> /etc/group")
     last.run(f"mkdir -p /etc/monitor; chown daemon /etc/monitor; chmod 700 /home/{USER}")
     six.host_vars[last.name].update(ansible_user=USER, ansible_become=True, ansible_become_user="daemon")
-    assert_converges(six, dict.fromkeys(six.hosts, "no_file"), facts)
+    six.succeed()
+    assert {name: machine.facts() for name, machine in six.hosts.items()} == facts
     for machine in six.hosts.values():
         machine.run(f"chown bin:bin {CONFIG}; chmod 666 {CONFIG}")
     assert_converges(six, dict.fromkeys(six.hosts, "own"), facts)
     fifth.run(f"chgrp daemon {CONFIG}")
-    assert converge(six, changes={fifth.name}).run.of(CONFIGURE)[fifth.name].result["differs"] == ["group"]
+    run = six.succeed()
+    assert run.changed_hosts() == {fifth.name} and run.of(CONFIGURE)[fifth.name].result["differs"] == ["group"]
 
 
 def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None:
@@ -218,41 +194,55 @@ def test_check_mode_warns_a_user_who_is_not_root(controller: Controller) -> None
     assert controller.run(play).code == 0
 
 
-@pytest.mark.parametrize("in_variable", [False, True], ids=["options", "options in a variable"])
-def test_backup_and_content(controller: Controller, in_variable: bool) -> None:
+def test_backup_and_content_of_options_in_a_variable(controller: Controller) -> None:
     for machine in controller.hosts.values():
         machine.run(f"mkdir -p /etc/monitor; echo old > {CONFIG}; chmod 644 {CONFIG}")
     content = "key: @api_key@ of {{ inventory_hostname }}"
-    converge(
-        controller,
-        own_play(controller, content=content, backup=True, in_variable=in_variable),
-        changes=controller.hosts,
-    )
+    play = own_play(controller, content=content, backup=True, in_variable=True)
+    converge(controller, play, changes=controller.hosts)
     keys = {client["label"]: client["api_key"] for client in controller.service.clients()}
     for name, machine in controller.hosts.items():
         assert machine.read() == f"key: {keys[name]} of {name}"
         assert machine.read(machine.run("ls /etc/monitor/agent.conf.*~").strip()) == "old\n"
 
 
-def test_template_of_the_user_and_the_bare_key(one: Controller) -> None:
-    templates = one.directory / "templates"
-    templates.mkdir()
-    (templates / "own.j2").write_text(
+# By host: its template, and the text that this makes.
+TEMPLATES = {
+    "web-1": (
         "# {{ ansible_managed }}\n[{{ label }}]\nkey = '{{ client.api_key }}'\n"
-        "{{ lookup('ansible.builtin.template', 'other.j2') }}{% include 'part.j2' %}\n"
-    )
+        "{{ lookup('ansible.builtin.template', 'other.j2') }}{% include 'part.j2' %}\n",
+        "# Ansible managed\n[web-1]\nkey = '{api_key}'\ncode = {install_code}\nhost = web-1\n",
+    ),
+    # Encrypted.
+    "web-2": (
+        "{{ {'key': client.api_key} | to_nice_yaml }}curl https://x/?{{ client.install_code | urlencode }}\n",
+        "key: {api_key}\ncurl https://x/?{install_code}\n",
+    ),
+    "db-1": (
+        '#jinja2: trim_blocks: False, variable_start_string: "[%", variable_end_string: "%]"\n'
+        "{% if true %}\n[% label %] {{ literal }}\n{% endif %}\n",
+        "\ndb-1 {{{{ literal }}}}\n",
+    ),
+    # Of the role.
+    "db-2": ("", "{api_key}\n"),
+}
+
+
+def test_template_of_the_user_and_the_bare_key(four: Local) -> None:
+    templates, password = four.directory / "templates", four.directory / "password"
+    templates.mkdir()
     (templates / "other.j2").write_text("code = {{ client.install_code }}\n")
     (templates / "part.j2").write_text("host = {{ inventory_hostname }}")
-    book = role_play(one)
-    one.group_vars["monitor_agent_config_template"] = "own.j2"
-    converge(one, book, changes={"web-1"})
-    (client,) = one.service.clients()
-    key, code = client["api_key"], client["install_code"]
-    assert host(one).read() == f"# Ansible managed\n[web-1]\nkey = '{key}'\ncode = {code}\nhost = web-1\n"
-    one.group_vars["monitor_agent_config_template"] = "api_key.j2"
-    steps = converge(one, book, changes={"web-1"})
-    assert host(one).read() == f"{key}\n"
-    assert steps.again.of(CONFIGURE)["web-1"].result["key_owner"] == "own"
+    for name, (text, _expected) in TEMPLATES.items():
+        (templates / f"{name}.j2").write_text(text)
+        four.host_vars[name]["monitor_agent_config_template"] = f"{name}.j2" if text else "api_key.j2"
+    password.write_text("secret\n")
+    vault = [Path(sys.executable).with_name("ansible-vault"), "encrypt", "--vault-password-file", password]
+    subprocess.run([*vault, templates / "web-2.j2"], check=True)
+    steps = converge(four, role_play(four), "--vault-password-file", str(password), changes=four.host_vars)
+    clients = {client["label"]: client for client in four.service.clients()}
+    assert four.files() == {name: text.format(**clients[name]) for name, (_template, text) in TEMPLATES.items()}
+    assert steps.again.of(CONFIGURE)["db-2"].result["key_owner"] == "own"
 
 
 @pytest.fixture
@@ -276,116 +266,71 @@ def test_settings_are_written_by_the_default_template(two: Local) -> None:
     two.host_vars["web-2"]["monitor_agent_settings"] = {}
     run = two.run("monitor.cloud.audit")
     assert "1 ok" in run.output and "web-2" in run.output and "outdated" in run.output.lower(), run.output
-    converge(two, changes={"web-2"})
+    assert two.succeed().changed_hosts() == {"web-2"}
     assert two.read("web-2") == two.expected("web-2")
 
 
-@pytest.mark.parametrize(
-    ("settings", "reason"), [({"api_key": "x"}, "the name 'api_key'"), ({"a": "b\nc"}, "setting 'a'")]
-)
-def test_settings_that_cannot_be_written_fail_before_a_client_is_created(
-    two: Local, settings: dict[str, str], reason: str
-) -> None:
-    two.group_vars["monitor_agent_settings"] = settings
-    before = two.files()
-    for options in (["--check"], []):
-        run = two.run(ROLLOUT, *options)
-        assert run.failures().keys() == {"web-1", "web-2"}
-        assert all(reason in message for message in run.failures().values()), run.output
-        assert (run.writes(), two.files()) == ([], before)
-
-
 def test_an_acl_that_a_user_set_stays(two: Local) -> None:
-    """A steady run reports no change, an audit nothing to do, and a replacement keeps what the agent may read."""
+    """A replacement keeps what the agent may read, and a steady run reports no change."""
     path = two.path("web-1")
     if subprocess.run(["setfacl", "-m", "u:daemon:r", path], check=False, capture_output=True).returncode:
         pytest.skip("there are no ACLs")
-    converge(two, changes={"web-2"})
-    assert "2 ok" in two.succeed("monitor.cloud.audit").output
     two.group_vars["monitor_agent_settings"] = {"interval": 60}
-    converge(two, changes={"web-1", "web-2"})
-    entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
-    assert entries == ["user::rw-", "user:daemon:r--", "group::---", "mask::r--", "other::---"]
+    for changed in ({"web-1", "web-2"}, set[str]()):
+        assert two.succeed().changed_hosts() == changed
+        entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
+        assert entries == ["user::rw-", "user:daemon:r--", "group::---", "mask::r--", "other::---"]
 
 
-def test_an_audit_reports_what_a_killed_run_has_left(two: Local) -> None:
-    left = two.path("web-1").with_name(".agent.conf.writing-99999999-0123abcd")
-    left.mkdir()
-    left.chmod(0o1700)
-    run = two.run("monitor.cloud.audit", "--limit", "web-1")
-    assert "a run that was killed has left a directory beside the file" in " ".join(run.output.split()), run.output
-    converge(two, changes={"web-1", "web-2"})
-    assert not left.exists()
+_TEMPLATE = "Could not render the template .*{}.j2: .*"
+# By name: variables of a host, and the reason. INVALID in test_variables.py has others.
+INVALID: dict[str, tuple[dict[str, Any], str]] = {
+    "setting-name": ({"monitor_agent_settings": {"api_key": "x"}}, "the name 'api_key'"),
+    "setting-text": ({"monitor_agent_settings": {"a": "b\nc"}}, "setting 'a'"),
+    "owner": ({"monitor_agent_config_owner": "unknown-user"}, "unknown-user"),
+    "become": ({"ansible_become": True, "ansible_become_flags": "-H -b"}, "sudo runs commands in the background"),
+    "path": ({"monitor_agent_config_path": f"/{'directory/' * 900}agent.conf"}, "Choose a shorter path"),
+    "base64": ({}, f"{_TEMPLATE}transforms the api_key or the install_code"),
+    "time": ({}, f"{_TEMPLATE}its text is another one each time"),
+    "latin": ({}, f"{_TEMPLATE}UTF-8"),
+}
+INVALID_TEMPLATES = {
+    "base64": "{{ client.api_key | b64encode }}",
+    "time": "{{ client.api_key }} {{ now().microsecond }}",
+    "latin": "# café\n{{ client.api_key }}",
+}
 
 
-@pytest.mark.parametrize(
-    ("variables", "reason"),
-    [
-        ({"monitor_agent_config_owner": "unknown-user"}, "unknown-user"),
-        ({"monitor_agent_config_owner": "+0"}, "owner '+0' must be a name or a number."),
-        ({"monitor_agent_config_mode": "0240"}, "with which the owner can read the file."),
-        ({"ansible_become": True, "ansible_become_flags": "-H -b"}, "sudo runs commands in the background"),
-        ({"monitor_agent_config_path": f"/{'directory/' * 900}agent.conf"}, "Choose a shorter path"),
-    ],
-    ids=["owner", "number", "mode", "become", "path"],
-)
-def test_what_is_refused_before_a_client_is_created(two: Local, variables: dict[str, Any], reason: str) -> None:
-    two.host_vars["web-2"].update(variables)
-    run = two.run()
-    assert (set(run.failures()), run.writes()) == ({"web-2"}, []), run.output
-    assert reason in run.failures()["web-2"]
+def test_what_is_refused_before_a_client_is_created(single: Local) -> None:
+    """By check mode as by the run, for a host with a client and a file, and for a new one."""
+    known, new = ({name: f"{name}-{kind}" for name in INVALID} for kind in ("known", "new"))
+    single.host_vars.clear()
+    single.add(*known.values())
+    single.monitor()
+    single.add(*new.values(), "web-1")
+    for name, (variables, _reason) in INVALID.items():
+        for host in (known[name], new[name]):
+            single.host_vars[host] |= variables
+            if name in INVALID_TEMPLATES:
+                template = single.directory / f"{name}.j2"
+                template.write_bytes(f"{INVALID_TEMPLATES[name]}\n".encode("latin-1"))
+                single.host_vars[host]["monitor_agent_config_template"] = str(template)
 
+    def files() -> dict[Path, str]:
+        return {path: path.read_text(encoding="utf-8") for path in single.directory.glob("host-*/*")}
 
-TRANSFORMS, EACH_TIME = "transforms the api_key or the install_code", "the text differs each time"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("{{ client.api_key | b64encode }}", TRANSFORMS),
-        ("{{ client.install_code[-1] }} {{ client.api_key }}", TRANSFORMS),
-        ("{{ client.api_key }} {{ now().microsecond }}", EACH_TIME),
-    ],
-)
-def test_a_template_that_transforms_a_key_or_differs_each_time_is_refused(two: Local, text: str, reason: str) -> None:
-    """By check mode as by the run, for a host with a client and for a new one, and whether the file is there or not."""
-    template, before = two.directory / "own.j2", two.files()
-    template.write_text(text)
-    two.group_vars["monitor_agent_config_template"] = str(template)
+    before = files()
+    assert len(before) == len(known)
     for options in (["--check"], []):
-        failures = two.run(ROLLOUT, *options).failures()
-        assert failures.keys() == {"web-1", "web-2"}
-        assert all(message.startswith(f"Could not render the template {template}: ") for message in failures.values())
-        assert all(reason in message for message in failures.values()), failures
-        assert two.files() == before
-    template.write_text("install_code={{ client.install_code }}\napi_key={{ client.api_key }}\n")
-    assert two.succeed(ROLLOUT).changed_hosts() == {"web-2"}
-
-
-def test_an_encrypted_template_and_one_with_yaml_and_urls(pair: Local) -> None:
-    password, template = pair.directory / "password", pair.directory / "own.j2"
-    password.write_text("secret\n")
-    template.write_text(
-        "{{ {'key': client.api_key} | to_nice_yaml }}curl https://x/?{{ client.install_code | urlencode }}\n"
-    )
-    subprocess.run(
-        [Path(sys.executable).with_name("ansible-vault"), "encrypt", "--vault-password-file", password, template],
-        check=True,
-    )
-    pair.group_vars["monitor_agent_config_template"] = str(template)
-    pair.succeed(ROLLOUT, "--vault-password-file", str(password))
-    for client in pair.service.clients():
-        text = f"key: {client['api_key']}\ncurl https://x/?{client['install_code']}\n"
-        assert pair.read(client["label"]) == text
-
-
-def test_the_header_of_a_template_counts(pair: Local) -> None:
-    template = pair.directory / "own.j2"
-    pair.group_vars["monitor_agent_config_template"] = str(template)
-    header = '#jinja2: trim_blocks: False, variable_start_string: "[%", variable_end_string: "%]"'
-    template.write_text(f"{header}\n{{% if true %}}\n[% label %] {{{{ literal }}}}\n{{% endif %}}\n")
-    assert pair.run().code == 0
-    assert pair.files() == {name: f"\n{name} {{{{ literal }}}}\n" for name in ("web-1", "web-2")}
+        assert (files(), labels(single)) == (before, sorted(known.values()))
+        run = single.run(ROLLOUT, *options)
+        failures = run.failures()
+        assert failures.keys() == {*known.values(), *new.values()}
+        for name, (_variables, reason) in INVALID.items():
+            for host in (known[name], new[name]):
+                assert re.search(reason.format(name), failures[host]), failures[host]
+    assert run.writes() == ["create_client web-1"]
+    assert files() == before | {single.path("web-1"): single.expected("web-1")}
 
 
 UNKNOWN = "AAAABBBB-1111-2222-3333444455556666"
@@ -409,24 +354,31 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
     # In another form than the template's.
     four.write("db-1", f'Key: "{four.service.clients()[0]["api_key"]}"\n')
     four.write("db-2", f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
+    assert "carried the key" not in four.run("monitor.cloud.adopt", "--check").output
     steps = converge(four, changes={"web-2", "db-1", "db-2"})
     assert owners(steps.check) == owners(steps.run) == expected
     assert steps.check.of(CONFIGURE)["db-2"].result["key_fingerprint"] == fingerprint(UNKNOWN)
     assert owners(steps.again) == {name: ("own", name) for name in four.host_vars}
     assert diffs(steps.check) == {name: (label or owner, name) for name, (owner, label) in expected.items()}
     assert configured(four) == set(four.host_vars)
+    check, run, again = (" ".join(each.output.split()) for each in (steps.check, steps.run, steps.again))
+    text = (
+        r"(\S+) carried the key of client '(?:elsewhere|web-1)', so it reported as that one\. It {} the key of '\1'\."
+    )
+    adopt = r" If it was renamed, run monitor\.cloud\.adopt first: it keeps that client\."
+    assert set(re.findall(text.format("would get") + adopt, check)) == {"web-2", "db-1"}
+    assert set(re.findall(text.format("now has"), run)) == {"web-2", "db-1"}
+    assert "carried the key" not in again + four.run("monitor.cloud.audit").output
 
 
 _ACCESS = "read-write access"
 _BOTH = {"web-1": _ACCESS, "web-2": _ACCESS}
-# Settings of the service, a token, whose key web-2 has, a part of check mode's output, and of the failures.
+# Settings of the service, a token, a part of check mode's output, and of the failures.
 # Other masks: tests/contract/client/test_secrets.py.
-MASKED: list[tuple[dict[str, object], str, str, str, dict[str, str]]] = [
-    ({"mask_for": "all", "mask_text": "[REDACTED]"}, "read_write", "no_key", _ACCESS, _BOTH),
-    ({"mask_for": "all", "mask_text": f"{'0' * 8}-0000-0000-{'0' * 16}"}, "read_write", "no_key", _ACCESS, _BOTH),
-    ({"mask_labels": ["web-1"], "mask_kind": "missing"}, "read_write", "no_file", "", {"web-1": _ACCESS}),
-    # The client of web-2 could not be created.
-    ({}, "read_only", "no_file", "the service will refuse what", {"web-1": _ACCESS, "web-2": "monitor:read_write"}),
+MASKED: list[tuple[dict[str, object], str, str, dict[str, str]]] = [
+    ({"mask_labels": ["web-1", "web-2"], "mask_text": "[REDACTED]"}, "read_write", _ACCESS, _BOTH),
+    # The client of web-3 cannot be created.
+    ({}, "read_only", "the service will refuse what", {**_BOTH, "web-3": "monitor:read_write"}),
 ]
 
 
@@ -441,25 +393,24 @@ def test_a_service_that_masks_keys_in_lists_only(two: Local) -> None:
     assert "2 ok" in two.succeed("monitor.cloud.audit").output
 
 
-@pytest.mark.parametrize(("settings", "token", "owner", "shown", "failures"), MASKED)
+@pytest.mark.parametrize(("settings", "token", "shown", "failures"), MASKED)
 def test_masked_keys_are_never_written(
-    two: Local, settings: dict[str, object], token: str, owner: str, shown: str, failures: dict[str, str]
+    three: Local, settings: dict[str, object], token: str, shown: str, failures: dict[str, str]
 ) -> None:
-    """One masked client stops no other."""
-    if owner == "no_key":
-        two.service.seed(labels=["web-2"])
-        two.write("web-2", "nothing yet\n")
-    before, written = snapshots(two), {"web-2"} - set(failures)
-    two.service.configure(**settings)
-    given = {"MONITOR_API_TOKEN": two.service.tokens[token]}
-    check = two.succeed("monitor.cloud.rollout", "--check", "--diff", **given)
-    assert owners(check) == {"web-1": ("unverifiable", None), "web-2": (owner, None)}
-    assert check.changed_hosts() == ({"web-2"} if owner == "no_file" else set())
+    """One masked client stops no other: web-3 is new."""
+    three.service.seed(labels=["web-1", "web-2"])
+    three.write("web-1", text_of(three, "web-1"))
+    three.write("web-2", "nothing yet\n")
+    before, written = snapshots(three), {"web-3"} - set(failures)
+    three.service.configure(**settings)
+    given = {"MONITOR_API_TOKEN": three.service.tokens[token]}
+    check = three.succeed("monitor.cloud.rollout", "--check", "--diff", **given)
+    assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_key", None), "web-3": ("no_file", None)}
+    assert check.changed_hosts() == {"web-3"}
     assert shown in " ".join(check.output.split())
     for changed in (written, set[str]()):
-        run = two.run(**given)
+        run = three.run(**given)
         assert (run.code, run.changed_hosts(), set(run.failures())) == (2, changed, set(failures))
         assert all(failures[host] in message for host, message in run.failures().items())
-        assert owner == "no_file" or run.writes() == []
-    assert {host for host, files in snapshots(two).items() if files != before[host]} == written
-    assert all(two.read(host) == text_of(two, host) for host in written)
+    assert {host for host, files in snapshots(three).items() if files != before.get(host)} == written
+    assert all(three.read(host) == text_of(three, host) for host in written)

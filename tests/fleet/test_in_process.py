@@ -6,20 +6,13 @@
 
 import dataclasses
 import json
-import shutil
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-import certifi
-import charset_normalizer
-import idna
 import pytest
-import requests
-import urllib3
 
-from ansible_collections.monitor.cloud.tests.support.runs import EXECUTED, REGISTER, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import EXECUTED, REGISTER, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 
 # The name of a task that fails is a part of its message.
@@ -29,6 +22,7 @@ TASKS = """
 - {name: template in a label, monitor.cloud.monitor_clients: {labels: ["{{ hostile }}"]}}
 - {name: number, monitor.cloud.monitor_clients: {labels: ["12345", web-1], concurrency: "3", check_capacity: "no"}}
 - {name: one, monitor.cloud.monitor_client: {label: web-1}}
+- {name: predicted client without an id, monitor.cloud.monitor_client: {id: "", label: web-9}}
 - {name: by id, monitor.cloud.monitor_client: {id: "1", label: web-7}}
 - {name: list, monitor.cloud.monitor_client_info: {label_pattern: .*}}
 - {name: plan, monitor.cloud.monitor_plan_info: }
@@ -48,9 +42,6 @@ TASKS = """
 - {name: "all of the following are missing: prune_pattern", monitor.cloud.monitor_clients: {labels: [], prune: true}}
 - {name: "mutually exclusive: id|label|label_pattern", monitor.cloud.monitor_client_info: {id: 1, label: web-1}}
 - {name: "one of the following is required: label, id", monitor.cloud.monitor_client: {}}
-- {name: "one of the following is required: subscription, min_clients", monitor.cloud.monitor_plan: {}}
-- name: "mutually exclusive: subscription|min_clients"
-  monitor.cloud.monitor_plan: {subscription: free, min_clients: 3}
 - {name: "(monitor.cloud.monitor_client) module: token.", monitor.cloud.monitor_client: {id: 1, token: "{{ token }}"}}
 - name: is not a valid regular expression
   monitor.cloud.monitor_client_info: {api_token: "{{ token }}", label_pattern: "{{ token }}("}
@@ -109,32 +100,13 @@ def test_the_results_are_those_of_an_executed_module(single: Local) -> None:
     differing = {name for name, result in results_here.items() if result != results_elsewhere[name]}
     assert differing == set(), [(results_here[name], results_elsewhere[name]) for name in differing]
     failed = {name: result["msg"] for name, (status, result) in results_here.items() if status == "ignored"}
-    assert len(failed) == 15
+    assert len(failed) == 13
     assert [name for name, message in failed.items() if name not in message] == []
     assert "49" not in results_here["template in a label"][1]["clients"]
     assert here.output.count("was not checked") == elsewhere.output.count("was not checked") > 0
     assert found_in(here.output + str(here.events), secrets_of(single.service, TOKEN)) == []
     # Core shows what an executed module was called with, a misspelt option included.
     assert found_in(elsewhere.output + str(elsewhere.events), secrets_of(single.service)) == []
-
-
-@pytest.mark.parametrize("executed", [False, True], ids=["here", "executed"])
-def test_a_key_in_place_of_another_option_is_not_shown(single: Local, executed: bool) -> None:
-    single.host_vars["web-1"]["ansible_python_interpreter"] = sys.executable
-    single.host_vars["web-1"] |= single.executing() if executed else {}
-    seen = single.directory / "seen"
-    tasks = """
-    - monitor.cloud.monitor_clients: {labels: [web-1], include_keys: true}
-      register: made
-    - monitor.cloud.monitor_client: {label: "{{ made.clients['web-1'] }}"}
-"""
-    run = single.run(single.tasks(tasks), "-vvv", FLEET_SEEN=str(seen))
-    assert (run.code, EXECUTED in run.output) == (2, executed) and "api_key of web-1" in run.failures()["web-1"]
-    assert found_in(run.output + seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
-
-
-def test_a_predicted_client_has_no_id_yet(single: Local) -> None:
-    single.succeed(single.tasks("- monitor.cloud.monitor_client: {id: '', label: web-9}"), "--check")
 
 
 def test_unreadable_output_with_keys_is_not_shown_and_the_error_states_so(single: Local) -> None:
@@ -148,111 +120,62 @@ def test_unreadable_output_with_keys_is_not_shown_and_the_error_states_so(single
 
 
 _OTHERS = "ansible_connection=ssh ansible_become=true ansible_python_interpreter=/nowhere/python"
-# Keywords of a task, extra variables, whether the host becomes another user, and whether the module is executed.
-WHERE: dict[str, tuple[str, str, bool, bool]] = {
-    "local": ("", "", False, False),
-    "delegated": ("delegate_to: localhost", "", True, False),
-    "delegated, extra variables": ("delegate_to: localhost", _OTHERS, False, False),
-    "delegated to an address": ("delegate_to: 127.0.0.1", _OTHERS, False, False),
-    "local with become": ("", "", True, True),
-    "local with become: false": ("become: false\n  vars: {ansible_become: false}", "", True, False),
-    "in the background": ("async: 20\n  poll: 1", "", False, True),
+# By extra variables and by the label of its client: the host of a task, of which web-2 becomes another user; keywords,
+# and whether the module is executed.
+WHERE: dict[str, dict[str, tuple[str, dict[str, Any], bool]]] = {
+    "": {
+        "local": ("web-1", {}, False),
+        "delegated": ("web-2", {"delegate_to": "localhost"}, False),
+        "become": ("web-2", {}, True),
+        "become: false": ("web-2", {"become": False, "vars": {"ansible_become": False}}, False),
+        "background": ("web-1", {"async": 20, "poll": 1}, True),
+    },
+    _OTHERS: {
+        "delegated": ("web-1", {"delegate_to": "localhost"}, False),
+        "address": ("web-1", {"delegate_to": "127.0.0.1"}, False),
+    },
 }
 
 
-@pytest.mark.parametrize(("keywords", "extra", "becomes", "executed"), WHERE.values(), ids=WHERE)
-def test_where_a_module_runs(single: Local, keywords: str, extra: str, becomes: bool, executed: bool) -> None:
-    single.host_vars["web-1"] |= {"ansible_python_interpreter": sys.executable}
-    single.host_vars["web-1"] |= single.executing() if becomes else {}
-    play = single.tasks(f"- monitor.cloud.monitor_clients: {{labels: [web-1]}}\n  {keywords}", hosts="web-1")
-    run = single.succeed(play, "-vvv", "-e", f"x=x {extra}")
-    assert run.writes() == ["create_client web-1"]
-    assert (EXECUTED in run.output) is executed
+@pytest.mark.parametrize("extra", WHERE)
+def test_where_a_module_runs(pair: Local, extra: str) -> None:
+    pair.group_vars["ansible_python_interpreter"] = sys.executable
+    pair.host_vars["web-2"] |= pair.executing()
+    plays = []
+    for label, (host, keywords, _executed) in WHERE[extra].items():
+        task = {"name": label, "monitor.cloud.monitor_clients": {"labels": [label]}, **keywords}
+        plays.append({"hosts": host, "gather_facts": False, "tasks": [task]})
+    run = pair.succeed(pair.play(json.dumps(plays)), "-vvv", "-e", f"x=x {extra}")
+    assert run.writes() == [f"create_client {label}" for label in WHERE[extra]]
+    shown = dict(part.split("]", 1) for part in run.output.split("\nTASK [")[1:])
+    executed = {label: EXECUTED in shown[label] for label in WHERE[extra]}
+    assert executed == {label: expected for label, (_host, _keywords, expected) in WHERE[extra].items()}
 
 
-def test_a_module_for_a_host_is_executed_there(one: Controller) -> None:
-    """The hosts of the tests have the controller's loopback interface, and Debian's Python without requests."""
-    libraries = Path(f"/proc/{one.hosts['web-1'].first_process}/root/tmp/libraries")
-    for library in (requests, urllib3, idna, certifi, charset_normalizer):
-        shutil.copytree(Path(library.__file__ or "").parent, libraries / library.__name__)
-    environment = {name: value for name, value in one.service.environment().items() if name.startswith("MONITOR_")}
-    environment["PYTHONPATH"] = "/tmp/libraries"
-    play = one.tasks(
-        "- monitor.cloud.monitor_clients: {labels: [web-1]}", play=f"environment: {json.dumps(environment)}"
-    )
-    run = one.succeed(play, "-vvv")
-    assert run.writes() == ["create_client web-1"] and EXECUTED in run.output
-
-
-_RETRIES = """
-- monitor.cloud.monitor_clients: {labels: [web-1], api_token: "{{ token }}", seal_keys: true}
-  register: tried
-  until: tried is succeeded and tried.attempts | default(0) > 1
-  retries: 2
-  delay: 0
-- monitor.cloud.agent_config:
-    path: "{{ monitor_agent_config_path }}"
-    content: x
-    registration: tried
-    api_token: "{{ token }}"
-  register: written
-  until: written.attempts | default(0) > 1
-  retries: 2
-  delay: 0
-"""
-
-
-@pytest.mark.parametrize("executed", [False, True], ids=["here", "executed"])
-def test_each_attempt_of_until_has_the_token_and_callbacks_see_none(single: Local, executed: bool) -> None:
-    token, seen = single.service.tokens["read_write"], single.directory / "seen"
-    single.group_vars.update(token=token, ansible_python_interpreter=sys.executable)
-    single.group_vars |= single.executing() if executed else {}
-    # The service fails the first time.
-    single.service.fault(kind="status", status=403, operation="list_clients")
-    run = single.succeed(single.tasks(_RETRIES), "-vvvvv", MONITOR_API_TOKEN="", FLEET_SEEN=str(seen))
-    assert [event.result["attempts"] for event in run.events if event.status != "failed"] == [2, 2]
-    assert run.calls() == ["list_clients", "list_clients", "get_plan", "create_client"]
-    assert (EXECUTED in run.output) is executed
-    for text in (run.output, seen.read_text(encoding="utf-8")):
-        assert found_in(text, secrets_of(single.service, token)) == []
-
-
-@pytest.mark.parametrize("state", ["present", "absent"])
-def test_no_key_is_in_variables_caches_and_callbacks(single: Local, state: str) -> None:
-    single.add("web-2")
-    single.group_vars.update(monitor_agent_install_command="true")
-    cache = single.directory / "cache"
-    if state == "absent":
-        single.monitor()
-    secrets_before = secrets_of(single.service)
-    play = single.tasks(REGISTERED)
-    settings = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(cache)}
-    chosen = f"monitor_agent_state={state}"
-    run = single.succeed(
-        play, "-e", chosen, "-vvvvv", "--diff", ANSIBLE_LOG_PATH=str(single.directory / "log"), **settings
-    )
-    secrets = secrets_before + secrets_of(single.service)
+def test_no_key_is_in_variables_caches_and_callbacks(pair: Local) -> None:
+    pair.group_vars.update(monitor_agent_install_command="true")
+    cache = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(pair.directory / "cache")}
+    log = str(pair.directory / "log")
+    run = pair.succeed(pair.tasks(REGISTERED), "-vvvvv", "--diff", ANSIBLE_LOG_PATH=log, **cache)
+    secrets = secrets_of(pair.service)
     assert found_in(run.output, secrets) == []
     assert found_in(json.dumps([dataclasses.asdict(event) for event in run.events]), secrets) == []
-    configured = [single.path(host) for host in single.host_vars]
-    files = [path for path in single.directory.rglob("*") if path.is_file() and path not in configured]
+    configured = [pair.path(host) for host in pair.host_vars]
+    files = [path for path in pair.directory.rglob("*") if path.is_file() and path not in configured]
     assert {"log", "kept.json"} <= {path.name for path in files}
     assert {path: found_in(path.read_text("utf-8", "replace"), secrets) for path in files} == dict.fromkeys(files, [])
-    if state == "present":
-        # The result is shown, and its diff.
-        result = run.of(REGISTER)["web-1"].result
-        assert result["diff"]["after"] == {"web-1": "new", "web-2": "new"}
-        assert result["clients"]["web-1"]["key_fingerprint"] in run.output
-        for client in single.service.clients():
-            assert client["api_key"] in (single.read(client["label"]) or "")
+    # The result is shown, and its diff.
+    result = run.of(REGISTER)["web-1"].result
+    assert result["diff"]["after"] == {"web-1": "new", "web-2": "new"}
+    assert result["clients"]["web-1"]["key_fingerprint"] in run.output
+    for client in pair.service.clients():
+        assert client["api_key"] in (pair.read(client["label"]) or "")
 
 
-@pytest.mark.parametrize("value", ["install_code", "clients", "api_key"])
-def test_a_token_that_is_the_name_of_a_field_changes_no_result(single: Local, value: str) -> None:
+def test_a_token_that_is_the_name_of_a_field_changes_no_result(single: Local) -> None:
     grants = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
-    token = single.service.set_token("named", value=value, grants=grants)
-    run = single.run("monitor.cloud.rollout", "-vv", MONITOR_API_TOKEN=token)
-    assert run.code == 0, run.output
+    token = single.service.set_token("named", value="api_key", grants=grants)
+    run = single.succeed("monitor.cloud.rollout", "-vv", MONITOR_API_TOKEN=token)
     [client] = single.service.clients()
     assert found_in(run.output, [client["api_key"], client["install_code"]]) == []
     assert client["api_key"] in (single.read("web-1") or "")

@@ -13,11 +13,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 import requests
 
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import WHOLE, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import EXECUTED, WHOLE, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of, watching
 from ansible_collections.monitor.cloud.tests.support.steps import own_play, role_play
 
@@ -49,16 +48,22 @@ def assert_silent(controller: Controller, *runs: Run) -> None:
         assert found_in("\n".join(host.messages), secrets) == []
 
 
-@pytest.mark.parametrize("pipelining", ["False", "True"])
-def test_good_runs_over_ssh(controller: Controller, pipelining: str) -> None:
-    """Half of the hosts by sudo: with pipelining the other half."""
-    controller.group_vars["monitor_agent_install_command"] = 'test -n "$MONITOR_INSTALL_CODE" && sleep 0.2'
-    for name in ("web-2", "db-2") if pipelining == "True" else ("web-1", "db-1"):
-        controller.host_vars[name] = {"ansible_user": USER, "ansible_become": True}
+# Whether commands get standard input by pipelining, and whether root by sudo runs them: keys pass in four ways.
+BY_SUDO = {"ansible_user": USER, "ansible_become": True}
+WAYS: dict[str, dict[str, object]] = {
     # One host is enough for a step that takes four times as long as all others together.
-    controller.host_vars.setdefault("web-1", {})["monitor_agent_packages"] = ["bash"]
+    "web-1": {"ansible_pipelining": False, **BY_SUDO, "monitor_agent_packages": ["bash"]},
+    "web-2": {"ansible_pipelining": False},
+    "db-1": {"ansible_pipelining": True, **BY_SUDO},
+    "db-2": {"ansible_pipelining": True},
+}
+
+
+def test_good_runs_over_ssh(controller: Controller) -> None:
+    controller.group_vars["monitor_agent_install_command"] = 'test -n "$MONITOR_INSTALL_CODE" && sleep 0.2'
+    controller.host_vars = WAYS
     controller.service.seed(labels=["elsewhere"])
-    settings = loud(controller, ANSIBLE_PIPELINING=pipelining)
+    settings = loud(controller)
     home, hosts = controller.directory / "home", list(controller.hosts.values())
     with watching(controller.service, hosts, [home], [OPERATOR_ID]) as watch:
         check = controller.run("monitor.cloud.rollout", "--check", *LOUD, **settings)
@@ -80,36 +85,26 @@ def test_good_runs_over_ssh(controller: Controller, pipelining: str) -> None:
 
 
 def test_failing_runs_stay_readable(controller: Controller) -> None:
-    controller.run()
+    controller.service.seed(labels=list(controller.hosts))
     settings = loud(controller)
-    controller.hosts["web-1"].run("rm /etc/monitor/agent.conf; mkdir /etc/monitor/agent.conf")
-    controller.hosts["web-2"].run("rm -rf /etc/monitor; mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
+    controller.hosts["web-1"].run("mkdir -p /etc/monitor/agent.conf")
+    controller.hosts["web-2"].run("mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor")
     controller.host_vars["db-1"] = {"monitor_agent_config_owner": "no-such-user"}
     controller.host_vars["db-2"] = {"monitor_agent_install_command": 'echo "$MONITOR_INSTALL_CODE" >&2; exit 1'}
     failed = controller.run("monitor.cloud.rollout", *LOUD, **settings)
-    for name, word in (("web-1", "is a directory"), ("db-1", "no-such-user"), ("db-2", "<install_code>")):
-        assert word in failed.failures()[name]
-    assert "can't be written" in failed.failures()["web-2"]
-    rejected = controller.run("monitor.cloud.rollout", *LOUD, MONITOR_API_TOKEN="f" * 64, **settings)
-    assert "401" in rejected.output
-    controller.service.configure(mask_for="all")
-    masked = controller.run("monitor.cloud.rollout", *LOUD, **settings)
-    assert "read-write access" in masked.output
-    assert "f" * 64 not in rejected.output
-    assert_silent(controller, failed, rejected, masked)
+    words = {"web-1": "is a directory", "web-2": "can't be written", "db-1": "no-such-user", "db-2": "<install_code>"}
+    assert [name for name, word in words.items() if word not in failed.failures()[name]] == []
+    assert_silent(controller, failed)
 
 
-@pytest.mark.parametrize("no_log", [False, True])
-def test_writing_without_input(one: Controller, no_log: bool) -> None:
+def test_writing_without_input(one: Controller) -> None:
     """Over a connection that passes no standard input on."""
     host = one.hosts["web-1"]
     one.group_vars["ansible_become_method"] = "su"
     settings = loud(one)
     with watching(one.service, [host], [one.directory / "home"], []) as watch:
         content = "key=@api_key@ of {{ inventory_hostname }}\n"
-        play = own_play(one, play=f"become: true\n  no_log: {no_log}", content=content)
-        run = one.run(play, *LOUD, **settings)
-    assert run.code == 0, run.output[-3000:]
+        run = one.succeed(own_play(one, play="become: true", content=content), *LOUD, **settings)
     assert "of web-1" in (host.read() or "")
     assert host.facts().startswith("regular file 600")
     assert_silent(one, run)
@@ -131,7 +126,8 @@ def test_a_setting_for_readable_temporary_files_does_not_count(
     assert host.run("ls -A /etc/monitor; find /tmp /var/tmp -name 'ansible-tmp-*'") == ""
 
 
-DEFAULTS = """environment: {PYTHONPATH: /opt/agent/python}
+DEFAULTS = """serial: 1
+  environment: {PYTHONPATH: /opt/agent/python}
   module_defaults: {group/monitor.cloud.api: {base_url: "{{ url }}", api_token: "{{ token }}"}}"""
 MODULES = """
     - monitor.cloud.monitor_client: {{label: web-1, include_keys: {keys}}}
@@ -154,35 +150,28 @@ MODULES = """
           - ("api_key" in listed.clients[0]) == {keys}
           - '"99999" in failed.msg'
 """
-CONNECTIONS = {
-    "ssh": {"ANSIBLE_PIPELINING": "False"},
-    "ssh, pipelining": {"ANSIBLE_PIPELINING": "True"},
-    # In the controller's process.
-    "local": {"ANSIBLE_TRANSPORT": "local"},
-}
 
 
-def bring_requests(host: Host) -> None:
-    """Put the library on a host that has no network to fetch it from."""
-    host.run("mkdir -p /opt/agent/python")
+def test_modules_with_and_without_keys_and_no_log(controllers: Callable[..., Controller], running: list[Host]) -> None:
+    """Executed on hosts over SSH, with pipelining and without, and in the controller's process."""
+    controller = controllers(*running[:2])
     pack = ["tar", "-C", str(Path(requests.__file__).parents[1]), "-c", "requests", "urllib3", "idna", "certifi"]
     archive = subprocess.run(pack, capture_output=True, check=True).stdout
-    subprocess.run([*host.enter, "tar", "-C", "/opt/agent/python", "-x"], input=archive, check=True)
-
-
-@pytest.mark.parametrize("connection", CONNECTIONS.values(), ids=CONNECTIONS)
-def test_modules_with_and_without_keys_and_no_log(one: Controller, connection: dict[str, str]) -> None:
-    bring_requests(one.hosts["web-1"])
-    if "ANSIBLE_TRANSPORT" in connection:
-        one.host_vars["web-1"] = {"ansible_python_interpreter": sys.executable}
-    one.group_vars.update(url=one.service.base_url, token=one.service.tokens["read_write"])
-    forms = [(keys, no_log) for keys in ("true", "false") for no_log in ("", "no_log: true")]
-    play = one.tasks("".join(MODULES.format(keys=keys, no_log=no_log) for keys, no_log in forms), play=DEFAULTS)
-    run = one.succeed(play, *LOUD, **loud(one, **connection))
+    for name, host in controller.hosts.items():
+        # The hosts have no network to fetch the library from.
+        host.run("mkdir -p /opt/agent/python")
+        subprocess.run([*host.enter, "tar", "-C", "/opt/agent/python", "-x"], input=archive, check=True)
+        controller.host_vars[name] = {"ansible_pipelining": name == "web-2"}
+    controller.host_vars["here"] = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    controller.group_vars.update(url=controller.service.base_url, token=controller.service.tokens["read_write"])
+    forms = [("true", ""), ("false", ""), ("true", "no_log: true")]
+    tasks = "".join(MODULES.format(keys=keys, no_log=no_log) for keys, no_log in forms)
+    run = controller.succeed(controller.tasks(tasks, play=DEFAULTS), *LOUD, **loud(controller))
+    assert run.output.count(EXECUTED) == 2 * len(forms) * MODULES.count("monitor.cloud.")
     reasons = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
-    assert len(reasons) == 2, "the failure is readable unless its task has no_log"
+    assert len(reasons) == 2 * 3, "the failure is readable unless its task has no_log"
     assert all("99999" in message for message in reasons)
-    assert_silent(one, run)
+    assert_silent(controller, run)
 
 
 def test_local_connection(single: Local) -> None:
@@ -194,9 +183,14 @@ def test_local_connection(single: Local) -> None:
         single.write("web-1", None)
         single.path("web-1").mkdir()
         failed = single.run("monitor.cloud.rollout", *LOUD, **settings)
+        rejected = single.run("monitor.cloud.rollout", *LOUD, **settings, MONITOR_API_TOKEN="f" * 64)
+        single.service.configure(mask_for="all")
+        masked = single.run("monitor.cloud.rollout", *LOUD, **settings)
     assert [run.code, again.code, failed.code] == [0, 0, 2], again.output[-3000:]
     assert "is a directory" in failed.failures()["web-1"]
-    assert_silent(single, run, again, failed)
+    assert "401" in rejected.output and "f" * 64 not in rejected.output
+    assert "read-write access" in masked.output
+    assert_silent(single, run, again, failed, rejected, masked)
     assert watch.problems == set()
 
 
@@ -226,12 +220,26 @@ def test_installers_that_show_their_code(four: Local) -> None:
 TOKEN_OF_MINE = """module_defaults: {group/monitor.cloud.api: {api_token: "{{ token_of_mine }}"}}
   vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}"""
 TASKS = """
-    - monitor.cloud.monitor_plan_info:
-      register: failing
-      until: false
-      retries: 1
+    - monitor.cloud.monitor_clients: {labels: [web-1], seal_keys: true, api_token: "{{ token_of_mine }}"}
+      register: tried
+      until: tried.attempts | default(0) > 1
+      retries: 2
       delay: 0
-      ignore_errors: true
+    - monitor.cloud.monitor_clients: {labels: [web-1], seal_keys: true, api_token: "{{ token_of_mine }}"}
+      vars: BECOMING
+      register: tried
+      until: tried.attempts | default(0) > 1
+      retries: 2
+      delay: 0
+    - monitor.cloud.agent_config:
+        path: "{{ monitor_agent_config_path }}"
+        content: x
+        registration: tried
+        api_token: "{{ token_of_mine }}"
+      register: written
+      until: written.attempts | default(0) > 1
+      retries: 2
+      delay: 0
     - monitor.cloud.monitor_plan: {subscription: none-such}
       ignore_errors: true
     - monitor.cloud.monitor_plan: {subscription: monitor-100, api_token: "{{ token_of_mine }}"}
@@ -253,52 +261,50 @@ TASKS = """
 """
 
 
-def test_callbacks_see_no_token(pair: Local) -> None:
-    token, seen = pair.service.tokens["read_write"], pair.directory / "seen"
-    pair.group_vars.update(monitor_agent_api_token=token, token_of_mine=token)
+def test_callbacks_see_no_token(single: Local) -> None:
+    """Nor do they after an attempt of `until`, of which each has the token."""
+    token, seen = single.service.tokens["read_write"], single.directory / "seen"
+    single.group_vars.update(monitor_agent_api_token=token, token_of_mine=token)
+    tasks = TASKS.replace("BECOMING", json.dumps(single.executing()))
     runs = [
-        pair.run(*arguments, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen), **WHOLE)
+        single.succeed(*arguments, *LOUD, MONITOR_API_TOKEN="", FLEET_SEEN=str(seen), **WHOLE)
         for arguments in (
-            ["monitor.cloud.rollout", "--check"],
             [*(f"monitor.cloud.{name}" for name in ("rollout", "audit", "adopt", "prune")), "-e", "prune_pattern=x.*"],
-            ["monitor.cloud.retire", "-e", "target=web-2", "-e", "{labels: [web-8]}"],
-            [pair.tasks(TASKS, play=TOKEN_OF_MINE)],
+            ["monitor.cloud.retire", "-e", "target=web-1", "-e", "{labels: [web-8]}"],
+            [single.tasks(tasks, play=TOKEN_OF_MINE)],
         )
     ]
-    assert [run.code for run in runs] == [0] * len(runs), runs[-1].output[-3000:]
     assert {event.status for event in runs[-1].events} >= {"ok", "changed", "ignored", "skipped", "unreachable"}
+    # The second and the asynchronous one.
+    assert runs[-1].output.count(EXECUTED) > 2
     text = seen.read_text(encoding="utf-8")
     assert "monitor_agent_registration" in text, "the tasks' fields were seen"
     assert "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in text
     assert token not in text
-    assert_silent(pair, *runs)
+    assert_silent(single, *runs)
 
 
+# In the end, values in place of a label, a number or the name of a variable.
 TASKS_WITH_KEYS = """
     - monitor.cloud.monitor_client: {label: "{{ item }}", include_keys: true}
       loop: [web-8, x]
       register: made
       ignore_errors: true
-    - monitor.cloud.monitor_clients: {labels: [web-9], include_keys: true}
+    - monitor.cloud.monitor_clients: {labels: [web-8, web-9], include_keys: true}
       with_items: [1, 2]
+      register: many
+    - monitor.cloud.monitor_clients: {labels: [web-8, web-9], include_keys: true}
+      register: many
     - monitor.cloud.monitor_client: {label: web-7, include_keys: true}
       no_log: true
     - ansible.builtin.assert: {that: "made.results[0].client.api_key is defined"}
-"""
-# Values in place of a label, a number or the name of a variable.
-MISTAKES = """
-    - monitor.cloud.monitor_clients: {labels: [web-8, web-9], include_keys: true}
-      register: many
-    - monitor.cloud.monitor_client: {label: "{{ item }}", include_keys: true}
-      loop: [web-7]
-      register: made
     - ignore_errors: true
       block:
         - monitor.cloud.monitor_clients: {labels: "{{ many.clients.values() | list }}"}
         - monitor.cloud.monitor_client: {label: "{{ made.results[0].client }}"}
         - monitor.cloud.monitor_client: {id: "{{ made.results[0].client.api_key }}"}
         - monitor.cloud.monitor_plan: {min_clients: "{{ made.results[0].client }}"}
-          vars: {ansible_python_interpreter: "%s"}
+          vars: BECOMING
         - monitor.cloud.audit_report: {account: "{{ many }}", config: config}
         - monitor.cloud.audit_report: {account: many, config: "{{ many }}"}
         - monitor.cloud.audit_report: {account: many, config: config, artifact: "{{ made.results[0].client.api_key }}"}
@@ -308,19 +314,17 @@ MISTAKES = """
 
 
 def test_callbacks_see_no_keys(single: Local) -> None:
+    """Nor are keys shown that are given as other options."""
     seen = single.directory / "seen"
-    run = single.run(single.tasks(TASKS_WITH_KEYS), *LOUD, FLEET_SEEN=str(seen))
-    assert run.code == 0 and "The label 'x' has 1 character" in run.output, run.output
+    tasks = TASKS_WITH_KEYS.replace("BECOMING", json.dumps(single.executing()))
+    run = single.succeed(single.tasks(tasks), *LOUD, FLEET_SEEN=str(seen))
+    assert run.output.count(EXECUTED) == 1
+    assert "The label 'x' has 1 character" in run.output
     assert '"new"' not in run.output, "core shows no diff of a result that is not to be logged"
-    assert found_in(seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
-
-
-def test_keys_that_are_given_as_other_options_are_not_shown(single: Local) -> None:
-    seen = single.directory / "seen"
-    run = single.run(single.tasks(MISTAKES % ELSEWHERE), *LOUD, FLEET_SEEN=str(seen))
-    assert run.code == 0 and [event.status for event in run.events].count("ignored") == 9, run.output
     messages = [event.result["msg"] for event in run.events if event.status == "ignored"]
+    assert len(messages) == 10, messages
     assert sum("must be the name of a variable" in message for message in messages) == 4, messages
+    assert sum("api_key of web-8" in message for message in messages) > 0, messages
     assert found_in(run.output + seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
 
 
@@ -344,8 +348,6 @@ def test_a_restart_shows_no_token_of_the_plays_environment(single: Local) -> Non
     assert_silent(single, run)
 
 
-# By another name than that of Ansible's own interpreter, which runs modules in its process.
-ELSEWHERE = f"{Path(sys.executable).parent}/../{Path(sys.executable).parent.name}/{Path(sys.executable).name}"
 PLAY_WITH_ENVIRONMENT = """
 - hosts: all
   gather_facts: false
@@ -355,7 +357,7 @@ PLAY_WITH_ENVIRONMENT = """
     - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
       when: inventory_hostname != 'web-1'
     - ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit}
-- hosts: web-1
+- hosts: all
   gather_facts: false
   environment: {MONITOR_API_TOKEN: "{{ token_of_mine }}", SHOWN: "yes"}
   tasks:
@@ -370,22 +372,10 @@ PLAY_WITH_ENVIRONMENT = """
 """
 
 
-@pytest.mark.parametrize("python", [sys.executable, ELSEWHERE], ids=["in this process", "executed"])
-def test_a_token_of_the_environment_counts_for_each_item_and_retry(pair: Local, python: str) -> None:
-    pair.group_vars.update(token_of_mine=pair.service.tokens["read_write"], ansible_python_interpreter=python)
+def test_a_token_of_the_environment_counts_for_each_item_and_retry(pair: Local) -> None:
+    """Of modules in the controller's process on web-1, and of executed ones on web-2."""
+    pair.group_vars.update(token_of_mine=pair.service.tokens["read_write"], ansible_python_interpreter=sys.executable)
+    pair.host_vars["web-2"] |= pair.executing()
     run = pair.succeed(pair.play(PLAY_WITH_ENVIRONMENT), MONITOR_API_TOKEN="")
-    # Two items, the asynchronous task and two attempts, after the role's.
-    assert run.calls()[-5:] == ["list_clients"] * 5
-
-
-def test_a_template_is_rendered_once_for_a_host_that_needs_nothing(single: Local) -> None:
-    rendered, template = single.directory / "rendered", single.directory / "templates" / "ours.j2"
-    template.parent.mkdir()
-    template.write_text(f"{{{{ client.api_key }}}}{{{{ lookup('pipe', 'echo >> {rendered}') }}}}\n", encoding="utf-8")
-    # A relative path: the search for it reports at -vvvvv.
-    single.group_vars["monitor_agent_config_template"] = template.name
-    play = role_play(single)
-    # Before a write, four times more: for a host without a client, and when it has one.
-    for times in (10, 11):
-        assert single.run(play).code == 0
-        assert len(rendered.read_text(encoding="utf-8").splitlines()) == times
+    # Of each host two items, the asynchronous task and two attempts, after the role's.
+    assert run.calls()[-10:] == ["list_clients"] * 10
