@@ -34,7 +34,7 @@ _GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
 _LIMIT = "Choose hosts by --limit instead of -e target"
 # A part of the message, variables of the role that the inventory sets by host, a playbook with options, and for a play
 # of the role its keywords. Other invalid labels: tests/unit/plugins/module_utils/_clients/test_fields.py.
-REFUSED: list[tuple[str, dict[str, dict[str, Any]], str, dict[str, str]]] = [
+REFUSED: list[tuple[str, dict[str, dict[str, Any]], str, dict[str, Any]]] = [
     (_BOTH, _SAME, "play", {}),
     (_BOTH, _SAME, "play --limit web-1", {}),
     (_TAKEN_BY, _TAKEN, "play --limit web-1,web-2", {"use": "include_role", "role": _NOT_THE_FIRST}),
@@ -66,7 +66,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], str, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("message", "variables", "command", "use"), REFUSED, ids=str)
 def test_what_is_refused_before_any_call(
-    monitored: Local, message: str, variables: dict[str, dict[str, Any]], command: str, use: dict[str, str]
+    monitored: Local, message: str, variables: dict[str, dict[str, Any]], command: str, use: dict[str, Any]
 ) -> None:
     for host, own in variables.items():
         monitored.host_vars[host] |= {f"monitor_agent_{name}": value for name, value in own.items()}
@@ -80,7 +80,7 @@ def test_what_is_refused_before_any_call(
 # Keywords of the play, or of the role; labels of the inventory; the hosts that fail.
 _OWN_LABEL = "vars: {monitor_agent_label: '{{ inventory_hostname }}-x'}"
 _ALL = {"web-1", "web-2", "web-3"}
-LABELS: dict[str, tuple[dict[str, str], dict[str, str], set[str]]] = {
+LABELS: dict[str, tuple[dict[str, Any], dict[str, str], set[str]]] = {
     "role": ({"role": _OWN_LABEL}, {}, _ALL),
     "role, a host of others": ({"role": "vars: {monitor_agent_label: web-1}"}, {}, {"web-2", "web-3"}),
     "another than the inventory's": ({"play": "vars: {monitor_agent_label: ''}"}, {"web-2": "database"}, {"web-2"}),
