@@ -239,8 +239,7 @@ def test_template_of_the_user_and_the_bare_key(four: Local) -> None:
         four.host_vars[name]["monitor_agent_config_template"] = f"{name}.j2" if text else "api_key.j2"
     password.write_text("secret\n")
     vault = Path(sys.executable).with_name("ansible-vault")
-    encrypt = [vault, "encrypt", "--vault-password-file", password, templates / "web-2.j2"]
-    subprocess.run(encrypt, check=True)
+    subprocess.run([vault, "encrypt", "--vault-password-file", password, templates / "web-2.j2"], check=True)
     steps = converge(four, role_play(four), "--vault-password-file", str(password), changes=four.host_vars)
     clients = {client["label"]: client for client in four.service.clients()}
     assert four.files() == {name: text.format(**clients[name]) for name, (_template, text) in TEMPLATES.items()}
