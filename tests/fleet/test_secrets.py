@@ -316,15 +316,18 @@ TASKS_WITH_KEYS = """
 def test_callbacks_see_no_keys(single: Local) -> None:
     """Nor are keys shown that are given as other options."""
     seen = single.directory / "seen"
-    tasks = TASKS_WITH_KEYS.replace("BECOMING", json.dumps(single.executing()))
+    executing = {**single.executing(), "ansible_python_interpreter": sys.executable}
+    tasks = TASKS_WITH_KEYS.replace("BECOMING", json.dumps(executing))
     run = single.succeed(single.tasks(tasks), *LOUD, FLEET_SEEN=str(seen))
     assert run.output.count(EXECUTED) == 1
     assert "The label 'x' has 1 character" in run.output
     assert '"new"' not in run.output, "core shows no diff of a result that is not to be logged"
-    messages = [event.result["msg"] for event in run.events if event.status == "ignored"]
-    assert len(messages) == 10, messages
+    # That of the loop has none.
+    messages = [event.result["msg"] for event in run.events if event.status == "ignored" and "msg" in event.result]
+    assert len(messages) == 9, messages
     assert sum("must be the name of a variable" in message for message in messages) == 4, messages
-    assert sum("api_key of web-8" in message for message in messages) > 0, messages
+    # As a label, twice, as a number, and as the name of an artifact.
+    assert sum("<api_key of web-8>" in message for message in messages) == 4, messages
     assert found_in(run.output + seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
 
 
