@@ -62,22 +62,17 @@ def _check(emulator: Emulator, result: Result) -> None:
     tally(converged=1)
 
 
-@pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_client_that_is_renamed_during_the_run_is_not_pruned(
-    emulator: Emulator, moment: str, concurrency: int
-) -> None:
+def test_a_client_that_is_renamed_during_the_run_is_not_pruned(emulator: Emulator, moment: str) -> None:
     _seed(emulator)
     ids = {client["label"]: client["id"] for client in emulator.clients()}
-    # Deletes come in the order of the list, so that these are still to come; with concurrency, the order is
-    # undefined. Creates come after them.
+    # With one worker, deletes come in the order of the list, so that these are still to come; creates come after them.
     changes = {"rename": {"old-05": "keep-05-again", "old-09": "old-of-them", "keep-29": "old-keep"}}
-    operation = MOMENTS[moment]["operation"]
-    late = operation == "create_client" or (concurrency > 1 and operation in ("get_client", "delete_client"))
-    emulator.fault(
-        kind="meanwhile", **MOMENTS[moment], changes={"rename": {"keep-29": "old-keep"}} if late else changes
-    )
-    result = _prune(emulator, concurrency=concurrency)
+    late = MOMENTS[moment]["operation"] == "create_client"
+    if late:
+        changes = {"rename": {"keep-29": "old-keep"}}
+    emulator.fault(kind="meanwhile", **MOMENTS[moment], changes=changes)
+    result = _prune(emulator, concurrency=8 if "page" in moment else 1)
     _check(emulator, result)
     assert emulator.faults() == []
     there = {client["label"]: client["id"] for client in emulator.clients()}
@@ -103,15 +98,17 @@ def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator) -> No
     assert (result["deleted"], result["unchanged"]) == (["old-1"], ["web-1", "old-2"])
     assert list(result["clients"]) == ["web-1"]
     assert sorted(result["key_owners"].values()) == ["new-2", "web-1"]
-    assert sorted(result["key_owners"].values()) == ["new-2", "web-1"]
     assert list(result["diff"]["before"]) == ["old-1"]
     assert result["warnings"] == [
         "Client 2 was not deleted: its label was 'old-2' when the list was read, and is 'new-2' now."
     ]
     assert len(emulator.requests("get_client")) == 2, "one read for each client to delete"
+    emulator.clear_log()
+    assert go(emulator, monitor_clients, **options)["changed"] is False
+    assert len(emulator.requests()) == 1, "a prune without surplus costs no request"
 
 
-@pytest.mark.parametrize("moment", ["before a create", "before the first read", "before a delete", "after a delete"])
+@pytest.mark.parametrize("moment", ["before a create", "before the first read", "after a delete"])
 def test_a_client_that_is_created_during_the_run_is_not_pruned(emulator: Emulator, moment: str) -> None:
     """Not even under the label of a surplus client, which another controller deleted first."""
     _seed(emulator)
@@ -137,14 +134,7 @@ def test_absent_deletes_the_client_that_has_the_label_now(emulator: Emulator, mo
     assert labels(emulator) == ["web-2", "www-1"]
 
 
-def test_a_prune_without_surplus_costs_no_request(emulator: Emulator) -> None:
-    emulator.seed(labels=_DESIRED)
-    result = go(emulator, monitor_clients, labels=_DESIRED, prune=True, prune_pattern="old-.*")
-    assert_sound(emulator, json.dumps(result))
-    assert result["api_usage"]["requests"] == len(emulator.requests()) == 1
-
-
-@pytest.mark.parametrize("seed", range(short_or_long(40, 2000)))
+@pytest.mark.parametrize("seed", range(short_or_long(20, 2000)))
 def test_many_changes_at_many_calls(emulator: Emulator, seed: int) -> None:
     """Each seed is a story of its own: which calls the other one uses, and what for."""
     chance = random.Random(seed)

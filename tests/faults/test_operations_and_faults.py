@@ -14,6 +14,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.faults import matrix
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK
 from ansible_collections.monitor.cloud.tests.support.servers import Outage
 from ansible_collections.monitor.cloud.tests.support.tasks import Result
 
@@ -80,15 +81,9 @@ def assert_expected(cell: matrix.Cell, outcome: matrix.Outcome, right: Result) -
         assert outcome.result is not None, outcome.message
     # A create may be found in the list, a client that is gone has no label that the fault could match, and a plan that
     # cannot be read blocks no create.
-    elif (
-        passing
-        and (cell.operation, cell.case.label)
-        not in (
-            ("create_client", cell.case.label),
-            ("delete_client", "old1"),
-        )
-        and (cell.operation, cell.case.name) != ("get_plan", "register")
-    ):
+    elif passing and cell.operation != "create_client" and (cell.operation, cell.case.label or cell.case.name) not in (
+        ("delete_client", "old1"), ("get_plan", "register")
+    ):  # fmt: skip
         assert outcome.result is None
     if outcome.result is not None and cell.operation not in matrix.WRITES:
         sizes = {name: len(value) for name, value in right.items() if isinstance(value, list) and name != "warnings"}
@@ -113,7 +108,17 @@ def assert_never_sent_blindly(calls: Sequence[dict[str, Any]]) -> None:
                 outcome_unknown.add(entry["label"])
 
 
-@pytest.mark.parametrize("cell", matrix.cells(), ids=lambda cell: cell.name)
+def cells() -> list[matrix.Cell]:
+    """In the short form of the faults of others, none three times, and every other one of each operation that reads."""
+    numbers = {operation: number for number, operation in enumerate(matrix.CASES)}
+    return [
+        cell for cell in matrix.cells()
+        if SOAK or cell.fault in matrix.EDITS
+        or (cell.times != 3 if cell.operation in matrix.WRITES else (cell.number + numbers[cell.operation]) % 2)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", cells(), ids=lambda cell: cell.name)
 def test_a_task_with_a_fault(emulator: Emulator, cell: matrix.Cell) -> None:
     """Observed: "lost responses", "statuses", "gateway", "errors", "unknown fields"."""
     case = cell.case
@@ -144,11 +149,6 @@ def test_a_task_with_a_fault(emulator: Emulator, cell: matrix.Cell) -> None:
 def assert_done(emulator: Emulator, case: matrix.Case) -> None:
     account = matrix.Account.of(emulator)
     assert (sorted(account.clients.values()), account.plan) == (sorted(case.labels), case.plan)
-
-
-def test_every_fault_comes_once_three_times_and_for_ever() -> None:
-    for fault in set(matrix.FAULTS) - {"unknown field"}:
-        assert {cell.times for cell in matrix.cells() if cell.fault == fault} == set(matrix.TIMES)
 
 
 def without_new(value: Any) -> Any:

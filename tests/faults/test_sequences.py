@@ -182,7 +182,7 @@ def test_tasks_in_any_sequence(emulator: Emulator, quick_backoff: None) -> None:
 
     Bound.emulator = emulator
     steps = settings(
-        examples(40, 1500),
+        examples(20, 1500),
         stateful_step_count=16 if SOAK else 8,
         report_multiple_bugs=False,
         phases=[Phase.generate, Phase.shrink],
