@@ -11,7 +11,6 @@ writer which trusts names loses to it is tested too: without that, no success wo
 import contextlib
 import dataclasses
 import itertools
-import json
 import os
 import select
 import shlex
@@ -28,9 +27,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, tally
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("dash"), reason="needs dash, and root, to be attacked by another user"
@@ -280,16 +277,17 @@ class Stops:
     @property
     def prefix(self) -> str:
         """What to put before a command."""
-        ask = 'echo "$e" > {}; read -r v < {}; echo "$v"'.format(*self._paths)
+        ask = 'echo > {}; read -r v < {}; echo "$v"'.format(*self._paths)
         return f"PS4='${{e:+${{response:=$({ask})}}}}'; set -x\n"
 
-    def serve(self, has_ended: Callable[[], bool], act: Callable[[str], bool], patience: float = 300) -> bool:
-        """At each stop act, with the directory, which returns whether to stop again. False if it takes too long."""
+    def serve(self, has_ended: Callable[[], bool], act: Callable[[], bool], patience: float) -> bool:
+        """At each stop act, which returns whether to stop again. False if it takes too long."""
         stop, go = (os.open(path, os.O_RDWR) for path in self._paths)
         last = time.monotonic()
         while not (ended := has_ended()) and time.monotonic() < last + patience:
             if select.select([stop], [], [], 0.002)[0]:
-                os.write(go, b"\n" if act(os.read(stop, 4096).decode().strip()) else b"no\n")
+                os.read(stop, 1)
+                os.write(go, b"\n" if act() else b"no\n")
                 last = time.monotonic()
         os.close(stop)
         os.close(go)
@@ -336,16 +334,12 @@ class Trial:
     moment: int = 0
     turns: int = 0
 
-    @contextlib.contextmanager
-    def opponents(self) -> Iterator[tuple[Ground, Attacker]]:
+    def run(self, *, naive: bool = False) -> tuple[set[str], bool, Attacker]:
+        """What the user got, whether the file was written nevertheless, and the attacker."""
         with tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root:
             os.chmod(root, 0o755)
             ground = Ground(Path(root), self.situation, self.target)
-            yield ground, Attacker(ground, self.target, self.decoy, self.moment, self.turns)
-
-    def run(self, *, naive: bool = False) -> tuple[set[str], bool, Attacker]:
-        """What the user got, whether the file was written nevertheless, and the attacker."""
-        with self.opponents() as (ground, attacker):
+            attacker = Attacker(ground, self.target, self.decoy, self.moment, self.turns)
             done = self._stopped(ground, attacker, naive)
             written = done is not None and not remote_file.failure(done)
             lost = ground.losses(attacker.loot(), written=written)
@@ -362,7 +356,7 @@ class Trial:
                 command, stdin=given, stdout=output, stderr=subprocess.DEVNULL, start_new_session=True
             )
             # A naive writer hangs at a FIFO: the trial does not wait for it.
-            ended = stops.serve(lambda: process.poll() is not None, lambda _e: attacker.act(), 0.5 if naive else 30.0)
+            ended = stops.serve(lambda: process.poll() is not None, attacker.act, 0.5 if naive else 30.0)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
@@ -373,7 +367,7 @@ class Trial:
 def trials(way: str, situation: str) -> list[Trial]:
     """Each case at each stop, for good and for one command only.
 
-    In the short form, at each stop beside a command that changed something; for one command only, half of the cases.
+    In the short form, half of the cases at each stop beside a command that changed something.
     """
     cases = [Trial(way, situation, *case) for case in CASES[way, situation]]
     usual = cases[0].run()[2]
@@ -385,7 +379,7 @@ def trials(way: str, situation: str) -> list[Trial]:
     def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
         if target in ("entry", "both") and moment not in entry or target != "directory" and moment in ENTERING[1:]:
             return False
-        return SOAK or (moment in changes and (number + moment) % 2 == 0 if turns else moment in beside)
+        return SOAK or moment in (changes if turns else beside) and (number + moment + turns) % 2 == 0
 
     return [
         dataclasses.replace(case, moment=moment, turns=turns)
@@ -397,7 +391,9 @@ def trials(way: str, situation: str) -> list[Trial]:
 
 @pytest.mark.parametrize("situation", [situation for way, situation in CASES if way == "input"])
 def test_a_naive_writer_is_not_safe_in_hostile_directories(situation: str) -> None:
-    assert any(trial.run(naive=True)[0] - {ENDLESS} for trial in trials("input", situation))
+    # It has fewer commands: only early attacks come in time.
+    tried = sorted(trials("input", situation), key=lambda trial: trial.moment)
+    assert any(trial.run(naive=True)[0] - {ENDLESS} for trial in tried)
 
 
 @pytest.mark.parametrize(("way", "situation"), CASES)
@@ -409,56 +405,3 @@ def test_the_writer_is_safe_in_hostile_directories(way: str, situation: str) -> 
     assert sum(attacked) > len(attacked) // 2, "attacks that come too late prove nothing"
     written = any(written for _lost, written, _attacker in results.values())
     assert written or situation == ABSENT, "a writer that always refuses proves nothing"
-
-
-TASK = {
-    "name": CONFIGURE,
-    "monitor.cloud.agent_config": {
-        "path": "{{ item.path }}",
-        "content": "api_key=@api_key@\n",
-        "client": {"id": 1, "label": "web-1", "install_code": "C" * 36, "api_key": KEY.strip().partition("=")[2]},
-        "owner": "root",
-        "group": "daemon",
-        "mode": "0640",
-        "backup": "{{ item.kept }}",
-    },
-    "loop": "{{ attacked }}",
-    "ignore_errors": True,
-}
-
-
-@pytest.mark.parametrize("way", ["input", "file"])
-def test_plays_are_safe_in_hostile_directories(emulator: Emulator, tmp_path: Path, way: str) -> None:
-    controller, stops, shell = Local(tmp_path, emulator, "web-1"), Stops(tmp_path), tmp_path / "shell"
-    shell.write_text(f'#!/usr/bin/env dash\n{stops.prefix}eval "$2"\n', encoding="utf-8")
-    shell.chmod(0o755)
-    # The command that becomes another user there takes no input.
-    become = {"ansible_become": True, "ansible_become_method": "su"} if way == "file" else {}
-    controller.group_vars.update(ansible_shell_executable=str(shell), **become)
-    writing = [name for given, name in CASES if given == "input" and name not in (ABSENT, "a file is removed")]
-    chosen = [trial for situation in writing for trial in trials("input", situation)][:: 10 if SOAK else 40]
-    with contextlib.ExitStack() as stack:
-        opponents = [stack.enter_context(trial.opponents()) for trial in chosen]
-
-        def act(directory: str) -> bool:
-            return any(attacker.act() for ground, attacker in opponents if directory.startswith(f"{ground.root}/"))
-
-        attacked = [
-            {"path": str(ground.path), "kept": trial.situation == KEPT}
-            for trial, (ground, _attacker) in zip(chosen, opponents, strict=True)
-        ]
-        process, record = controller.start(
-            controller.tasks(json.dumps([TASK])), "-e", json.dumps({"attacked": attacked})
-        )
-        stops.serve(lambda: process.poll() is not None, act)
-        run = controller.finish(process, record)
-        results = run.events[-1].result["results"]
-        assert len(results) == len(chosen) and KEY.strip() not in run.output, run.output
-        done = [not result.get("failed") for result in results]
-        lost = {
-            trial: ground.losses(attacker.loot(), written=written)
-            for trial, (ground, attacker), written in zip(chosen, opponents, done, strict=True)
-        }
-        assert lost == {trial: set() for trial in chosen}
-        assert any(done) and all(attacker.stops for _ground, attacker in opponents), run.output
-    tally(faults=len(lost), runs=len(lost))
