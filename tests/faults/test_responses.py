@@ -58,7 +58,7 @@ def test_valid_responses_give_a_result(account: Any, call: str) -> None:
 
 @pytest.mark.parametrize("call", inputs.CALLS)
 def test_invalid_values_at_each_path(account: Any, call: str) -> None:
-    step = short_or_long(4, 1)
+    step = short_or_long(8, 1)
     right = inputs.valid_response(call)
     for number, path in enumerate(inputs.value_paths(right)):
         # Another part of them at each path.
@@ -67,7 +67,7 @@ def test_invalid_values_at_each_path(account: Any, call: str) -> None:
 
 
 @pytest.mark.usefixtures("uncollected")
-@pytest.mark.parametrize("call", list(inputs.CALLS)[:: short_or_long(3, 1)])
+@pytest.mark.parametrize("call", list(inputs.CALLS)[:: short_or_long(5, 1)])
 def test_bytes_that_are_not_valid_json(account: Any, call: str) -> None:
     for raw in _RAW:
         for status in _STATUSES:
@@ -81,7 +81,7 @@ def test_invalid_headers_cause_no_traceback(account: Any, header: str) -> None:
         _check(account, "list, info", (status, headers, b"<p>"))
 
 
-@inputs.examples(600, 60000)
+@inputs.examples(300, 60000)
 @given(call=st.sampled_from(sorted(inputs.CALLS)), value=inputs.json_values, data=st.data())
 def test_any_json_as_a_response_or_within_a_valid_one(account: Any, call: str, value: Any, data: st.DataObject) -> None:
     right = inputs.valid_response(call)

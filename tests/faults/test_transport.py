@@ -102,7 +102,7 @@ def test_warnings_of_other_code_stay_enabled() -> None:
     script = (
         "import warnings, urllib3\n"
         "from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings\n"
-        "Http(Settings('https://127.0.0.1/v4', validate_certs=False))\n"
+        "Http(Settings('https://127.0.0.1/v4'))\n"
         "warnings.warn('unverified', urllib3.exceptions.InsecureRequestWarning)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -33,7 +33,7 @@ def check(service: Emulator, *runs: Run) -> None:
     tally(converged=1)
 
 
-@pytest.mark.parametrize("attempt", range(short_or_long(4, 20)))
+@pytest.mark.parametrize("attempt", [0, 3, *range(short_or_long(0, 18))])
 def test_the_same_rollout_twice_at_once(both: tuple[Controller, Controller], attempt: int) -> None:
     one, other = both
     service = one.service
