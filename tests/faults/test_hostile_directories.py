@@ -367,7 +367,7 @@ class Trial:
 def trials(way: str, situation: str) -> list[Trial]:
     """Each case at each stop, for good and for one command only.
 
-    In the short form, half of the cases at each stop beside a command that changed something.
+    In the short form all cases at the first stop, and half of them at each stop beside a change.
     """
     cases = [Trial(way, situation, *case) for case in CASES[way, situation]]
     usual = cases[0].run()[2]
@@ -379,7 +379,9 @@ def trials(way: str, situation: str) -> list[Trial]:
     def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
         if target in ("entry", "both") and moment not in entry or target != "directory" and moment in ENTERING[1:]:
             return False
-        return SOAK or moment in (changes if turns else beside) and (number + moment + turns) % 2 == 0
+        if SOAK or moment + turns == 1:
+            return True
+        return moment in (changes if turns else beside) and (number + moment + turns) % 2 == 0
 
     return [
         dataclasses.replace(case, moment=moment, turns=turns)
