@@ -76,13 +76,19 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     of.add(*HOSTS)
     break_all(of)
     of.service.set_plan("monitor-10")
+    # Their monitoring is to be removed: one has a file and a client, one a client, one nothing.
+    of.add("left-1", "left-2", "left-3")
+    of.service.seed(labels=["left-1", "left-2"])
+    of.write("left-1", f"{of.expected('left-1')}# edited\n")
+    for host in ("left-1", "left-2", "left-3"):
+        of.host_vars[host]["monitor_agent_state"] = "{{ 'absent' }}" if host == "left-1" else "absent"
     # Other users of the account judge their own clients and the plan.
     shared = "-i inventory.yml -e monitor_agent_check_capacity=false"
     found = of.audit("-e", "monitor_agent_audit_orphan_pattern=old-name", "-e", "monitor_agent_check_capacity=false")
     assert set(found) == {
         "Unreachable", "Key of another client", "Renamed hosts",
         "Unknown key", "Not registered", "Not configured", "Restart pending",
-        "Not verifiable", "Outdated configuration", "Wrong permissions",
+        "Not verifiable", "Outdated configuration", "Wrong permissions", "Monitoring to be removed",
     }  # fmt: skip
     of.does(found["Unreachable"])
     of.does(f"{found['Renamed hosts']} --check", shared)
@@ -90,6 +96,8 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     assert of.read("renamed") == of.expected("renamed")
     plan = re.findall("monitor_plan with min_clients: ([0-9]+)", " ".join(of.run(AUDIT).output.split()))
     of.does(f"ansible localhost -m monitor.cloud.monitor_plan -a min_clients={plan[0]}", writes=["update_plan"])
+    writes = ["delete_client left-1", "delete_client left-2"]
+    of.does(found["Monitoring to be removed"], shared, hosts=["left-1"], writes=writes)
     limits = []
     for title in ("Key of another client", "Unknown key", "Not registered", "Not configured",
                   "Outdated configuration", "Wrong permissions"):  # fmt: skip
@@ -111,25 +119,6 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     # The label with a template is in no command.
     gone_for_good = ["delete_client retired-1", "delete_client retired-2"]
     of.does(confirmed, writes=gone_for_good, **WHOLE)
-
-
-def test_hosts_whose_monitoring_is_to_be_removed(fleet_of: Fleet) -> None:
-    fleet_of.add("web-1", "web-2", "web-3", "old-1", "old-2", "old-3", "old-4")
-    fleet_of.service.seed(labels=["web-1", "old-1", "old-2", "old-4"])
-    # Its machine is called web-3 now.
-    fleet_of.write("web-3", fleet_of.expected("old-4"))
-    for name in ("web-1", "old-1"):
-        fleet_of.write(name, f"{fleet_of.expected(name)}# edited\n")
-    for name in ("old-1", "old-2", "old-3", "old-4"):
-        fleet_of.host_vars[name]["monitor_agent_state"] = "{{ 'absent' }}" if name == "old-1" else "absent"
-    found = fleet_of.audit()
-    assert set(found) == {"Renamed hosts", "Not registered", "Outdated configuration", "Monitoring to be removed"}
-    fleet_of.does(found["Renamed hosts"], writes=["update_client web-3"])
-    fleet_of.does(found["Not registered"], hosts=["web-2"], writes=["create_client web-2"])
-    fleet_of.does(found["Outdated configuration"], hosts=["web-1"])
-    writes = ["delete_client old-1", "delete_client old-2"]
-    fleet_of.does(found["Monitoring to be removed"], hosts=["old-1"], writes=writes)
-    assert fleet_of.audit("-e", "monitor_agent_audit_fail_on_drift=true") == {}
 
 
 def test_the_client_of_another_user_is_not_adopted(fleet_of: Fleet) -> None:
