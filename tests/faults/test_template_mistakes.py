@@ -92,7 +92,7 @@ REGISTER: dict[str, object] = {
     "monitor.cloud.monitor_clients": {"labels": ["web-1", "web-2"], "include_keys": True},
     "register": "registered",
 }
-FORMS = ([], ["--check", "--diff"], ["--diff"], ["--check"])
+FORMS: tuple[list[str], ...] = ([], ["--check", "--diff"], ["--diff"], ["--check"])
 
 
 def _play(controller: Controller, tasks: dict[str, dict[str, str]]) -> str:
