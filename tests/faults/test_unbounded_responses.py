@@ -209,7 +209,7 @@ def test_a_response_that_is_large_expands_or_never_ends_is_not_kept(opened: Open
         else:
             servers.append(opened(Listener, response))
         options = {"timeout": 3.0 if "within" in expected else 30.0}
-        # What has no end is tried again, what is refused is not.
+        # A response that is cut off is retried.
         options["retry_timeout"] = 0.5 if isinstance(response, tuple) else 60.0
         requested.append({**options, **({"token": None} if "token" in name else {})})
     addresses = [f"http://127.0.0.1:{listener.port}/v4" for listener in servers]
