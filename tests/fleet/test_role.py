@@ -430,7 +430,8 @@ def test_a_token_that_only_reads_removes_and_adopts_nothing(two: Local, playbook
     for options in (["--check"], []):
         given = [f"monitor.cloud.{playbook.split()[0]}", *playbook.split()[1:], *options]
         run = two.run(*given, MONITOR_API_TOKEN=two.service.tokens["read_only"])
-        assert run.code == 2 and all("token has read-only access" in text for text in run.failures().values()), run.output
+        refused = ["token has read-only access" in text for text in run.failures().values()]
+        assert run.code == 2 and all(refused), run.output
         assert (labels(two), two.files()) == before
 
 

@@ -22,14 +22,7 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.inputs import MODULES, NEEDED
 from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_module, failed, go, labels, writes
 
-# The modules that need a token, with their required options.
-_PRIVATE: dict[Any, dict[str, Any]] = {
-    monitor_client: {"label": "web1"},
-    monitor_clients: {"labels": ["web1"]},
-    monitor_client_info: {},
-    monitor_plan: {"min_clients": 1},
-    monitor_plan_info: {},
-}
+_PUBLIC = ("monitor_subscription_info", "region_info")
 
 
 def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
@@ -116,9 +109,9 @@ def test_what_is_refused_before_the_first_write(
     assert _refusal(emulator, module, **options).startswith(message)
 
 
-@pytest.mark.parametrize(("module", "options"), _PRIVATE.items())
-def test_missing_token(emulator: Emulator, module: Any, options: dict[str, Any]) -> None:
-    error = _refusal(emulator, module, api_token="", **options)
+@pytest.mark.parametrize("name", sorted(MODULES.keys() - set(_PUBLIC)))
+def test_missing_token(emulator: Emulator, name: str) -> None:
+    error = _refusal(emulator, MODULES[name], api_token="", **NEEDED.get(name, {}))
     assert "api_token is required" in error
     assert "MONITOR_API_TOKEN" in error
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []

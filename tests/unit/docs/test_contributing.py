@@ -30,7 +30,7 @@ TESTS = (
 MADE = (
     "test_each_field_that_can_be_set[notes]",
     "test_each_resource_is_read_as_a_list_and_by_id[alert]",
-    "test_missing_token[alert_info-]",
+    "test_missing_token[alert_info]",
     "test_valid_responses_give_a_result[alerts]",
 )
 
