@@ -292,7 +292,7 @@ INVALID: dict[str, tuple[dict[str, Any], str]] = {
     "become": ({"ansible_become": True, "ansible_become_flags": "-H -b"}, "sudo runs commands in the background"),
     "path": ({"monitor_agent_config_path": f"/{'directory/' * 900}agent.conf"}, "Choose a shorter path"),
     "base64": ({}, f"{_TEMPLATE}transforms the api_key or the install_code"),
-    "time": ({}, f"{_TEMPLATE}its text is another one each time"),
+    "time": ({}, f"{_TEMPLATE}the text differs each time"),
     "latin": ({}, f"{_TEMPLATE}UTF-8"),
 }
 INVALID_TEMPLATES = {
@@ -368,7 +368,7 @@ def test_cloned_hosts_are_reported_and_fixed(four: Local) -> None:
     text = (
         r"(\S+) carried the key of client '(?:elsewhere|web-1)', so it reported as that one\. It {} the key of '\1'\."
     )
-    adopt = r" If it was renamed, run monitor\.cloud\.adopt first: it keeps that client\."
+    adopt = r" If the host was renamed, run monitor\.cloud\.adopt first: the host then keeps its client\."
     assert set(re.findall(text.format("would get") + adopt, check)) == {"web-2", "db-1"}
     assert set(re.findall(text.format("now has"), run)) == {"web-2", "db-1"}
     assert "carried the key" not in again + four.run("monitor.cloud.audit").output

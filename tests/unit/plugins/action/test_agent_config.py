@@ -64,7 +64,7 @@ def test_a_login_shell_that_runs_no_command(
     [
         ({"content": None}, "Give either template or content"),
         ({"template": "agent.conf.j2"}, "Give either template or content"),
-        ({"content": None, "template": "missing.j2"}, "template missing.j2: it is not found. Write its whole path"),
+        ({"content": None, "template": "missing.j2"}, "template missing.j2: file not found. Write its whole path"),
         ({"registration": {"clients": {}}}, "registration must be the name of a variable, not its value"),
         ({"registration": None}, "any of the following are missing: client, registration"),
         ({"client": {}}, "mutually exclusive"),

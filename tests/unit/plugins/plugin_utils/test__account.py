@@ -22,5 +22,5 @@ def test_only_a_false_turns_the_check_of_certificates_off(given: Any, expected: 
 
 
 def test_a_message_names_the_options_of_the_plugin() -> None:
-    message = own_message(InputError.of_missing("base_url"))
+    message = own_message(InputError.missing_option("base_url"))
     assert "MONITOR_BASE_URL" in message and "monitor_agent" not in message

@@ -44,7 +44,7 @@ def _fleet(labels: list[str], **options: Any) -> Fleet:
         ({"prune_pattern": "("}, "prune_pattern '\\(' is not a valid regular expression"),
         ({"labels": [], "prune_pattern": "old.*"}, "labels is empty"),
         ({"prune_pattern": "web.*"}, "prune would delete 2 clients, more than prune_limit"),
-        ({"renames": {"old1": "web1"}}, "there are clients of both labels. Delete the one whose history is not"),
+        ({"renames": {"old1": "web1"}}, "there are clients of both labels. Delete the client whose history is not"),
         ({"renames": {"gone": "new1"}}, "there is no client of either label"),
         ({"labels": ["web1", " web2"], "prune_pattern": "web.*"}, "but there is 'web2'. Remove the white space around"),
         ({"labels": ["web1", " web9"]}, "There is no client ' web9'. Remove the white space around the label."),

@@ -154,7 +154,7 @@ def test_one_masked_field_makes_the_client_masked(field: str) -> None:
     assert masked(clients) == {1: f"The {field} holds U+005B LEFT SQUARE BRACKET, as masks do."}
     without = _client(3)
     del without[field]
-    assert masked([without]) == {3: f"Its {field} is missing, or is not text."}
+    assert masked([without]) == {3: f"The {field} is missing, or is not text."}
     assert mask_reason(_client(1, api_key="short")) == "Its api_key has 5 characters, and a key has at least 16."
     short = "Its install_code has 7 letters and digits, and a code has at least 8."
     assert mask_reason(_client(1, install_code="A-1-B-2-C-3-D")) == short
@@ -198,7 +198,7 @@ def test_a_line_end_in_any_other_field_is_refused(name: str, value: Any, end: st
 
 
 def test_nothing_of_a_mask_or_of_a_predicted_client_is_refused() -> None:
-    assert why_unusable(_client(1, api_key="-" * 20 + "1234567")) == "its api_key has fewer than 8 letters and digits"
+    assert why_unusable(_client(1, api_key="-" * 20 + "1234567")) == "the api_key has fewer than 8 letters and digits"
     assert why_unusable(_client(1, api_key="Az09._~+/=:@-abcdefgh")) == ""
     assert why_unusable({"id": None, "label": "web1", "apps": {}, "created": None}) == ""
     assert why_unusable(_client(1, api_key="***", install_code=None, apps={"a": [1, None]})) == ""

@@ -14,7 +14,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     HostAction,
     documented,
     problem_of,
-    takes_input,
+    passes_stdin,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
@@ -34,7 +34,7 @@ def test_options_follow_from_documents() -> None:
 def test_whether_a_command_gets_input(pipelining: Any, become: str | None, expected: bool) -> None:
     method = types.SimpleNamespace(name=become) if become else None
     connection: Any = types.SimpleNamespace(has_pipelining=pipelining, become=method)
-    assert takes_input(connection) is expected
+    assert passes_stdin(connection) is expected
 
 
 @pytest.mark.parametrize(("executable", "run"), [("/bin/sh", 'echo "$a"'), ("/bin/csh", """/bin/sh -c 'echo "$a"'""")])

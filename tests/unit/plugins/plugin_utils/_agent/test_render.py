@@ -173,7 +173,7 @@ def test_a_text_that_differs_each_time_is_refused_with_that_reason(
     client = {"id": 1, "api_key": _HEX, "install_code": _PLAIN}
     for text in ("{{ now().microsecond }}", "{{ 1000000000 | random }}", "{{ client.api_key | shuffle | join }}"):
         rendered = rendering[0](text, client)
-        with pytest.raises(InputError, match="its text is another one each time, as with now"):
+        with pytest.raises(InputError, match="the text differs each time, as with now"):
             rendered.check()
 
 

@@ -42,10 +42,10 @@ What to do:
   Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of
   reports.
 
-  Unreachable (unreachable): 1. Find out why Ansible can't reach them, then audit again.
+  Unreachable (unreachable): 1. Find out why Ansible can't reach these hosts, then audit again.
     ansible-playbook monitor.cloud.audit --limit gone
 
-  Not configured (not_configured): 1. Their client exists, but the host has no key. Configure them.
+  Not configured (not_configured): 1. The host has a client, but no key. Configure the host.
     ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
 
   Clients without a host: 1. Clients of hosts that are gone, or of other users of this account. The
