@@ -13,8 +13,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     HostAction,
     documented,
-    problem_of,
     passes_stdin,
+    problem_of,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
