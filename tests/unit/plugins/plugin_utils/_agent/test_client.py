@@ -62,7 +62,7 @@ def test_a_client_that_the_task_was_given() -> None:
         _chosen({"id": 1})
 
 
-_REFUSED = "Client 'web1' was not used: its {}.* nothing was written. Check base_url."
+_REFUSED = "Client 'web1' was not used: the {}.* nothing was written. Check base_url."
 
 
 @pytest.mark.parametrize(
