@@ -86,7 +86,10 @@ CASES: dict[str, tuple[Callable[[Local], object], int]] = {
     ),
     "gateway": (lambda pair: pair.service.fault(kind="html", operation="list_clients"), 1),
     "rate limit": (lambda pair: pair.service.configure(rate_limit=True, rate_paged=1, rate_window_scale=0.1), 1),
-    "second page": (lambda pair: pair.service.seed(labels=[*map(str, range(500)), *pair.host_vars]), 2),
+    "second page": (
+        lambda pair: pair.service.seed(labels=[*(f"old-{number}" for number in range(500)), *pair.host_vars]),
+        2,
+    ),
     "small pages": (lambda pair: pair.service.configure(page_size_max=100), 2),
     "label": (lambda pair: (pair.service.configure(strict_labels=True), pair.add("web-1.example.com")), 1),
 }
