@@ -225,8 +225,9 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     states = {"gone": "unreachable", "new": "not_registered", "web": "ok", "db": "ok"}
     expected.update((("audit_host_state", host, state), 1) for host, state in states.items())
     assert values(fleet(), hosts=True) == expected
-    for plan in ({}, None):
-        names = {key[0] for key in values(fleet(account(["web"], plan=plan, plan_problem="no grant")))}
+    unknown: list[dict[str, Any]] = [{"plan": {}}, {"plan": None, "plan_problem": "no grant"}]
+    for facts in unknown:
+        names = {key[0] for key in values(fleet(account(["web"], **facts)))}
         assert "clients_used" in names and not names & {"clients_included", "plan_price"}
 
 
