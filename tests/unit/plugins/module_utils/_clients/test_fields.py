@@ -155,8 +155,8 @@ def test_one_masked_field_makes_the_client_masked(field: str) -> None:
     without = _client(3)
     del without[field]
     assert masked([without]) == {3: f"The {field} is missing, or is not text."}
-    assert mask_reason(_client(1, api_key="short")) == "Its api_key has 5 characters, and a key has at least 16."
-    short = "Its install_code has 7 letters and digits, and a code has at least 8."
+    assert mask_reason(_client(1, api_key="short")) == "The api_key has 5 characters, and a key has at least 16."
+    short = "The install_code has 7 letters and digits, and a code has at least 8."
     assert mask_reason(_client(1, install_code="A-1-B-2-C-3-D")) == short
 
 

@@ -35,4 +35,4 @@ def test_messages_name_the_request_and_what_to_do() -> None:
     error = ApiError("it failed", outcome="unknown", hint="Wait.", method="POST", url="https://a", purpose="create it")
     done = "The service may have made the change: run again to find out."
     assert str(error) == f"Could not create it: it failed (POST https://a). Wait. {done}"
-    assert "MONITOR_API_TOKEN" in str(InputError.of_missing("api_token"))
+    assert "MONITOR_API_TOKEN" in str(InputError.missing_option("api_token"))
