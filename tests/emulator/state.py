@@ -48,9 +48,10 @@ def new_token(
     scopes: Iterable[str] = (READ_WRITE,),
     grants: Mapping[str, Any] | None = None,
     read_only_ids: Iterable[int] = (),
+    value: str | None = None,
 ) -> Token:
-    """A token that no other text can be mistaken for."""
-    return Token(name, secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
+    """A token, by default one that no other text can be mistaken for."""
+    return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
 
 
 def default_tokens() -> dict[str, Token]:

@@ -115,7 +115,7 @@ def test_unreadable_output_with_keys_is_not_shown_and_the_error_states_so(single
     broken.chmod(0o755)
     single.host_vars["web-1"] |= {**single.executing(), "ansible_python_interpreter": str(broken)}
     run = single.run(single.tasks("- monitor.cloud.monitor_client_info: {include_keys: true}"), "-vvv")
-    assert run.failures()["web-1"].endswith("because it may hold keys: run the task without include_keys to see it).")
+    assert run.failures()["web-1"].endswith("because it may hold keys: to see it, run the task without include_keys).")
     assert "printed" not in run.output + str(run.events)
 
 

@@ -57,7 +57,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], str, dict[str, Any]]] = [
             (_LATE, f"{_GONE} '{CONFIGURE}'"),
             (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
             *((_LIMIT, f"{playbook} -e target=web-1") for playbook in ("rollout", "audit", "adopt")),
-            ("Run it without --limit", "prune -e prune_pattern=old.* --limit web-1"),
+            ("Run prune without --limit", "prune -e prune_pattern=old.* --limit web-1"),
             ("-e prune_pattern=", "prune -e prune_pattern="),
         )
     ),
@@ -172,8 +172,9 @@ def test_hosts_without_a_posix_shell_get_no_client_and_lose_one(emulator: Emulat
     for options in (["--check"], []):
         run = controller.run(play, *options)
         failures = run.failures()
-        assert [name for name, (_variables, reason) in WITHOUT_SHELL.items() if reason in failures[name]] == [*failures]
-        assert failures.keys() == WITHOUT_SHELL.keys() and run.changed_hosts() == {"web-1"}
+        assert failures.keys() == WITHOUT_SHELL.keys(), run.output
+        assert all(reason in failures[name] for name, (_variables, reason) in WITHOUT_SHELL.items()), failures
+        assert run.changed_hosts() == {"web-1"}
         assert labels(controller) == ([] if options else ["web-1"])
     emulator.seed(labels=list(WITHOUT_SHELL))
     play = role_play(controller, role=_ABSENT)
@@ -231,7 +232,7 @@ _ROLE_DELEGATED = """
 
 def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local) -> None:
     assert refuse(pair, pair.tasks(_ROLE_DELEGATED, hosts="web-2")) == (
-        "The role can't be delegated: web-1 would get the clients of other hosts. Use it in a play that has web-1 "
+        "The role can't be delegated: web-1 would get the clients of other hosts. Use the role in a play that has web-1 "
         "among its hosts."
     )
     for options in (["--check"], []):

@@ -454,7 +454,7 @@ def test_two_names_that_may_be_one_machine_are_both_named(pair: Local) -> None:
     pair.write("web-2", pair.expected("web-1"))
     for options, text in ((["--check"], "would get"), ([], "now has")):
         run = pair.succeed(ROLLOUT, *options)
-        assert f"It {text} the key of 'web-2'." in " ".join(run.output.split())
+        assert f"The host {text} the key of 'web-2'." in " ".join(run.output.split())
         assert "If web-2 and web-1 are one machine, keep one of them in the inventory." in " ".join(run.output.split())
 
 

@@ -81,7 +81,7 @@ CASES: dict[str, tuple[Callable[[Local], object], int]] = {
     "lost response": (lambda pair: pair.service.fault(kind="lost_response", operation="create_client"), 1),
     "other controller": (lambda pair: pair.service.fault(**MEANWHILE, changes={"create": list(pair.host_vars)}), 1),
     "gateway": (lambda pair: pair.service.fault(kind="html", operation="list_clients"), 1),
-    "rate limit": (lambda pair: pair.service.configure(rate_limit=True, rate_paged=1, rate_window_scale=0.1), 1),
+    "rate limit": (lambda pair: pair.service.configure(rate_limit=True, rate_call=1, rate_window_scale=0.1), 1),
     "second page": (
         lambda pair: pair.service.seed(labels=[*(f"old-{number}" for number in range(500)), *pair.host_vars]),
         2,

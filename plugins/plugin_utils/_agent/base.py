@@ -76,7 +76,7 @@ class HostAction(PrivateAction):
             self.options, self._problem = checked.validated_parameters, problem_of(self._task.action, checked)
             result = self._checked_act()
         except Exception as error:
-            # Core also shows the causes of an error.
+            # With the causes of the error, because core shows them too.
             chain = "".join(traceback.format_exception(error))
             # Add the secrets of other clients that the message or the arguments hold.
             self._secrets |= secrets_in([chain, *self._task.args.values()], self.variables)

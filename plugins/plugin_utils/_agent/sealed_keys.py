@@ -29,7 +29,7 @@ try:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 except ImportError:
-    # Only in sanity tests: ansible-core requires cryptography.
+    # Sanity tests import this file without cryptography, which ansible-core requires on a controller.
     AESGCM = None  # type: ignore[assignment, misc]
 
 _FIELD = "sealed_keys"

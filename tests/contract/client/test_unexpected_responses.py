@@ -100,7 +100,7 @@ def test_a_create_that_returns_another_label(emulator: Emulator, form: str, labe
     assert labels(emulator) == [stored]
     # What the message proposes.
     go(emulator, monitor_client, id=2, state="absent")
-    with pytest.raises(ApiError, match="Client 3 has that label now"):
+    with pytest.raises(ApiError, match="Client 3 has the returned label now"):
         go(emulator, monitor_client, label=label)
 
 

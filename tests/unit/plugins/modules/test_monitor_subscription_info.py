@@ -13,7 +13,7 @@ from ansible_collections.monitor.cloud.tests.unit.plugins.stub import TIERS, Ser
 
 
 @pytest.mark.parametrize(("name", "expected"), [(None, TIERS), ("monitor-3", TIERS[:1]), ("monitor-9", [])])
-def test_subscription_info(name: str | None, expected: Any) -> None:
+def test_subscription_info(name: Any, expected: Any) -> None:
     service = Service()
     service.responses["GET /monitor/subscriptions/monitor-3"] = TIERS[0]
     assert run({"id": name}, service.api, False) == {"changed": False, "subscriptions": expected}

@@ -14,7 +14,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import CLIENTS, TIERS, Service
 
 
-def _changes(*labels: str, prune: str | None = None) -> list[Change]:
+def _changes(*labels: str, prune: Any = None) -> list[Change]:
     return reconcile_fleet(CLIENTS, Fleet(labels, present=True, renames={}, prune_pattern=prune, prune_limit=2))
 
 
