@@ -87,7 +87,7 @@ _LINKED = "/etc/monitor/link/agent.conf"
 REFUSED = {
     f"mkdir -p {CONFIG}": f"{CONFIG} is a directory",
     "mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor": f"{CONFIG} can't be written",
-    f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}": f"{CONFIG} could not be {{}}: the path is a mount",
+    f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}": f"{CONFIG} could not be {{}}: the path is",
     f"mkdir /etc/monitor; mkfifo {CONFIG}": f"{CONFIG} is neither a regular file nor",
     "mkdir -m 700 /opt/agent; ln -s /opt/agent/a/b /etc/monitor": f"{CONFIG} is in a directory that this user can't",
     f"mkdir -m 1777 /etc/monitor; ln -s nowhere {CONFIG}": f"{CONFIG} can't be written",

@@ -232,8 +232,8 @@ _ROLE_DELEGATED = """
 
 def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Local) -> None:
     assert refuse(pair, pair.tasks(_ROLE_DELEGATED, hosts="web-2")) == (
-        "The role can't be delegated: web-1 would get the clients of other hosts. Use the role in a play that has web-1 "
-        "among its hosts."
+        "The role can't be delegated: web-1 would get the clients of other hosts. Use the role in a play that "
+        "has web-1 among its hosts."
     )
     for options in (["--check"], []):
         run = pair.run(pair.tasks(_ROLE_DELEGATED), *options)

@@ -51,8 +51,8 @@ CHOSEN = {
     "style": [f"{_LINT}[{step}]" for step in ("mypy", "ruff check", "ruff format")],
 }
 OPTIONS = [
-    # Many tests wait for timeouts and retries: one process more than there are processors keeps all of them busy.
-    f"-n{(os.cpu_count() or 1) + 1}",
+    # Many tests wait for timeouts, retries and machines: two processes for each processor keep it busy.
+    f"-n{(os.cpu_count() or 1) * 2}",
     "--dist=worksteal",
     # Tests of signals and deadlines share the machine with others: a failed one is retried once, and printed as RERUN.
     "--reruns=1",
