@@ -37,10 +37,6 @@ class Operation:
     scope: str | None
     grants: tuple[Mapping[str, Any], ...]
 
-    @property
-    def paged(self) -> bool:
-        return self.operation_id.startswith("list_")
-
 
 @dataclass(frozen=True)
 class Variant:

@@ -38,14 +38,11 @@ LabelTaken = sqlite3.IntegrityError
 
 
 class Store:
-    """The account. `path` is a file that keeps it, or `:memory:`."""
+    """The account, in memory."""
 
-    def __init__(self, path: str = ":memory:") -> None:
-        self._database = sqlite3.connect(path, isolation_level=None)
+    def __init__(self) -> None:
+        self._database = sqlite3.connect(":memory:", isolation_level=None)
         self._database.row_factory = sqlite3.Row
-        # A test account need not survive a crash of the machine; waiting for the disk takes time.
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = OFF")
         self._database.executescript(_SCHEMA)
 
     def close(self) -> None:

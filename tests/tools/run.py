@@ -41,7 +41,6 @@ CHOSEN = {
         "tests/contract/test_inventory.py::test_clients_are_hosts_with_variables_and_no_keys",
         "tests/contract/client/test_processes.py::test_a_module_creates_a_client_and_then_changes_nothing",
         "tests/faults/test_injection.py",
-        "--deselect=tests/faults/test_injection.py::test_keys_are_text_over_ssh",
         "tests/fleet/test_in_process.py::test_no_key_is_in_variables_caches_and_callbacks",
         "tests/fleet/test_secrets.py::test_callbacks_see_no_token",
         "tests/unit/plugins/action",
