@@ -28,12 +28,11 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
-from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result
+from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Result, problem_of
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import MISSING
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import sealed_keys
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
 
 try:
     from ansible.module_utils.secrets import register_secrets  # type: ignore[import-not-found, unused-ignore]

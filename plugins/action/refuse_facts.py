@@ -16,8 +16,9 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.unsafe_proxy import AnsibleUnsafe
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.modules import refuse_facts
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented, problem_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
 
 # Variables whose templates may use facts, because they concern nothing but the host itself.

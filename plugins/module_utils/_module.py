@@ -14,7 +14,8 @@ import typing as t
 
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 from ansible.module_utils.basic import AnsibleModule, env_fallback
-from ansible.module_utils.errors import AnsibleFallbackNotFound
+from ansible.module_utils.common.arg_spec import ValidationResult
+from ansible.module_utils.errors import AnsibleFallbackNotFound, UnsupportedError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
@@ -112,6 +113,12 @@ def check_base_url(base_url: str | None, *, allow_http: bool) -> str:
             f"(monitor_agent_allow_http): true if the connection to {parts.hostname} is protected in another way."
         )
     return base_url.rstrip("/")
+
+
+def problem_of(action: t.Any, checked: ValidationResult) -> str:
+    """Why the options of a task are refused, as a module reports it; else empty."""
+    unknown = f"Unsupported parameters for ({action}) module: "
+    return ". ".join(unknown * isinstance(error, UnsupportedError) + error.msg for error in checked.errors.errors)
 
 
 def _texts_without_keys(result: Result, api: Api) -> Result:

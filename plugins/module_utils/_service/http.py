@@ -252,7 +252,7 @@ def split_url(url: str) -> urllib.parse.SplitResult | None:
     """The parts of a URL; None if its host or port is missing or invalid."""
     try:
         parts = urllib.parse.urlsplit(url)
-        return parts if parts.hostname and (parts.port or 1) > 0 else None
+        return parts if parts.hostname and parts.port != 0 else None
     except ValueError:
         return None
 

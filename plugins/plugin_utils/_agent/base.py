@@ -14,12 +14,12 @@ import traceback
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
-from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.connection import ConnectionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
+from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered, registered_client
@@ -43,12 +43,6 @@ def documented(*documents: str, **rules: t.Any) -> ArgumentSpecValidator:
     """A validator of the options that DOCUMENTATION and doc fragments describe, and of rules about several of them."""
     options = {name: option for text in documents for name, option in yaml_load(text)["options"].items()}
     return ArgumentSpecValidator(options, **rules)
-
-
-def problem_of(action: t.Any, checked: ValidationResult) -> str:
-    """Why the options of a task are refused, as a module reports it; else empty."""
-    unknown = f"Unsupported parameters for ({action}) module: "
-    return ". ".join(unknown * isinstance(error, UnsupportedError) + error.msg for error in checked.errors.errors)
 
 
 def passes_stdin(connection: ConnectionBase) -> bool:

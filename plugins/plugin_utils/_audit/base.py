@@ -21,9 +21,9 @@ from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, listed, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact, redact_all
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import problem_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import PrivateAction, plain, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import Inventory, read_inventory

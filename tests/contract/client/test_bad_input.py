@@ -47,7 +47,12 @@ _UNSENT: dict[str, tuple[str, list[Any]]] = {
     f"base_url must be a URL such as {_URL}": (
         "base_url",
         ["api.example.com/v4", "ftp://api.example.com/v4", "https:///v4", "https://api.example.com:port/v4"]
-        + ["http://[::1/v4", "https://api.example.com/v 4", "https://api.example.com/\nv4"],
+        + [
+            "https://api.example.com:0/v4",
+            "http://[::1/v4",
+            "https://api.example.com/v 4",
+            "https://api.example.com/\nv4",
+        ],
     ),
     "base_url is required: set the option base_url (of the role: monitor_agent_base_url), or": ("base_url", [""]),
     "api_token holds a character that no token has": (

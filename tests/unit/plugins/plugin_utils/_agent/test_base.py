@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     HostAction,
     documented,
     passes_stdin,
-    problem_of,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
