@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import Local, texts
+from ansible_collections.monitor.cloud.tests.support.runs import CORE, Local, texts
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
 
 EXAMPLES = CHECKOUT / "examples"
@@ -76,7 +76,9 @@ def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
     hook = EXAMPLES / "retire_hook.yml"
     command = f"ansible-playbook {hook}"
     unset = single.shell(command)
-    assert unset.code != 0 and "Set INSTANCE to the machine." in unset.output
+    # Before 2.19 the lookup's own message replaces the one of the playbook.
+    message = "Set INSTANCE to the machine." if CORE >= (2, 19) else "found an undefined variable: INSTANCE"
+    assert unset.code != 0 and message in unset.output
     # The same for a machine that has no client any more; a template in a name is not run.
     for name, changed in (("web-7", 1), ("web-7", 0), ("{{ 'web-' ~ 6 }}", 0)):
         run = single.shell(command, INSTANCE=name)

@@ -11,7 +11,15 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.monitor.cloud.plugins.filter.client_label import FilterModule
 
-_INVENTORY = {"web1": {}, "web2": {}, "db.1": {"monitor_agent_label": "database"}, "x": {"monitor_agent_label": ""}}
+
+def _hostvars(**labels: Any) -> dict[str, Any]:
+    """hostvars, in which the implicit localhost is in no group, as before ansible-core 2.19."""
+    groups = {"groups": {"all": list(labels)}}
+    own = {host: {"monitor_agent_label": label, **groups} for host, label in labels.items()}
+    return {**own, "localhost": {"monitor_agent_label": "database", **groups}}
+
+
+_INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
 
 
 @pytest.mark.parametrize(
@@ -26,7 +34,7 @@ _INVENTORY = {"web1": {}, "web2": {}, "db.1": {"monitor_agent_label": "database"
         ("client_labels", [["web1", "db.1"], _INVENTORY], {"web1": "web1", "db.1": "database"}),
         ("client_labels", [["x"], _INVENTORY], {"x": "x-2d711642"}),
         ("client_labels", ["web1", _INVENTORY], "takes a list of hosts"),
-        ("client_labels", [["web1"], {"web1": {}, "w": {"monitor_agent_label": "web1"}}], "have the same label 'web1'"),
+        ("client_labels", [["web1"], _hostvars(web1=None, w="web1")], "have the same label 'web1'"),
         ("client_label", [7], "takes the name of a host as text. Put a number in quotes.$"),
         # Such as a client with its keys.
         ("client_label", [{"label": "web1"}], "takes the name of a host as text. Put a number in quotes.$"),
