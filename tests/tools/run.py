@@ -36,12 +36,13 @@ CHOSEN = {
         "tests/contract/client/test_modules.py",
         "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
     ],
-    # What depends on ansible-core most: data in variables and templates, secrets, the role, the inventory.
+    # What depends on ansible-core most: data in variables and templates, secrets, the role, the inventory, labels.
     "smoke": [
         "tests/contract/test_inventory.py::test_clients_are_hosts_with_variables_and_no_keys",
         "tests/contract/client/test_processes.py::test_a_module_creates_a_client_and_then_changes_nothing",
         "tests/faults/test_injection.py",
         "tests/fleet/test_in_process.py::test_no_key_is_in_variables_caches_and_callbacks",
+        "tests/fleet/test_prune.py",
         "tests/fleet/test_secrets.py::test_callbacks_see_no_token",
         "tests/unit/plugins/action",
     ],
