@@ -32,7 +32,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, without_logging
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 
 
@@ -291,7 +291,7 @@ class ActionModule(HostAction):
         """
         if found.kind not in ("file", "link"):
             return None, ""
-        with unlogged(self._connection):
+        with without_logging(self._connection):
             done = self.shell(remote_file.read_command(self.options["path"], link=found.kind == "link"))
         if done.returncode != 0:
             return None, ""
@@ -320,7 +320,7 @@ class ActionModule(HostAction):
         """Write from a private temporary file, as core transfers modules: for connections without standard input."""
         directory = self._make_tmp_path()
         try:
-            with unlogged(self._connection):
+            with without_logging(self._connection):
                 path = self._connection._shell.join_path(directory, "content")
                 source = str(self._transfer_data(path, desired.data or b""))
             # With world_readable_temp core would let all users of the host read the file.

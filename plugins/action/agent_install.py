@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     passes_stdin,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import ONE_CLIENT, Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, unlogged
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, without_logging
 
 _ENDED = "monitor.cloud ended"
 _EXISTS = "monitor.cloud exists"
@@ -69,7 +69,7 @@ class ActionModule(HostAction):
             f'{{ /bin/sh -c "$c" 2>&1; printf "\\n%s\\n" "{_ENDED} $?"; }} | {{ r=1; while IFS= read -r l; do '
             f'case $l in "{_ENDED} "*) r=${{l##* }}; break;; esac; printf "%s\\n" "$l"; done; exit "$r"; }}'
         )
-        with unlogged(self._connection):
+        with without_logging(self._connection):
             done = self.shell(script, data=f"{client.client['install_code']}\n".encode())
         if done.returncode != 0 or shell.BEGUN not in done.stdout:
             # Redact before the message cuts the text, and only its end, because redaction is slow.

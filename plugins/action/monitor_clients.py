@@ -78,7 +78,7 @@ class ActionModule(sealed_keys.PrivateAction):
             with sealed_keys.task_environment(self):
                 result = self._run_here(arguments)
         else:
-            with sealed_keys.unlogged(self._connection) if with_keys else contextlib.nullcontext():
+            with sealed_keys.without_logging(self._connection) if with_keys else contextlib.nullcontext():
                 wrap = bool(self._task.async_val)
                 result = dict(self._execute_module(module_args=arguments, task_vars=variables, wrap_async=wrap))
             if not isinstance(result.get("exception"), str):

@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients import fiel
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import LOOPBACK, Http, Settings, split_url
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part, redact, redact_all
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import find_secrets, redact, redact_all
 
 Params = t.Mapping[str, t.Any]
 Result = t.Dict[str, t.Any]  # noqa: UP006
@@ -131,7 +131,7 @@ def _texts_without_keys(result: Result, api: Api) -> Result:
         for client in list(api.known.values())
         for field, secret in fields.secrets_of(client).items()
     }
-    found = held_in_part(str(texts), secrets)
+    found = find_secrets(str(texts), secrets)
     return {
         # The labels in failures stay unchanged, because tasks look reasons up by them.
         name: {label: redact(reason, found) for label, reason in text.items()}

@@ -26,7 +26,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_clients,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, whose_key
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, find_key_owner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -191,7 +191,7 @@ def test_no_text_on_a_host_keeps_the_controller_busy(template: str) -> None:
     for size in (2000, 65536):
         for text in _long_texts(size):
             began = time.monotonic()
-            assert whose_key(f"{text}\n", template, None, {}, "web1").state in ("no_key", "unknown")
+            assert find_key_owner(f"{text}\n", template, None, {}, "web1").state in ("no_key", "unknown")
             assert time.monotonic() - began < _PATIENCE, (size, text[:20])
 
 

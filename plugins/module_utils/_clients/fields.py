@@ -188,7 +188,7 @@ def why_masked(value: object, field: str) -> str:
     return few if len(value) < _SHORTEST_KEY else ""
 
 
-def looks_masked(value: object, field: str = "api_key") -> bool:
+def is_masked(value: object, field: str = "api_key") -> bool:
     """Whether a value is a mask by itself, without a comparison of clients."""
     return bool(why_masked(value, field))
 
@@ -205,7 +205,7 @@ def with_remedy(reason: str, *, reads_only: bool = False) -> str:
 
 def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
     """The secrets of a client by the name of their field, without masks."""
-    return {name: client[name] for name in SECRET_FIELDS if not looks_masked(client.get(name), name)}
+    return {name: client[name] for name in SECRET_FIELDS if not is_masked(client.get(name), name)}
 
 
 def why_unusable(client: t.Mapping[str, t.Any]) -> str:
@@ -217,7 +217,7 @@ def why_unusable(client: t.Mapping[str, t.Any]) -> str:
         if name not in SECRET_FIELDS:
             if found := next(filter(None, map(_LINE_END.search, _texts(value))), None):
                 return f"the field {name!r} holds the line end {_name_of(found[0])}"
-        elif not looks_masked(value, name):
+        elif not is_masked(value, name):
             if found := _NOT_OF_KEYS.search(value):
                 return f"the {name} holds {_name_of(found[0])}; only letters, digits and ._~+/=:@- are allowed"
             if len(_LETTER_OR_DIGIT.findall(value)) < _LEAST_LETTERS:

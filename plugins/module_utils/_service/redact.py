@@ -54,7 +54,7 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
     return [redact_all(item, secrets) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def held_in_part(text: str, secrets: t.Mapping[str, str]) -> dict[str, str]:
+def find_secrets(text: str, secrets: t.Mapping[str, str]) -> dict[str, str]:
     """The secrets that :func:`redact` would find in a text, whole or in part; fast with thousands of secrets."""
     seen = _parts((_rest(text), text.translate(_LOWER)))
     forms = {name: (secret.translate(_LOWER), *_forms(secret)) for name, secret in secrets.items()} if seen else {}

@@ -24,7 +24,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered, registered_client
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import PrivateAction, secrets_in
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed, without_dollars
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed, escape_dollars
 
 Result = dict[str, t.Any]
 
@@ -157,7 +157,7 @@ class HostAction(PrivateAction):
                 "whether they fail. Remove -b."
             )
         if _SUDO_SHELL.search(flags):
-            command = without_dollars(command)
+            command = escape_dollars(command)
         elif str(executable).endswith(("csh", "fish")) or (become and become.name == "community.general.sudosu"):
             # sudosu gives the command to the login shell of the user, which may be csh.
             command = f"/bin/sh -c {shlex.quote(command)}"

@@ -101,7 +101,7 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
             raise InputError("client must be a client as monitor_client returns it with include_keys: true.")
         client = unseal(client)
         key, label = client.get("api_key"), client["label"]
-        return Registered(label, client, {} if fields.looks_masked(key) else {fields.fingerprint(str(key)): label})
+        return Registered(label, client, {} if fields.is_masked(key) else {fields.fingerprint(str(key)): label})
     result = registered_result(options["registration"] or "", variables)
     return (_of_account if isinstance(result["clients"], list) else _of_labels)(result, label)
 

@@ -106,7 +106,7 @@ def _key_owner(found: HostFile, text: str | None, pattern: str, client: Register
         return KeyOwner("unverifiable" if found.kind in ("file", "link") else "no_file")
     if client is None:
         return KeyOwner("unverifiable")
-    return key_detection.whose_key(text, pattern, client.key_fingerprint, client.key_owners, client.label)
+    return key_detection.find_key_owner(text, pattern, client.key_fingerprint, client.key_owners, client.label)
 
 
 def _differences(found: HostFile, desired: Desired, *, same: bool) -> list[str]:

@@ -60,7 +60,7 @@ def as_data(value: t.Any) -> t.Any:
 
 
 class Rendered(t.NamedTuple):
-    """The text of a file, and ``pattern``, the text with sentinels for secrets, for :func:`key_detection.whose_key`.
+    """The text of a file, and ``pattern``, the text with sentinels, for :func:`key_detection.find_key_owner`.
 
     ``check`` raises InputError for a template that transforms a secret, or gives another text each time. It renders the
     template four times, so it is called only before a file is written.

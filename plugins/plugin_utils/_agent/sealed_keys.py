@@ -23,7 +23,7 @@ from ansible.plugins.connection import ConnectionBase
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import held_in_part
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import find_secrets
 
 try:
     from cryptography.exceptions import InvalidTag
@@ -79,7 +79,7 @@ def _is_secret(name: str, value: t.Any) -> bool:
 
 
 @contextlib.contextmanager
-def unlogged(connection: ConnectionBase) -> Iterator[None]:
+def without_logging(connection: ConnectionBase) -> Iterator[None]:
     """Keep the output of commands out of the verbose output, which the connection writes before there is a result.
 
     Only no_log of the connection's play context does this. It also hides why a connection failed, so it is for commands
@@ -169,4 +169,4 @@ def secrets_in(values: Iterable[t.Any], variables: Mapping[str, t.Any]) -> dict[
             with contextlib.suppress(InputError):
                 secrets = fields.secrets_of(unseal(client))
                 found.update({f"{name} of {client.get('label')}": str(secret) for name, secret in secrets.items()})
-    return held_in_part("\n".join(map(str, values)), found)
+    return find_secrets("\n".join(map(str, values)), found)

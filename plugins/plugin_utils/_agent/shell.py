@@ -73,7 +73,7 @@ def echo(text: str) -> str:
     return f'echo "{first} ""{others}"'
 
 
-def without_dollars(command: str) -> str:
+def escape_dollars(command: str) -> str:
     """The command for an outer shell that would expand its variables although they are quoted."""
     # Encode only these characters, because csh limits words to 8 KiB.
     data = _EXPANDED.sub(lambda match: f"\\0{ord(match[0]):03o}", command)

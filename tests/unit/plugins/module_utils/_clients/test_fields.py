@@ -21,8 +21,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     check_labels,
     client_label,
     fingerprint,
+    is_masked,
     labels_of_hosts,
-    looks_masked,
     mask_reason,
     masked,
     matching,
@@ -129,13 +129,13 @@ def _client(number: int, **fields: Any) -> dict[str, Any]:
     + [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, [_KEY]],
 )
 def test_masks(value: object) -> None:
-    assert looks_masked(value)
+    assert is_masked(value)
 
 
 @pytest.mark.parametrize("value", [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)"])
 def test_keys(value: str) -> None:
     """Observed: "key format": opaque."""
-    assert not looks_masked(value)
+    assert not is_masked(value)
 
 
 def test_a_fingerprint_is_twelve_digits_of_the_hash() -> None:

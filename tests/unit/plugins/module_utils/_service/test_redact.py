@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import (
-    held_in_part,
+    find_secrets,
     holds,
     printable,
     redact,
@@ -88,14 +88,14 @@ def test_what_is_shown(text: str, secrets: dict[str, str], shown: str) -> None:
 @given(st.integers(0, len(KEY)), st.integers(0, len(KEY)), st.sampled_from(["", "x", "\n", "key: "]))
 def test_secrets_are_held_in_part_where_redaction_finds_them(start: int, length: int, other: str) -> None:
     text = f"{other}{KEY[start : start + length]}{other}"
-    assert held_in_part(text, SECRETS) == ({"api_key": KEY} if redact(text, SECRETS) != text else {})
+    assert find_secrets(text, SECRETS) == ({"api_key": KEY} if redact(text, SECRETS) != text else {})
 
 
 def test_secrets_that_a_text_holds_in_part() -> None:
-    assert held_in_part(KEY[:7], SECRETS) == {}
+    assert find_secrets(KEY[:7], SECRETS) == {}
     for text in (KEY[:9], f"x{KEY[-9:].lower()}", KEY.replace("-", " "), _base64(KEY)):
-        assert held_in_part(text, SECRETS) == {"api_key": KEY}
-    assert held_in_part(f"{KEY} 0123456789", SECRETS) == SECRETS
+        assert find_secrets(text, SECRETS) == {"api_key": KEY}
+    assert find_secrets(f"{KEY} 0123456789", SECRETS) == SECRETS
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint, looks_masked
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint, is_masked
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import (
     SENTINELS,
     KeyOwner,
+    find_key_owner,
     possible_keys,
-    whose_key,
 )
 
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
@@ -45,7 +45,7 @@ _SHAPES = {
 
 def _found(template: str, text: str, own: str | None = None) -> KeyOwner:
     pattern = template.format(key=SENTINELS["api_key"], code=SENTINELS["install_code"])
-    return whose_key(text, pattern, own, _LABELS, "web1")
+    return find_key_owner(text, pattern, own, _LABELS, "web1")
 
 
 @pytest.mark.parametrize("shape", _SHAPES.values(), ids=_SHAPES)
@@ -104,7 +104,7 @@ def test_where_a_key_is_found(template: str, text: str, key: str | None) -> None
 
 @given(st.text(), st.text())
 def test_any_text_can_be_examined(text: str, pattern: str) -> None:
-    found = whose_key(text, pattern, None, {}, "web1")
+    found = find_key_owner(text, pattern, None, {}, "web1")
     assert found.state in ("no_key", "unknown")
     assert possible_keys(text) or found.state == "no_key"
-    assert not any(map(looks_masked, SENTINELS.values()))
+    assert not any(map(is_masked, SENTINELS.values()))

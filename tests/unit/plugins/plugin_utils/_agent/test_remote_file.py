@@ -38,7 +38,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
     text_in,
     write_command,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed, without_dollars
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN, Completed, escape_dollars
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     NAME,
     SHELLS,
@@ -155,7 +155,7 @@ def _commands(path: str, name: str) -> list[str]:
 def test_commands_are_short_enough_for_all_ssh_servers() -> None:
     """dropbear ends a connection above 9,000 bytes; under `sudo -i` special characters take four times the space."""
     for command in _commands(f"/{'directory/' * 20}{'n' * 200}", "agent-of-the-monitoring-service"):
-        assert len(without_dollars(command)) < 8000
+        assert len(escape_dollars(command)) < 8000
 
 
 def test_commands_hold_no_character_that_login_shells_change() -> None:

@@ -12,9 +12,9 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import 
     BEGUN,
     Completed,
     echo,
+    escape_dollars,
     one_line,
     variable,
-    without_dollars,
 )
 from ansible_collections.monitor.cloud.tests.support.host_files import NAME, SHELLS, in_shell, skip_without
 
@@ -24,9 +24,9 @@ def test_texts_of_any_characters_reach_the_shell(shell: list[str]) -> None:
     skip_without(shell[0])
     text = f"{NAME}\n"
     command = f'{variable("v", text)}; {echo("two words")}; printf "%s" "$v"'
-    for form in (command, without_dollars(command)):
+    for form in (command, escape_dollars(command)):
         assert in_shell(form, shell=shell).stdout == f"two words\n{text}"
-    assert "$" not in without_dollars(command) and "two words" not in command
+    assert "$" not in escape_dollars(command) and "two words" not in command
 
 
 def test_a_script_becomes_one_line() -> None:
