@@ -7,19 +7,16 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from ansible import template
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible.utils.unsafe_proxy import AnsibleUnsafe
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.modules import refuse_facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, problem
 
 # Variables whose templates may use facts, because they concern nothing but the host itself.
 _FREE = {
@@ -37,8 +34,6 @@ _FREE = {
     "monitor_agent_service",
     "monitor_agent_state",
 }
-_TEMPLATE = re.compile(r"\{[{%]")
-_WORD = re.compile(r"\w+")
 
 
 class ActionModule(ActionBase):
@@ -59,15 +54,16 @@ class ActionModule(ActionBase):
                 f"role in a play that has {self._task.delegate_to} among its hosts."
             )
         if not message:
-            # The hosts' own variables; those of the play are the same for all hosts.
+            # The hosts' own variables; those of the play are known for the task's host only.
             hosts: dict[str, Mapping[str, t.Any]] = {}
-            for host in variables["groups"]["all"]:
+            # The implicit localhost is in no group, but can be a host of the play.
+            for host in dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]):
                 # Skip a host with unreadable variables (a vault of another password): such a host is not in the play.
                 with contextlib.suppress(AnsibleError):
                     hosts[host] = variables["hostvars"].raw_get(host)
             # Check all names for all hosts, because a template of one host can read the variables of another.
             names = {"inventory_hostname"}.union(*(_chosen(own, variables, prefixes) for own in hosts.values()))
-            message = next(filter(None, (_problem(host, own, names) for host, own in hosts.items())), "")
+            message = next(filter(None, (problem(host, own, names) for host, own in hosts.items())), "")
         return {"failed": True, "msg": message} if message else {"changed": False}
 
 
@@ -77,53 +73,4 @@ def _chosen(own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: 
     # Both the host's own value and the play's, because core decides which one counts.
     values = [source[name] for name in chosen - _FREE for source in (own, variables) if name in source]
     # Skip dictionaries: with these prefixes, only results of tasks are dictionaries.
-    return chosen | _names_in([value for value in values if not isinstance(value, dict)], own, variables)
-
-
-def _problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
-    """The error message if a fact of the host sets one of the names; else empty."""
-    facts = own.get("ansible_facts") or {}
-    # ansible_facts has names without the prefix ansible_; core sets variables with and without it. If a host reports a
-    # fact in both forms, one of the two values is in the variable only.
-    reported = {*facts, *(f"ansible_{name}" for name in facts)}
-    found = [
-        name for name in names & reported & own.keys() if own[name] in _values(facts, name) or _is_of_host(own[name])
-    ]
-    found += names & {"ansible_facts"}
-    if not found:
-        return ""
-    return (
-        f"Facts of host {host} would decide: {', '.join(sorted(found)[:5])}. A host reports its own facts, so it could "
-        "get the token, or another host's client. Nothing was done. Find out why the host reports them. Set such "
-        "variables in the inventory or the play, or by set_fact without cacheable, with a name that no fact has."
-    )
-
-
-def _values(facts: Mapping[str, t.Any], name: str) -> list[t.Any]:
-    return [facts[each] for each in (name, name.removeprefix("ansible_")) if each in facts]
-
-
-def _is_of_host(value: t.Any) -> bool:
-    """Whether a host may have reported a value, or a part of it. Core marks only text, so other types may be facts."""
-    if isinstance(value, (dict, list)) and value:
-        return any(map(_is_of_host, value.values() if isinstance(value, dict) else value))
-    if not isinstance(value, str):
-        return True
-    return isinstance(value, AnsibleUnsafe) if not TRUSTS_MARKED else not template.is_trusted_as_template(value)
-
-
-def _names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
-    """All words in templates, and in the templates that these words name: at least the variables they depend on."""
-    found: set[str] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if isinstance(value, (dict, list)):
-            pending += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, str) and _TEMPLATE.search(value):
-            # Ansible's vars, hostvars and groups contain every variable, so each would count as a dependency.
-            words = set(_WORD.findall(value)) - found - {"vars", "hostvars", "groups"}
-            words_of_values = words - {"ansible_facts"}
-            pending += [source[name] for name in words_of_values for source in sources if name in source]
-            found |= words
-    return found
+    return chosen | names_in([value for value in values if not isinstance(value, dict)], own, variables)

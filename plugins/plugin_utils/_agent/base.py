@@ -22,6 +22,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, redact, redact_all
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered, registered_client
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import PrivateAction, secrets_in
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed, escape_dollars
@@ -35,6 +36,8 @@ _SUDO_BACKGROUND = re.compile(r"(^|\s)(-[A-Za-z]*b|--background)")
 _LONGEST_COMMAND = 8000
 # Connections to devices that run no shell.
 _NETWORK = ("network_cli", "netconf", "httpapi", "grpc")
+# Variables that facts of the host must not set: whose key it gets, and which file of the controller.
+_NOT_OF_HOST = ("inventory_hostname", "monitor_agent_label", "monitor_agent_config_template")
 # Options that other users of the host can see, on command lines or in directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
 
@@ -85,11 +88,10 @@ class HostAction(PrivateAction):
     def _checked_act(self) -> Result:
         """Check the options, the task and the host, then :meth:`act`."""
         host = self.variables["inventory_hostname"]
-        if "inventory_hostname" in self.variables.get("ansible_facts", {}):
-            raise InputError(
-                f"A fact of the host names it {host}. Nothing was done. Find out why the host reports the fact "
-                "inventory_hostname."
-            )
+        # refuse_facts does not see variables that the play reads from a file of each host.
+        values = [self.variables[name] for name in _NOT_OF_HOST if name in self.variables]
+        if message := facts.problem(host, self.variables, {*_NOT_OF_HOST, *facts.names_in(values, self.variables)}):
+            raise InputError(message)
         if self._task.delegate_to not in (None, host):
             raise InputError(
                 f"{self._task.action} can't be delegated: {self._task.delegate_to} would get the client of {host}. Use "
@@ -136,9 +138,6 @@ class HostAction(PrivateAction):
         """The label of the host's client: the option label, else monitor_agent_label, else made from the host name."""
         own = self.options["label"]
         if own in (None, ""):
-            # In the role, refuse_facts refuses more facts than this one.
-            if "monitor_agent_label" in (self.variables.get("ansible_facts") or ()):
-                raise InputError("The host reports a fact monitor_agent_label, and could get another host's client.")
             own = self._templar.template(self.variables.get("monitor_agent_label"))
         return client_label(str(self.variables["inventory_hostname"]), own)
 

@@ -108,6 +108,8 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
 
 def registered_result(name: str, variables: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
     """The result that a task registered as variable ``name``; InputError if the result holds no clients."""
+    if name in (variables.get("ansible_facts") or ()):
+        raise InputError(f"The host reports a fact {name}, and could get another host's client. Nothing was done.")
     result = variables.get(name)
     if not isinstance(result, Mapping):
         raise InputError(

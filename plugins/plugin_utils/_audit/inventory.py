@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
+
+from ansible.errors import AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
+
+_TEMPLATE = re.compile(r"\{[{%]")
 
 
 class Inventory(t.NamedTuple):
@@ -34,11 +39,12 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
         own: Mapping[str, t.Any] = {}
         try:
             own = host_variables(hostvars, host)
-        except InputError:
+            # Since 2.19 only the use of a value raises the error of its template.
+            if str(own.get("monitor_agent_state")) == "absent":
+                found.absent.add(host)
+        except (InputError, AnsibleError):
             found.unreadable.append(host)
         found.labels[host] = client_label(host, own.get("monitor_agent_label"))
-        if own.get("monitor_agent_state") == "absent":
-            found.absent.add(host)
         result = own.get(config)
         # Ignore the result of an earlier audit, which a host has that failed since, or that a condition leaves out.
         found.results[host] = result if isinstance(result, Mapping) and host in active else {}
@@ -58,6 +64,6 @@ def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.A
             f"monitor_agent_label of host {host}: {reason}. Check its template, or the password of its vault."
         ) from None
     # Before 2.19 hostvars return a failing template unchanged, as text that is not marked as unsafe.
-    if not TRUSTS_MARKED and "{{" in text and not hasattr(label, "__UNSAFE__"):
+    if not TRUSTS_MARKED and _TEMPLATE.search(text) and not hasattr(label, "__UNSAFE__"):
         raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. Check its variables.")
     return t.cast("Mapping[str, t.Any]", own)

@@ -31,7 +31,9 @@ class HostVars(dict[str, Any]):
 def test_a_fact_that_decides_is_refused_through_templates_too(own: dict[str, Any], refused: str) -> None:
     facts = {name.removeprefix("ansible_"): value for name, value in own.items() if "{{" not in str(value)}
     hostvars = HostVars(web={**own, "ansible_facts": facts})
-    variables = {"inventory_hostname": "web", "groups": {"all": ["web"]}, "hostvars": hostvars}
+    variables = {"inventory_hostname": "web", "groups": {"all": []}, "hostvars": hostvars}
+    # As for the implicit localhost, which is in no group.
+    variables["ansible_play_hosts_all"] = ["web"]
     done = action_of(ActionModule, {}, variables).run(task_vars=variables)
     assert done.get("failed", False) is bool(refused)
     assert f"Facts of host web would decide: {refused}. " in done.get("msg", "") or not refused

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Facts of hosts that set variables which must not be chosen by a host, directly or through templates."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterable, Mapping
+
+from ansible import template
+from ansible.utils.unsafe_proxy import AnsibleUnsafe
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
+
+_TEMPLATE = re.compile(r"\{[{%]")
+_WORD = re.compile(r"\w+")
+
+
+def problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
+    """The error message if a fact of the host sets one of the names; else empty."""
+    facts = own.get("ansible_facts") or {}
+    # ansible_facts has names without the prefix ansible_; core sets variables with and without it. If a host reports a
+    # fact in both forms, one of the two values is in the variable only.
+    reported = {*facts, *(f"ansible_{name}" for name in facts)}
+    found = [
+        name for name in names & reported & own.keys() if own[name] in _values(facts, name) or _is_of_host(own[name])
+    ]
+    found += names & {"ansible_facts"}
+    if not found:
+        return ""
+    return (
+        f"Facts of host {host} would decide: {', '.join(sorted(found)[:5])}. A host reports its own facts, so it could "
+        "get the token, or another host's client. Nothing was done. Find out why the host reports them. Set such "
+        "variables in the inventory or the play, or by set_fact without cacheable, with a name that no fact has."
+    )
+
+
+def _values(facts: Mapping[str, t.Any], name: str) -> list[t.Any]:
+    return [facts[each] for each in (name, name.removeprefix("ansible_")) if each in facts]
+
+
+def _is_of_host(value: t.Any) -> bool:
+    """Whether a host may have reported a value, or a part of it. Core marks only text, so other types may be facts."""
+    if isinstance(value, (dict, list)) and value:
+        return any(map(_is_of_host, value.values() if isinstance(value, dict) else value))
+    if not isinstance(value, str):
+        return True
+    return isinstance(value, AnsibleUnsafe) if not TRUSTS_MARKED else not template.is_trusted_as_template(value)
+
+
+def names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
+    """All words in templates, and in the templates that these words name: at least the variables they depend on."""
+    found: set[str] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if isinstance(value, (dict, list)):
+            pending += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, str) and _TEMPLATE.search(value):
+            # Ansible's vars, hostvars and groups contain every variable, so each would count as a dependency.
+            words = set(_WORD.findall(value)) - found - {"vars", "hostvars", "groups"}
+            words_of_values = words - {"ansible_facts"}
+            pending += [source[name] for name in words_of_values for source in sources if name in source]
+            found |= words
+    return found
