@@ -5,6 +5,7 @@
 """The role in plays, batches, limits, conditions and strategies: what it does and shows, and what goes wrong there."""
 
 import itertools
+import json
 import re
 import sys
 from pathlib import Path
@@ -50,6 +51,7 @@ TASKS = [
     "Read the account",
     CONFIGURE,
     REMOVE,
+    "Remember the removed clients",
     REGISTER,
     COST,
     NEW,
@@ -73,6 +75,7 @@ def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> Non
     once = {task for task in TASKS if len(runs[1].of(task)) == 1}
     assert once == {*TASKS[1:6], REGISTER}
     pair.host_vars["web-2"].update(monitor_agent_service="monitor-agent", monitor_agent_config_mode="0640")
+    pair.host_vars["web-2"]["ansible_python_interpreter"] = sys.executable
     assert set(pair.succeed("monitor.cloud.rollout", "--check").of(RESTART)) == {"web-2"}
     pair.host_vars["web-2"]["monitor_agent_service"] = ""
     play = role_play(pair, role=ABSENT)
@@ -81,6 +84,31 @@ def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> Non
         assert labels(pair) == left, run.output
     assert shown(run) == TASKS
     assert run.changed_hosts() == set() and run.statuses(REGISTER) == {}
+
+
+@pytest.mark.parametrize("uninstall", [False, True])
+def test_a_use_that_would_create_what_an_earlier_use_deleted_is_refused(pair: Local, uninstall: bool) -> None:
+    """Also if its first host was not in the earlier use."""
+    pair.monitor()
+    uses = [("web-2", {"monitor_agent_state": "absent", "monitor_agent_uninstall": uninstall}), ("all", {})]
+    plays = [
+        {"hosts": hosts, "gather_facts": False, "vars": given, "roles": ["monitor.cloud.monitor_agent"]}
+        for hosts, given in uses
+    ]
+    play = pair.play(json.dumps(plays))
+    for options, left in ((["--check"], ["web-1", "web-2"]), ([], ["web-1"])):
+        run = pair.run(play, *options)
+        assert run.failures().keys() == {"web-2"} and labels(pair) == left, run.output
+        assert run.failures()["web-2"].startswith("This run has removed the client of web-2"), run.failures()
+
+
+def test_check_mode_shows_that_the_service_cannot_be_restarted(single: Local) -> None:
+    single.host_vars["web-1"].update(
+        ansible_python_interpreter="/nowhere/python", monitor_agent_service="monitor-agent"
+    )
+    for options in (["--check"], []):
+        run = single.run(ROLLOUT, *options)
+        assert run.failures().keys() == {"web-1"}, run.output
 
 
 # By options: the tasks that are run on a host without a client, and whether the run succeeds.
