@@ -30,7 +30,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     Registered,
     registered_result,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyOwner
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, without_logging
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
@@ -151,7 +151,9 @@ class ActionModule(HostAction):
             names = decision.other_owners(found, desired)
             done = self.shell(owners.permissions_command(path, names))
             found = found._replace(**owners.permissions_in(done.stdout, names, found.mode))
-        text, pattern = (None, "") if decision.has_content(found, desired) else self._read(found, client)
+        # A file as desired has the host's own key only if the template writes the key of the client.
+        is_own = SENTINELS["api_key"] in self._rendered.pattern and decision.has_content(found, desired)
+        text, pattern = (None, "") if is_own else self._read(found, client)
         decided = decision.decide(found, text, pattern, desired, client)
         differences = {"differs": decided.differences, "permissions": decision.permissions(found, desired)}
         result = {**self._result(decided, client.label), **differences}

@@ -317,3 +317,19 @@ def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
         role = f"- ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent, tasks_from: {name}}}"
         run = single.succeed(single.tasks(role, hosts="localhost"), *given, "-e", f"monitor_agent_{variable}")
         assert "Hosts: 1 (1 ok)." in run.output and "Clients without a host" not in run.output
+
+
+def test_a_template_with_a_key_as_text_does_not_make_a_host_ok(pair: Local) -> None:
+    """Nor does one without a key."""
+    pair.monitor()
+    clients = {client["label"]: client for client in pair.service.clients()}
+    template = pair.directory / "own.j2"
+    pair.host_vars["web-2"]["monitor_agent_config_template"] = str(template)
+    for text, state in (("code={web-2[install_code]}\n", "not_configured"), ("key={web-1[api_key]}\n", "foreign_key")):
+        template.write_text(text.format(**clients), encoding="utf-8")
+        pair.write("web-2", text.format(**clients))
+        assert f"web-2  {state}" in pair.run("monitor.cloud.audit").output
+    pair.write("web-2", "key=other\n")
+    for options in (["--check"], []):
+        run = pair.run("monitor.cloud.rollout", *options)
+        assert "it writes neither the api_key nor" in run.failures()["web-2"] and pair.read("web-2") == "key=other\n"

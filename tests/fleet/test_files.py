@@ -221,8 +221,8 @@ TEMPLATES = {
     ),
     "db-1": (
         '#jinja2: trim_blocks: False, variable_start_string: "[%", variable_end_string: "%]"\n'
-        "{% if true %}\n[% label %] {{ literal }}\n{% endif %}\n",
-        "\ndb-1 {{{{ literal }}}}\n",
+        "{% if true %}\n[% label %] {{ literal }} [% client.api_key %]\n{% endif %}\n",
+        "\ndb-1 {{{{ literal }}}} {api_key}\n",
     ),
     # Of the role.
     "db-2": ("", "{api_key}\n"),

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.support.documents import blocks
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CORE, ROLLOUT, Local, Run
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 TODAY = CHECKOUT / "tests" / "benchmark" / "today.yml"
@@ -70,10 +70,11 @@ def test_check_mode(pair: Local, go: Runner, loop: bool) -> None:
 
 
 def test_secrets_in_the_output(pair: Local, go: Runner, loop: bool) -> None:
+    # ansible-core 2.22 does not show the token.
     for option, with_token in {"--diff": False, "-v": False, "-vvv": True}.items():
         output = go(option).output
         assert all((client["api_key"] in output) is loop for client in pair.service.clients()), option
-        assert (pair.service.tokens["read_write"] in output) is (loop and with_token), option
+        assert (pair.service.tokens["read_write"] in output) is (loop and with_token and CORE < (2, 22)), option
 
 
 MEANWHILE = {"kind": "meanwhile", "done": True, "operation": "list_clients"}

@@ -206,7 +206,7 @@ def split(pair: Local) -> tuple[Local, list[str]]:
     (pair.directory / "group_vars").mkdir()
     for name in ("dev", "prod"):
         vault = VaultLib([(name, VaultSecret(name.encode()))])
-        text = "monitor_agent_timeout: 20\nmonitor_agent_label: web-two\n" if name == "prod" else "of_dev: 1\n"
+        text = "monitor_agent_timeout: 20\nmonitor_agent_label: web-two\n" if name == "prod" else "of_dev: dev-only\n"
         (pair.directory / "group_vars" / f"{name}.yml").write_bytes(vault.encrypt(text, vault_id=name))
     (pair.directory / "password").write_text("dev", encoding="utf-8")
     (pair.directory / "groups").write_text("[dev]\nweb-1\n[prod]\nweb-2\n", encoding="utf-8")

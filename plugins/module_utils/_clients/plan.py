@@ -29,7 +29,7 @@ def check_capacity(use: Mapping[str, t.Any]) -> None:
     larger = f" {tier['id']} includes {tier['clients_included']} clients, {price_text(tier['price'])}." if tier else ""
     raise InputError(
         f"The plan {use['plan']!r} is too small: it includes {use['clients_included']} clients, and {needed} are "
-        f"needed. Nothing was changed. Switch to a larger plan (monitor_plan with min_clients: {needed}), or remove "
+        f"needed. No client was created. Switch to a larger plan (monitor_plan with min_clients: {needed}), or remove "
         f"clients that are not needed.{larger} Hosts that were renamed keep their clients if you run "
         "monitor.cloud.adopt."
     )

@@ -122,9 +122,8 @@ def registered_result(name: str, variables: Mapping[str, t.Any]) -> Mapping[str,
             "first host. Use the condition on ansible.builtin.include_role instead of import_role or roles."
         )
     if result.get("clients") is None:
-        raise InputError(
-            f"{name!r} holds no clients: {result.get('msg') or 'the task that registers this variable failed'}."
-        )
+        reason = result.get("msg") or "it must be the result of monitor_clients or monitor_client_info"
+        raise InputError(f"{name!r} holds no clients: {reason}.")
     return result
 
 

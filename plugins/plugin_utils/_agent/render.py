@@ -62,8 +62,8 @@ def as_data(value: t.Any) -> t.Any:
 class Rendered(t.NamedTuple):
     """The text of a file, and ``pattern``, the text with sentinels, for :func:`key_detection.find_key_owner`.
 
-    ``check`` raises InputError for a template that transforms a secret, or gives another text each time. It renders the
-    template four times, so it is called only before a file is written.
+    ``check`` raises InputError for a template that writes no secret, transforms one, or differs each time. It renders
+    the template four times, so it is called only before a file is written.
     """
 
     text: str
@@ -102,8 +102,17 @@ def render(
             return _checked(render_with({"client": seen, "label": client.label, "agent_settings": settings}))
 
     first = raw(sets[0])
-    text = _filled(first, sets[0], {**SENTINELS, **client.secrets})
-    return Rendered(text, _filled(first, sets[0], SENTINELS), lambda: check_repeatable(raw, sets, name))
+    text, pattern = (_filled(first, sets[0], values) for values in ({**SENTINELS, **client.secrets}, SENTINELS))
+
+    def check() -> None:
+        check_repeatable(raw, sets, name)
+        if not any(sentinel in pattern for sentinel in SENTINELS.values()):
+            raise InputError(
+                f"Could not render {name}: it writes neither the api_key nor the install_code of client, so the agent "
+                "would not report under this client. Write both, as {{ client.api_key }}."
+            )
+
+    return Rendered(text, pattern, check)
 
 
 def check_repeatable(raw: t.Callable[[Fields], str], sets: Sequence[Fields], name: str) -> None:

@@ -267,6 +267,8 @@ class _Fleet:
         sentences, absent = self._file_states(one), one.host in self._absent
         if absent and one.label not in self.account.clients:
             sentences.pop("not_configured", None)
+        elif absent and not sentences:
+            sentences["outdated"] = "It is monitored, and monitor_agent_state is absent."
         elif one.label not in self.account.clients:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
         if shared:

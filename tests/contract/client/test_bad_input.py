@@ -80,7 +80,7 @@ def test_what_is_refused_before_the_first_request(emulator: Emulator, message: s
 
 
 _NO_CLIENT = "There is no client with the id 99. Give label alone to create one."
-_TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} are needed. Nothing was changed."
+_TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} are needed. No client was created."
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,13 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
     assert made.account["clients_missing"] == len(set(owners) - set(labels.split())) - len(renames)
 
 
+def test_a_host_that_is_to_be_absent_and_is_monitored_is_not_ok() -> None:
+    found = report([inspected("web")], account(["web"]), absent=["web"])
+    assert [one.states for one in found.hosts] == [("outdated",)] and found.drift
+    gone = report([inspected("web", "no_file")], account([]), absent=["web"])
+    assert [one.states for one in gone.hosts] == [("ok",)]
+
+
 def test_the_client_of_a_host_that_is_to_be_absent_goes_with_its_machine() -> None:
     seen, known = [_FOREIGN, unreachable("old")], account(["old"])
     assert report(seen, known, absent=["old"]).renames == {"old": "web"}
