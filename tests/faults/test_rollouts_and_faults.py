@@ -47,7 +47,7 @@ _RETIRE = Playbook(
     ("monitor.cloud.retire", "-e", "target=web-1"),
     ("web-1",),
     ("list_clients", "list_clients", "get_client", "delete_client"),
-    "Delete the clients of hosts whose configuration is removed",
+    "Delete the clients of hosts without a configuration",
     removes=True,
 )
 OPERATIONS = {**dict.fromkeys(_ROLLOUT.calls, _ROLLOUT), **dict.fromkeys(_RETIRE.calls[2:], _RETIRE)}

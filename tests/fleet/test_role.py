@@ -39,6 +39,8 @@ RESTART = "Restart the monitoring agent"
 INSTALLER = "Run the installer"
 RETIRE = "monitor.cloud.retire"
 REMOVE = "Delete the clients of hosts whose configuration is removed"
+# In the include that REMOVE is.
+DELETE = "Delete the clients of hosts without a configuration"
 COST = "Show what the new clients cost"
 NEW = "Do what is new on the host, or uninstall the agent"
 # What each run shows, in this order, whatever the state; then what is new.
@@ -51,7 +53,6 @@ TASKS = [
     "Read the account",
     CONFIGURE,
     REMOVE,
-    "Remember the removed clients",
     REGISTER,
     COST,
     NEW,
@@ -82,7 +83,7 @@ def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> Non
     for options, left in ((["--check"], ["web-1", "web-2"]), ([], []), ([], [])):
         run = pair.succeed(play, *options)
         assert labels(pair) == left, run.output
-    assert shown(run) == TASKS
+    assert shown(run) == [*TASKS[:8], DELETE, "Remember the removed clients", *TASKS[8:]]
     assert run.changed_hosts() == set() and run.statuses(REGISTER) == {}
 
 
@@ -435,7 +436,7 @@ def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
     for removed in ("configuration of: web-1", "clients: web-1, web-9"):
         assert f"Would be removed, {removed}" in steps.check.output and f"Removed, {removed}" in steps.run.output
     assert "There was no" not in steps.run.output
-    for task in (REMOVE, "Remove the clients of hosts that are gone"):
+    for task in (DELETE, "Remove the clients of hosts that are gone"):
         assert steps.run.changed_hosts(task) == steps.check.changed_hosts(task) == {"web-1"}, task
     assert (labels(two), configured(two), two.read("web-1")) == (["old-database-1", "web-2"], {"web-2"}, None)
     assert "There was no configuration on: web-1" in steps.again.output and "Removed" not in steps.again.output
