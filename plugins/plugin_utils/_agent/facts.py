@@ -15,7 +15,8 @@ from ansible.utils.unsafe_proxy import AnsibleUnsafe
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
 
-_TEMPLATE = re.compile(r"\{[{%]")
+# What begins an expression or a statement, which can fail or name a variable; a comment can do neither.
+TEMPLATE = re.compile(r"\{[{%]")
 _WORD = re.compile(r"\w+")
 
 
@@ -59,7 +60,7 @@ def names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]
         value = pending.pop()
         if isinstance(value, (dict, list)):
             pending += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, str) and _TEMPLATE.search(value):
+        elif isinstance(value, str) and TEMPLATE.search(value):
             # Ansible's vars, hostvars and groups contain every variable, so each would count as a dependency.
             words = set(_WORD.findall(value)) - found - {"vars", "hostvars", "groups"}
             words_of_values = words - {"ansible_facts"}

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping
 
@@ -14,9 +13,8 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import TEMPLATE
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
-
-_TEMPLATE = re.compile(r"\{[{%]")
 
 
 class Inventory(t.NamedTuple):
@@ -64,6 +62,6 @@ def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.A
             f"monitor_agent_label of host {host}: {reason}. Check its template, or the password of its vault."
         ) from None
     # Before 2.19 hostvars return a failing template unchanged, as text that is not marked as unsafe.
-    if not TRUSTS_MARKED and _TEMPLATE.search(text) and not hasattr(label, "__UNSAFE__"):
+    if not TRUSTS_MARKED and TEMPLATE.search(text) and not hasattr(label, "__UNSAFE__"):
         raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. Check its variables.")
     return t.cast("Mapping[str, t.Any]", own)
