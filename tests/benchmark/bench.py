@@ -8,7 +8,6 @@ import json
 import math
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,84 +23,12 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
-# Beside those that the tests use.
-_FIRST_ADDRESS = 150
-
-
-@dataclass(frozen=True)
-class Fleet:
-    """Hosts to run against. ``forget`` takes away what rollouts wrote; ``disconnect`` ends open connections."""
-
-    size: int
-    inventory: Path
-    settings: Mapping[str, str]
-    forget: Callable[[], None]
-    disconnect: Callable[[], None] = field(default=lambda: None)
-
-
-def _write_inventory(directory: Path, hosts: Mapping[str, str], common: str) -> Path:
-    inventory = directory / "inventory.ini"
-    lines = ["[all]", *(f"{name} {variables}" for name, variables in hosts.items()), "[all:vars]", common]
-    inventory.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return inventory
-
-
-def local_fleet(directory: Path, size: int) -> Fleet:
-    """Hosts that are a directory each."""
-    files = directory / "files"
-    names = [f"host-{number:05}" for number in range(size)]
-    hosts = {name: f"monitor_agent_config_path={files}/{name}/agent.conf" for name in names}
-    common = f"ansible_connection=local\nansible_python_interpreter={sys.executable}\nmonitor_agent_service="
-
-    def forget() -> None:
-        shutil.rmtree(files, ignore_errors=True)
-        files.mkdir()
-
-    forget()
-    return Fleet(size, _write_inventory(directory, hosts, common), {}, forget)
-
-
-@contextmanager
-def ssh_fleet(directory: Path, size: int, *, pipelining: bool) -> Iterator[Fleet]:
-    """Hosts with an address, an sshd and a file system each, so that no two share a connection."""
-    names = [f"host-{number:05}" for number in range(size)]
-    keys = ssh_hosts.make_keys(directory)
-    sockets = directory / "sockets"
-    settings = {
-        "ANSIBLE_PIPELINING": str(pipelining),
-        "ANSIBLE_HOST_KEY_CHECKING": "False",
-        "ANSIBLE_SSH_COMMON_ARGS": "-o UserKnownHostsFile=/dev/null",
-        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets),
-    }
-    common = (
-        f"ansible_user=root\nansible_ssh_private_key_file={keys}/client\nansible_python_interpreter=/usr/bin/python3\n"
-        "monitor_agent_service="
-    )
-    started = ssh_hosts.start(names, directory, keys, first_address=_FIRST_ADDRESS)
-
-    def forget() -> None:
-        for host in started:
-            host.run("rm -rf /etc/monitor")
-
-    addresses = {host.name: f"ansible_host={host.address} ansible_port={host.port}" for host in started}
-    inventory = _write_inventory(directory, addresses, common)
-    try:
-        yield Fleet(size, inventory, settings, forget, lambda: _close_connections(sockets))
-    finally:
-        _close_connections(sockets)
-        for host in started:
-            host.stop()
-
-
-def _close_connections(sockets: Path) -> None:
-    for socket in sockets.glob("*"):
-        end = ["ssh", "-O", "exit", "-o", f"ControlPath={socket}", "any"]
-        subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-
-
 HERE = Path(__file__).parent
 ROLLOUT = "monitor.cloud.rollout"
-PAGE = 500
+FORKS = 10
+_PAGE = 500
+# Beside those that the tests use.
+_FIRST_ADDRESS = 150
 _TIMES = "{{ range(times | default(1) | int) | list }}"
 _REQUEST = {
     "url": "{{ lookup('ansible.builtin.env', 'MONITOR_BASE_URL') }}/monitor/clients?page_size=500",
@@ -116,9 +43,6 @@ PLAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "one_client": ("localhost", {"monitor.cloud.monitor_client": {"label": "{{ label }}"}, "loop": _TIMES}),
     "register": ("localhost", {"monitor.cloud.monitor_clients": {"labels": "{{ labels }}"}}),
 }
-FORKS = 10
-# Characters of the output of a command that failed.
-_SHOWN = 4000
 
 
 class Cost(NamedTuple):
@@ -147,22 +71,40 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             output.seek(0)
-            text = output.read().decode(errors="replace")[-_SHOWN:]
-            raise RuntimeError(f"{' '.join(command)} ended with exit code {process.returncode}:\n{text}")
+            raise RuntimeError(f"{command} failed: {output.read().decode(errors='replace')[-4000:]}")
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def side_by_side(contenders: Mapping[str, Contender], rounds: int) -> dict[str, list[Cost]]:
-    """Let all run in turn, round after round, so that other load of the machine affects all alike."""
-    costs: dict[str, list[Cost]] = {name: [] for name in contenders}
-    for _round in range(rounds):
-        for name, contender in contenders.items():
-            costs[name].append(contender())
-    return costs
+def after(prepare: Callable[[], object], contender: Contender) -> Contender:
+    """As the contender, once something else was done, which does not count."""
+
+    def both() -> Cost:
+        prepare()
+        return contender()
+
+    return both
 
 
-def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    return statistics.median(our / their for our, their in zip(ours, theirs, strict=True))
+@dataclass(frozen=True)
+class Fleet:
+    """Hosts to run against. ``forget`` takes away what rollouts wrote; ``disconnect`` ends open connections."""
+
+    size: int
+    inventory: Path
+    forget: Callable[[], None]
+    disconnect: Callable[[], None] = field(default=lambda: None)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def _names(size: int) -> list[str]:
+    return [f"host-{number:05}" for number in range(size)]
+
+
+def _write_inventory(directory: Path, hosts: Mapping[str, Any], **common: object) -> Path:
+    inventory = directory / "inventory.json"
+    variables = {**common, "monitor_agent_service": ""}
+    inventory.write_text(json.dumps({"all": {"hosts": hosts, "vars": variables}}), encoding="utf-8")
+    return inventory
 
 
 @dataclass(frozen=True)
@@ -182,10 +124,55 @@ class Bench:
         room.mkdir(mode=0o700)
         return room
 
-    def environment(self) -> dict[str, str]:
-        """Without the user's own settings, and with a home for Ansible that is ours."""
-        ours = {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.directory / "home"), "ANSIBLE_NOCOLOR": "1"}
-        return {**own_settings(self.directory), **self.emulator.environment(), **ours}
+    def local_fleet(self, name: str, size: int) -> Fleet:
+        """Hosts that are a directory each."""
+        directory = self.room(name)
+        files = directory / "files"
+        hosts = {host: {"monitor_agent_config_path": f"{files}/{host}/agent.conf"} for host in _names(size)}
+        inventory = _write_inventory(
+            directory, hosts, ansible_connection="local", ansible_python_interpreter=sys.executable
+        )
+
+        def forget() -> None:
+            shutil.rmtree(files, ignore_errors=True)
+            files.mkdir()
+
+        forget()
+        return Fleet(size, inventory, forget)
+
+    @contextmanager
+    def ssh_fleet(self, name: str, size: int) -> Iterator[Fleet]:
+        """Hosts with an address, an sshd and a file system each, so that no two share a connection."""
+        directory = self.room(name)
+        keys, sockets = ssh_hosts.make_keys(directory), directory / "sockets"
+        settings = {
+            "ANSIBLE_PIPELINING": str(name == "pipelining"),
+            "ANSIBLE_HOST_KEY_CHECKING": "False",
+            "ANSIBLE_SSH_COMMON_ARGS": "-o UserKnownHostsFile=/dev/null",
+            "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets),
+            "ANSIBLE_PRIVATE_KEY_FILE": str(keys / "client"),
+        }
+        hosts = ssh_hosts.start(_names(size), directory, keys, first_address=_FIRST_ADDRESS)
+        addresses = {host.name: {"ansible_host": host.address, "ansible_port": host.port} for host in hosts}
+        inventory = _write_inventory(
+            directory, addresses, ansible_user="root", ansible_python_interpreter="/usr/bin/python3"
+        )
+
+        def forget() -> None:
+            for host in hosts:
+                host.run("rm -rf /etc/monitor")
+
+        def disconnect() -> None:
+            for socket in sockets.glob("*"):
+                end = ["ssh", "-O", "exit", "-o", f"ControlPath={socket}", "any"]
+                subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+        try:
+            yield Fleet(size, inventory, forget, disconnect, settings)
+        finally:
+            disconnect()
+            for host in hosts:
+                host.stop()
 
     def play(
         self, playbook: str, fleet: Fleet | None = None, variables: Mapping[str, Any] | None = None, *options: str
@@ -199,16 +186,15 @@ class Bench:
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name, *options]
         command += ["-i", str(fleet.inventory)] if fleet else []
-        return run(command, {**self.environment(), **(fleet.settings if fleet else {})})
+        # Without the user's own settings, and with a home for Ansible that is ours.
+        environment = {**own_settings(self.directory), **self.emulator.environment()}
+        environment |= {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.directory), "ANSIBLE_NOCOLOR": "1"}
+        return run(command, {**environment, **(fleet.settings if fleet else {})})
 
     def write_play(self, name: str, **keywords: Any) -> str:
         path = self.directory / f"{name}.yml"
         path.write_text(json.dumps([{"gather_facts": False, **keywords}]), encoding="utf-8")
         return str(path)
-
-    def script(self, labels: Path) -> Cost:
-        command = [sys.executable, str(HERE / "lower_bound.py"), str(labels)]
-        return run(command, {**os.environ, **self.emulator.environment()})
 
     def forget(self, fleet: Fleet | None = None) -> None:
         """Start anew: an account without clients, and hosts without a configuration."""
@@ -218,16 +204,13 @@ class Bench:
         if fleet:
             fleet.forget()
 
-    def bare(self, fleet: Fleet, playbook: str) -> Contender:
-        return lambda: self.play(playbook, fleet)
-
     def registering(self, contender: Contender, size: int, fleet: Fleet | None = None, *, first: bool) -> Contender:
         """Let it register this number of labels, for the first time or again.
 
         Raises RuntimeError unless the service got the requests that are needed and no other.
         """
         # The role reads an account in which nothing is registered, and the module reads it again before it creates.
-        expected = Counter(list_clients=(2 if fleet else 1) if first else max(1, math.ceil(size / PAGE)))
+        expected = Counter(list_clients=(2 if fleet else 1) if first else max(1, math.ceil(size / _PAGE)))
         if first:
             expected.update(create_client=size, get_plan=1)
 
@@ -241,9 +224,15 @@ class Bench:
 
         return checked
 
-    def first_rollout(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
+    def bare(self, fleet: Fleet, playbook: str) -> Contender:
+        return lambda: self.play(playbook, fleet)
+
+    def first_rollout(self, fleet: Fleet) -> Contender:
         """Roll out to hosts of which neither the service nor they themselves know anything."""
-        return self.registering(self.bare(fleet, playbook), fleet.size, fleet, first=True)
+        return self.registering(self.bare(fleet, ROLLOUT), fleet.size, fleet, first=True)
+
+    def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
+        return self.registering(self.bare(fleet, playbook), fleet.size, first=False)
 
     def rollouts(self, fleet: Fleet, bare: str) -> dict[str, Contender]:
         """A bare play, a first rollout, and one without drift."""
@@ -252,6 +241,3 @@ class Bench:
             "first rollout": self.first_rollout(fleet),
             "steady run": self.steady_run(fleet),
         }
-
-    def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
-        return self.registering(self.bare(fleet, playbook), fleet.size, first=False)

@@ -9,6 +9,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -16,32 +17,25 @@ from requests.adapters import HTTPAdapter
 WORKERS = 8
 
 
-def main() -> int:
+def main(labels: list[str]) -> None:
     """Read the account; view the plan and create what is missing, if anything is."""
-    labels: list[str] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["labels"]
     base_url = os.environ["MONITOR_BASE_URL"] + "/monitor"
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {os.environ['MONITOR_API_TOKEN']}"
     session.mount("http://", HTTPAdapter(pool_maxsize=WORKERS))
 
-    def page(number: int) -> dict[str, object]:
-        response = session.get(f"{base_url}/clients", params={"page_size": 500, "page": number}, timeout=30)
+    def call(method: str, path: str, **options: Any) -> Any:
+        response = session.request(method, f"{base_url}/{path}", timeout=30, **options)
         response.raise_for_status()
-        return dict(response.json())
+        return response.json()
 
-    def create(label: str) -> None:
-        session.post(f"{base_url}/clients", json={"label": label}, timeout=30).raise_for_status()
-
+    known = {client["label"] for client in call("GET", "clients?page_size=500")["data"]}
+    missing = [label for label in labels if label not in known]
+    if missing:
+        call("GET", "plan")
     with ThreadPoolExecutor(WORKERS) as pool:
-        first = page(1)
-        pages = [first, *pool.map(page, range(2, int(str(first["pages"])) + 1))]
-        there = {client["label"] for each in pages for client in each["data"]}  # type: ignore[attr-defined]
-        missing = [label for label in labels if label not in there]
-        if missing:
-            session.get(f"{base_url}/plan", timeout=30).raise_for_status()
-        list(pool.map(create, missing))
-    return 0
+        list(pool.map(lambda label: call("POST", "clients", json={"label": label}), missing))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["labels"])

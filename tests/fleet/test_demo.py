@@ -13,15 +13,14 @@ from ansible_collections.monitor.cloud.tests.tools import demo
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 
-def test_the_text_beside_the_picture_has_what_the_demo_finds(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["demo.py"])
+def test_the_text_beside_the_picture_has_what_the_demo_finds(capfd: pytest.CaptureFixture[str]) -> None:
     assert demo.main() == 0
     printed = capfd.readouterr().out
     found = dict(re.findall(rf"^({'|'.join(demo.HOSTS)}) +({'|'.join(TITLES)})\b", printed, re.MULTILINE))
     described = re.findall(r"([a-z]+-\d): (\w[\w ]+)", text_beside_the_picture())
-    assert dict(described) == {host: TITLES[state] for host, state in found.items()}, "take the picture again: demo.py"
+    assert dict(described) == {host: TITLES[state] for host, state in found.items()}, (
+        "take the picture again: CONTRIBUTING.md"
+    )
     assert found.keys() == set(demo.HOSTS)
 
 

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shows the collection in use: registers six hosts with an emulated service, twice, breaks two of them, and audits."""
 
-import argparse
 import json
 import os
 import shlex
@@ -22,17 +21,8 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
 PICTURE = CHECKOUT / "docs" / "audit.png"
-# What an audit has to find after break_two(): the host, and its state.
+# What an audit has to find in the end: the host, and its state.
 BROKEN = {"web-2": "foreign_key", "db-1": "wrong_permissions"}
-
-
-def write_inventory(directory: Path) -> Path:
-    """Describe the hosts: each is a directory on this machine instead of a machine of its own."""
-    hosts = {host: {"monitor_agent_config_path": str(directory / host / "agent.conf")} for host in HOSTS}
-    common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "monitor_agent_service": ""}
-    inventory = directory / "inventory.yml"
-    inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
-    return inventory
 
 
 def own_settings(directory: Path) -> dict[str, str]:
@@ -61,45 +51,25 @@ def roll_out(inventory: Path, environment: dict[str, str]) -> int:
     return len(written() - before) if play(inventory, environment, "monitor.cloud.rollout") else -1
 
 
-def break_two(directory: Path) -> None:
-    shutil.copy(directory / "web-1" / "agent.conf", directory / "web-2" / "agent.conf")
-    (directory / "db-1" / "agent.conf").chmod(0o644)
-
-
-def audit(inventory: Path, environment: dict[str, str], directory: Path) -> dict[str, str]:
-    report = directory / "audit.json"
-    files = {"html": str(PAGE), "json": str(report)}
-    options = [f"monitor_agent_audit_{kind}={shlex.quote(path)}" for kind, path in files.items()]
-    play(inventory, environment, "monitor.cloud.audit", *(part for option in options for part in ("-e", option)))
+def audit(inventory: Path, environment: dict[str, str]) -> dict[str, str]:
+    report = inventory.with_name("audit.json")
+    files = json.dumps({"monitor_agent_audit_html": str(PAGE), "monitor_agent_audit_json": str(report)})
+    play(inventory, environment, "monitor.cloud.audit", "-e", files)
     if not report.exists():
         return {}
     return {host["host"]: host["state"] for host in json.loads(report.read_text(encoding="utf-8"))["hosts"]}
 
 
-def take_picture() -> None:
-    """Show the page in Chromium, and save the picture that README has."""
-    # make demo does not install it.
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        # Smaller, so that the picture has less than 100 KiB.
-        page = browser.new_page(viewport={"width": 1000, "height": 400}, device_scale_factor=0.75)
-        page.goto(PAGE.as_uri())
-        page.screenshot(path=PICTURE, full_page=True)
-        browser.close()
-
-
 def main() -> int:
     """Roll out twice: the first run changes every host, the second none. Then audit what was broken since."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--picture", action="store_true", help=f"save {PICTURE.name}, the picture of the page in README"
-    )
-    pictured: bool = parser.parse_args().picture
     with tempfile.TemporaryDirectory(prefix="monitor.cloud-demo-") as temporary, Emulator() as service:
         directory = Path(temporary)
-        inventory = write_inventory(directory)
+        # Each host is a directory on this machine instead of a machine of its own.
+        hosts = {host: {"monitor_agent_config_path": str(directory / host / "agent.conf")} for host in HOSTS}
+        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        common["monitor_agent_service"] = ""
+        inventory = directory / "inventory.yml"
+        inventory.write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}), encoding="utf-8")
         environment = {**own_settings(directory), **service.environment()}
         print("First run: the service knows none of the hosts.\n")
         first = roll_out(inventory, environment)
@@ -108,16 +78,15 @@ def main() -> int:
         print("Now web-2 gets the key of web-1, as a clone has it, and the file of db-1 can be read by all.")
         print("The commands under 'What to do', here and on the page, are samples: their inventory and their service")
         print("end with this demo.\n")
-        break_two(directory)
-        states = audit(inventory, environment, directory)
+        shutil.copy(directory / "web-1" / "agent.conf", directory / "web-2" / "agent.conf")
+        (directory / "db-1" / "agent.conf").chmod(0o644)
+        states = audit(inventory, environment)
     print(f"First run: {first} of {len(HOSTS)} files changed. Second run: {second} changed.")
     found = {host: states.get(host) for host in BROKEN}
     print(f"Audit: {', '.join(f'{host} {state}' for host, state in found.items())}. The page: {PAGE}")
     if (first, second, found) != (len(HOSTS), 0, BROKEN) or not PAGE.exists():
         print(f"Not as expected: {len(HOSTS)} and 0 changed, and an audit that finds {BROKEN}.", file=sys.stderr)
         return 1
-    if pictured:
-        take_picture()
     return 0
 
 

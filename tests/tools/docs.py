@@ -47,7 +47,7 @@ def main() -> int:
     return code or rendered
 
 
-def for_the_menu(page: str) -> str:
+def _for_the_menu(page: str) -> str:
     """Give a generated page a short title, and no contents, which the theme has beside the page."""
     # The role has no entry point main, whose description the index would show, and no other collections are here.
     page = re.sub(r" --[ ]*$|^\.\. seealso::\n\n +List of .*\n", "", page, flags=re.MULTILINE)
@@ -65,7 +65,7 @@ def _render(root: Path) -> int:
         text = page.read_text(encoding="utf-8").replace("](docs/", "](")
         (pages / "pages" / page.name.lower()).write_text(text, encoding="utf-8")
     for page in pages.rglob("*.rst"):
-        page.write_text(for_the_menu(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(_for_the_menu(page.read_text(encoding="utf-8")), encoding="utf-8")
     settings = [*SETTINGS, f"html_static_path={root / 'docs' / 'docsite' / 'static'}"]
     options = [option for setting in settings for option in ("-D", setting)]
     code = code or _run(root, "sphinx-build", "-q", "-E", "-W", "--keep-going", "-C", *options, str(pages), str(OUTPUT))

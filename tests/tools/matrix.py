@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -47,24 +47,23 @@ class Unavailable(Exception):
     """A Python or a package that is not there."""
 
 
-def uv(*arguments: str) -> None:
-    """Run uv, which finds its own Pythons, those on the path, and with this path those of pyenv."""
+def environment(name: str, python: str, *packages: str) -> Path:
+    """The interpreter of a virtual environment with these packages, which is made if it is not there.
+
+    uv finds its own Pythons, those on the path, and with this path those of pyenv.
+    """
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     path = [*map(str, sorted(pyenv.glob("versions/*/bin"))), os.environ["PATH"]]
-    environment = {**uv_environment(), "PATH": os.pathsep.join(path)}
-    command = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Unavailable(" ".join(done.stderr.split())[-300:])
-
-
-def environment(name: str, python: str, *packages: str) -> Path:
-    """The interpreter of a virtual environment with these packages, which is made if it is not there."""
-    directory = ENVIRONMENTS / name
-    interpreter = directory / "bin" / "python"
+    variables = {**uv_environment(), "PATH": os.pathsep.join(path)}
+    interpreter = ENVIRONMENTS / name / "bin" / "python"
+    commands = [["pip", "install", "--python", str(interpreter), *packages]]
     if not interpreter.exists():
-        uv("venv", "--seed", "--python", python, str(directory))
-    uv("pip", "install", "--python", str(interpreter), *packages)
+        commands.insert(0, ["venv", "--seed", "--python", python, str(ENVIRONMENTS / name)])
+    for arguments in commands:
+        command = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads", *arguments]
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Unavailable(" ".join(done.stderr.split())[-300:])
     return interpreter
 
 
@@ -73,18 +72,11 @@ def controller(core: str, python: str) -> Path:
     requirements = str(CHECKOUT / "tests" / "requirements-matrix.txt")
     package = f"ansible-core~={core}.0rc1" if core == NEXT else f"ansible-core=={core}.*"
     interpreter = environment(f"{core}-{python}", python, package, "-r", requirements)
-    namespace = ENVIRONMENTS / f"{core}-{python}" / f"lib/python{python}/site-packages/ansible_collections/monitor"
-    namespace.mkdir(parents=True, exist_ok=True)
-    if not (namespace / "cloud").exists():
-        (namespace / "cloud").symlink_to(CHECKOUT)
+    link = interpreter.parents[1] / f"lib/python{python}/site-packages/ansible_collections/monitor/cloud"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if not link.exists():
+        link.symlink_to(CHECKOUT)
     return interpreter
-
-
-def targets(core: str) -> Iterator[str]:
-    """The Pythons of hosts on which modules of this core are run; those that are not there are left out."""
-    oldest, newest = TARGETS[core]
-    for minor in range(oldest, newest + 1):
-        yield str(environment(f"target-3.{minor}", f"3.{minor}", "requests"))
 
 
 @dataclass
@@ -100,13 +92,15 @@ class Outcome:
 def run(core: str, python: str, parts: Sequence[str]) -> list[Outcome]:
     """The outcomes of these parts with a core and a Python; a skip with the reason if one is not there."""
     print(f"== ansible-core {core}, Python {python}", flush=True)
+    oldest, newest = TARGETS[core]
     try:
         interpreter = controller(core, python)
-        modules = os.pathsep.join(targets(core))
+        hosts = [environment(f"target-3.{minor}", f"3.{minor}", "requests") for minor in range(oldest, newest + 1)]
     except Unavailable as problem:
         return [Outcome("", skipped=[str(problem)])]
     path = f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}"
-    return [run_part(interpreter, part, {**os.environ, "PATH": path, "TARGET_PYTHONS": modules}) for part in parts]
+    variables = {**os.environ, "PATH": path, "TARGET_PYTHONS": os.pathsep.join(map(str, hosts))}
+    return [run_part(interpreter, part, variables) for part in parts]
 
 
 def run_part(interpreter: Path, part: str, variables: Mapping[str, str]) -> Outcome:

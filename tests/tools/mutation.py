@@ -9,13 +9,12 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.commands.init import init
 from cosmic_ray.mutating import mutate_and_test
-from cosmic_ray.plugins import get_operator, operator_names
-from cosmic_ray.work_item import MutationSpec, TestOutcome
+from cosmic_ray.work_db import WorkDB, use_db
+from cosmic_ray.work_item import TestOutcome
 
 from ansible_collections.monitor.cloud.tests.tools.tree import COLLECTION, copied_tree
 
@@ -50,35 +49,30 @@ def tests_of(file: Path) -> list[str]:
     return [str(test) for test in own or folder]
 
 
-def changes_of(file: Path) -> Iterator[tuple[str, MutationSpec]]:
-    """Each change of a file, with its line, column, operator and original line as text."""
-    source = file.read_text(encoding="utf-8")
-    nodes = list(ast_nodes(get_ast(source)))
-    for name in [name for name in operator_names() if OPERATORS.fullmatch(name)]:
-        places = [place for node in nodes for place in get_operator(name)().mutation_positions(node)]
-        for occurrence, (start, end) in enumerate(places):
-            text = source.splitlines()[start[0] - 1].strip()
-            if not WITHOUT_EFFECT.search(text):
-                yield (
-                    f"{file}:{start[0]}:{start[1]}: {name[5:]}: {text}",
-                    MutationSpec(file, name, occurrence, start, end),
-                )
-
-
 def count_noticed(file: Path) -> tuple[int, int]:
-    """Print the changes of a file that no test notices; how many are noticed, of how many."""
+    """Print the changes of a file that no test notices; how many are noticed, of how many.
+
+    Cosmic-ray's own rate counts changes that it skips, or cannot make, as noticed.
+    """
     options = "-x -q --noconftest --tb=no -p no:cacheprovider -p _hypothesis_pytestplugin"
     command = " ".join([sys.executable, "-m pytest", options, *tests_of(file)])
     if mutate_and_test([], command, TIMEOUT).test_outcome != TestOutcome.SURVIVED:
         raise SystemExit(f"The tests of {file} fail without a change: {command}")
+    with use_db(":memory:", WorkDB.Mode.create) as database:
+        init([file], database, {})
+        changes = [item.mutations[0] for item in database.work_items]
+    lines = file.read_text(encoding="utf-8").splitlines()
     noticed = made = 0
-    for text, change in changes_of(file):
-        outcome = mutate_and_test([change], command, TIMEOUT).test_outcome
-        # Cosmic-ray 8.7 cannot replace an exception with a dot in its name.
-        made += outcome != TestOutcome.INCOMPETENT
-        noticed += outcome == TestOutcome.KILLED
-        if outcome == TestOutcome.SURVIVED:
-            print(text, flush=True)
+    for change in changes:
+        line = lines[change.start_pos[0] - 1].strip()
+        if OPERATORS.fullmatch(change.operator_name) and not WITHOUT_EFFECT.search(line):
+            outcome = mutate_and_test([change], command, TIMEOUT).test_outcome
+            # Cosmic-ray 8.7 cannot replace an exception with a dot in its name.
+            made += outcome != TestOutcome.INCOMPETENT
+            noticed += outcome == TestOutcome.KILLED
+            if outcome == TestOutcome.SURVIVED:
+                start = ":".join(map(str, change.start_pos))
+                print(f"{file}:{start}: {change.operator_name[5:]}: {line}", flush=True)
     print(f"{file}: {noticed} of {made} noticed", flush=True)
     return noticed, made
 

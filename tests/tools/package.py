@@ -38,30 +38,25 @@ def differences(archive: Path) -> list[str]:
     return sorted(map(str, found ^ {*expected, Path("FILES.json"), Path("MANIFEST.json")}))
 
 
-def installed_importer() -> Path:
-    """Return the directory of galaxy-importer's commands; it is installed again if its lock file has changed."""
-    installed, locked = IMPORTER / "installed.txt", IMPORTER_LOCK.read_text(encoding="utf-8")
-    if not installed.exists() or installed.read_text(encoding="utf-8") != locked:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(IMPORTER)], check=True)
-        if install(str(IMPORTER / "bin" / "python"), IMPORTER_LOCK) != 0:
-            raise RuntimeError("galaxy-importer cannot be installed")
-        installed.write_text(locked, encoding="utf-8")
-    return IMPORTER / "bin"
-
-
 def refusals(archive: Path) -> list[str]:
     """Return the errors and warnings of the checks that Galaxy and Automation Hub make of an uploaded archive."""
-    commands = installed_importer()
+    installed, locked = IMPORTER / "installed.txt", IMPORTER_LOCK.read_text(encoding="utf-8")
+    python = IMPORTER / "bin" / "python"
+    if not installed.exists() or installed.read_text(encoding="utf-8") != locked:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(IMPORTER)], check=True)
+        if install(str(python), IMPORTER_LOCK) != 0:
+            return ["galaxy-importer cannot be installed"]
+        installed.write_text(locked, encoding="utf-8")
     environment = {
         **os.environ,
-        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
         # As on Automation Hub.
         "GALAXY_IMPORTER_CHECK_REQUIRED_TAGS": "true",
         "GALAXY_IMPORTER_REQUIRE_V1_OR_GREATER": "true",
         # make lint checks the whole tree with more rules.
         "GALAXY_IMPORTER_RUN_ANSIBLE_LINT": "false",
     }
-    command = [str(commands / "python"), "-m", "galaxy_importer.main", str(archive.resolve())]
+    command = [str(python), "-m", "galaxy_importer.main", str(archive.resolve())]
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()

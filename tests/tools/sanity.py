@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs `ansible-test sanity` in the collection of the current directory, without Docker."""
 
-import configparser
 import os
 import re
 import shutil
@@ -21,16 +20,6 @@ NEWEST_TARGET = 14
 STAND_IN_NEEDED = re.compile(r"can be manually downloaded and saved to: (.+\.py)$", re.MULTILINE)
 
 
-def prepare_home() -> None:
-    """Write pip's settings into the home; only its owner may read them, for an index address can hold a password."""
-    target = HOME / ".config" / "pip" / "pip.conf"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    config = configparser.RawConfigParser()
-    config["global"] = {**pip_settings(), "quiet": "2"}
-    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
-        config.write(stream)
-
-
 def pythons() -> list[str]:
     """Name the Python versions to test with: our own, and the oldest of a managed host's that this machine can run.
 
@@ -45,10 +34,9 @@ def pythons() -> list[str]:
 
 
 def ansible_test() -> tuple[int, str]:
-    own = f"3.{sys.version_info.minor}"
+    *_others, own = targets = pythons()
     command = ["ansible-test", "sanity", "--color", "no", "--controller", f"origin:python={own}"]
-    for version in pythons():
-        command += ["--target-python", version]
+    command += [f"--target-python={version}" for version in targets]
     environment = {**os.environ, "HOME": str(HOME)}
     both = subprocess.STDOUT
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=both, text=True, check=False)
@@ -57,7 +45,16 @@ def ansible_test() -> tuple[int, str]:
 
 def main() -> int:
     """Run the tests; if the script that installs pip cannot be downloaded, use ours and run them again."""
-    prepare_home()
+    settings = HOME / ".config" / "pip" / "pip.conf"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    # Only its owner may read it, for an index address can hold a password.
+    settings.touch(mode=0o600)
+    lines = [
+        "[global]",
+        "quiet = 2",
+        *(f"{name} = {value}".replace("\n", "\n\t") for name, value in pip_settings().items()),
+    ]
+    settings.write_text("\n".join(lines) + "\n", encoding="utf-8")
     code, output = ansible_test()
     if code != 0 and (needed := STAND_IN_NEEDED.search(output)):
         shutil.copyfile(CHECKOUT / ".ci" / "get_pip.py", needed[1])

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,16 @@ STEPS = {
 }
 
 
-@pytest.mark.flaky(reruns=0)
+pytestmark = pytest.mark.flaky(reruns=0)
+
+
+def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    none, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+    done = subprocess.run(command, stdin=none, stdout=pipe, stderr=both, text=True, check=False, **options)
+    print(done.stdout)
+    return done
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_lint(step: str) -> None:
     """Each in a copy of its own, for some write into the tree that others read."""
@@ -46,25 +56,12 @@ def test_lint(step: str) -> None:
         above = root.parents[len(COLLECTION.parts) - 1]
         # The tools must see this copy, not the checkout.
         environment = {**os.environ, "PATH": PATH, "ANSIBLE_COLLECTIONS_PATH": str(above)}
-        done = subprocess.run(
-            STEPS[step],
-            cwd=above if step == "mypy" else root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-    print(done.stdout)
+        done = _run(STEPS[step], cwd=above if step == "mypy" else root, env=environment)
     assert done.returncode == 0, "see what it printed"
 
 
-@pytest.mark.flaky(reruns=0)
 def test_integration() -> None:
-    command = [sys.executable, str(CHECKOUT / "tests/tools/integration.py")]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    print(done.stdout)
+    done = _run(_own("integration.py"))
     assert done.returncode == 0, done.stdout[-1000:]
     # Of a target that it excludes, ansible-test only warns.
     targets = {path.parent.name for path in (CHECKOUT / "tests/integration/targets").glob("*/aliases")}
