@@ -37,15 +37,16 @@ def all_kinds(directory: Path) -> Kinds:
 
     here = ("127.0.0.1", "localhost", HOST)
     now, day = datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(days=1)
-    own.cert_pem.write_to_path(directory / "self.pem")
-    own.private_key_pem.write_to_path(directory / "self.key")
+    own_files = str(directory / "self.pem"), str(directory / "self.key")
+    own.cert_pem.write_to_path(own_files[0])
+    own.private_key_pem.write_to_path(own_files[1])
     return str(path), {
         "good": issue(*here),
         "wrong name": issue("192.0.2.1", "elsewhere.example.test"),
         "no alternative name": issue(common_name="localhost"),
         "expired": issue(*here, not_before=now - 3 * day, not_after=now - day),
         "not valid yet": issue(*here, not_before=now + 2 * day, not_after=now + 4 * day),
-        "self-signed": (str(directory / "self.pem"), str(directory / "self.key")),
+        "self-signed": own_files,
         "authority of the same name": issue(*here, by=other),
     }
 

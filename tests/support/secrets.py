@@ -30,13 +30,9 @@ def plain_secrets(service: Any) -> list[str]:
 def secrets_of(service: Emulator, *others: str) -> list[str]:
     """The same, and what base64 makes of each at any position in a text."""
     plain = [*plain_secrets(service), *others]
-    return [*plain, *(encoded for secret in plain for encoded in _encoded(secret))]
-
-
-def _encoded(secret: str) -> Iterator[str]:
-    for offset in range(3):
-        # The first and last digits depend on what stands beside the secret.
-        yield base64.b64encode(b"\0" * offset + secret.encode()).decode()[4:-4]
+    # The first and last digits depend on what stands beside the secret.
+    shifted = (b"\0" * offset + secret.encode() for secret in plain for offset in range(3))
+    return [*plain, *(base64.b64encode(text).decode()[4:-4] for text in shifted)]
 
 
 def found_in(text: str, secrets: Sequence[str]) -> list[str]:
@@ -58,44 +54,31 @@ class Watch:
         """One round over all processes and directories."""
         known = [secret.encode() for secret in plain_secrets(self._service)]
         for process in Path("/proc").glob("[0-9]*"):
-            self._scan_process(process, known)
+            with contextlib.suppress(OSError):
+                arguments = (process / "cmdline").read_bytes()
+                if any(secret in arguments for secret in known):
+                    self.problems.add(f"on a command line: {arguments[:200]!r}")
+                if process.stat().st_uid in self._strangers:
+                    environment = (process / "environ").read_bytes()
+                    if any(secret in environment for secret in known):
+                        self.problems.add(f"in the environment of a process of another user: {arguments[:200]!r}")
         for top in self._directories:
-            self._scan_files(top, known)
+            for directory, _dummy, names in os.walk(top):
+                for name in names:
+                    with contextlib.suppress(OSError):
+                        self._scan_file(Path(directory, name), top, known)
         self.rounds += 1
 
-    def _scan_process(self, process: Path, secrets: Sequence[bytes]) -> None:
-        with contextlib.suppress(OSError):
-            arguments = (process / "cmdline").read_bytes()
-            if any(secret in arguments for secret in secrets):
-                self.problems.add(f"on a command line: {arguments[:200]!r}")
-            if process.stat().st_uid in self._strangers:
-                environment = (process / "environ").read_bytes()
-                if any(secret in environment for secret in secrets):
-                    self.problems.add(f"in the environment of a process of another user: {arguments[:200]!r}")
-
-    def _scan_files(self, top: Path, secrets: Sequence[bytes]) -> None:
-        for directory, _dummy, names in os.walk(top):
-            for name in names:
-                path = Path(directory, name)
-                with contextlib.suppress(OSError):
-                    status = path.lstat()
-                    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-                        continue
-                    content = path.read_bytes()
-                    if not any(secret in content for secret in secrets):
-                        continue
-                    self.keys_seen += 1
-                    if status.st_mode & 0o077 and _can_be_reached(path.parent, top):
-                        self.problems.add(f"in a file that others can read: {path} {status.st_mode:o}")
-
-
-def _can_be_reached(directory: Path, top: Path) -> bool:
-    """Whether others can enter a directory and all above it, up to the directory that is watched."""
-    while directory != top:
-        if not directory.stat().st_mode & 0o011:
-            return False
-        directory = directory.parent
-    return True
+    def _scan_file(self, path: Path, top: Path, secrets: Sequence[bytes]) -> None:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            return
+        content = path.read_bytes()
+        if any(secret in content for secret in secrets):
+            self.keys_seen += 1
+            above = path.parents[: len(path.relative_to(top).parents) - 1]
+            if status.st_mode & 0o077 and all(directory.stat().st_mode & 0o011 for directory in above):
+                self.problems.add(f"in a file that others can read: {path} {status.st_mode:o}")
 
 
 @contextlib.contextmanager

@@ -120,10 +120,6 @@ class Listener:
         connection.sendall("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + body)
         return True
 
-    def keep(self, data: bytes) -> None:
-        with self._lock:
-            self.received += data
-
     def read(self, connection: socket.socket) -> Request | None:
         """The next request, None if there is none."""
         data = b""
@@ -145,7 +141,8 @@ class Listener:
 
     def _more(self, connection: socket.socket) -> bytes:
         data = connection.recv(65536)
-        self.keep(data)
+        with self._lock:
+            self.received += data
         return data
 
 
@@ -203,7 +200,7 @@ class Proxy(Listener):
                     if not data:
                         return
                     if source is client:
-                        self.keep(data)
+                        self.received += data
                     target.sendall(data)
                     time.sleep(slowly)
 
