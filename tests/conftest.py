@@ -102,7 +102,6 @@ def controllers(workshop: tuple[Path, Path], emulator: Emulator) -> Callable[...
 
 @pytest.fixture
 def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the pauses before retries, so that many cases take little time."""
     monkeypatch.setattr(http, "_FIRST_BACKOFF", 0.02)
 
 

@@ -125,7 +125,6 @@ class Bench:
         return room
 
     def local_fleet(self, name: str, size: int) -> Fleet:
-        """Hosts that are a directory each."""
         directory = self.room(name)
         files = directory / "files"
         hosts = {host: {"monitor_agent_config_path": f"{files}/{host}/agent.conf"} for host in _names(size)}
@@ -228,14 +227,12 @@ class Bench:
         return lambda: self.play(playbook, fleet)
 
     def first_rollout(self, fleet: Fleet) -> Contender:
-        """Roll out to hosts of which neither the service nor they themselves know anything."""
         return self.registering(self.bare(fleet, ROLLOUT), fleet.size, fleet, first=True)
 
     def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
         return self.registering(self.bare(fleet, playbook), fleet.size, first=False)
 
     def rollouts(self, fleet: Fleet, bare: str) -> dict[str, Contender]:
-        """A bare play, a first rollout, and one without drift."""
         return {
             bare: self.bare(fleet, bare),
             "first rollout": self.first_rollout(fleet),

@@ -46,7 +46,6 @@ ACTIONS = {
 
 
 def missing() -> str | None:
-    """Why the page cannot be measured here; None if it can."""
     if CHROMIUM is None:
         return "chromium is not installed"
     return None if importlib.util.find_spec("playwright") else "playwright is not installed: make test installs it"
@@ -102,6 +101,5 @@ def measure(path: Path, rounds: int) -> dict[str, list[tuple[float, float]]]:
 
 
 def _thread_time(session: CDPSession) -> float:
-    """Milliseconds of processor time of the page's main thread."""
     metrics = session.send("Performance.getMetrics")["metrics"]
     return 1000 * float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))

@@ -66,7 +66,6 @@ def _side_by_side(contenders: Mapping[str, Contender], rounds: int) -> Costs:
 
 
 def _above_start(costs: Costs, name: str, times: int = 1) -> list[Cost]:
-    """What each run took without the start of Ansible, divided by the number of times."""
     pairs = zip(costs[name], costs["Ansible's start"], strict=True)
     return [Cost(*((own - idle) / times for own, idle in zip(*pair, strict=True))) for pair in pairs]
 
@@ -236,7 +235,6 @@ def registration(bench: Bench) -> Outcome:
 
 
 def module(bench: Bench) -> Outcome:
-    """A monitor_client that changes nothing, against one uri GET."""
     times = bench.size(20)
     variables = {"times": times, "label": "label-1"}
     bench.emulator.reset()
@@ -257,7 +255,6 @@ def _reports(bench: Bench) -> dict[str, str]:
 
 
 def page(bench: Bench) -> Outcome:
-    """The page of an audit in a browser, against what a reader is to wait at most."""
     if problem := browser.missing():
         raise Skip(problem)
     size, figures, costs = bench.size(10_000), [], {}

@@ -38,7 +38,6 @@ PERMISSIONS = {
 
 
 def inspected(host: str, key_owner: str = "own", **facts: Any) -> Host:
-    """A host that was inspected; by default it carries its own key, without drift."""
     facts["permissions"] = {name: PERMISSIONS[name] for name in facts.get("differs", ()) if name in PERMISSIONS}
     if key_owner == "own":
         facts = {"owner_label": host, "key_fingerprint": fingerprint(host), **facts}
@@ -53,10 +52,9 @@ def unreachable(host: str) -> Host:
 
 def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> Account:
     """An account with clients of these labels, the keys of some of them masked."""
-    existing, masked_labels = set(labels), set(masked)
-    keys = {label: None if label in masked_labels else fingerprint(label) for label in existing}
-    clients = {label: {"key_fingerprint": key, "keys_masked": not key} for label, key in keys.items()}
-    return Account(clients, **facts)
+    hidden = set(masked)
+    keys = {label: None if label in hidden else fingerprint(label) for label in labels}
+    return Account({label: {"key_fingerprint": key, "keys_masked": not key} for label, key in keys.items()}, **facts)
 
 
 def report(

@@ -73,7 +73,6 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def values_of(value: Any, *keys: str) -> Iterator[Any]:
-    """The values of these keys anywhere in a YAML value."""
     if isinstance(value, dict):
         yield from (inner for key, inner in value.items() if key in keys)
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -47,8 +47,6 @@ Settings = tuple[str, ...]
 
 
 class ForkServer:
-    """A process that forks runs, one at a time."""
-
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
             # Modules of this directory have names of the standard library. With -I, which 3.10 has too, coverage
@@ -60,12 +58,11 @@ class ForkServer:
             text=True,
             start_new_session=True,
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+        assert self._process.stdin and self._process.stdout
         self._requests, self._replies = self._process.stdin, self._process.stdout
         assert self._replies.readline() == "ready\n", "ansible-core cannot be imported with these settings"
 
-    def run(self, request: Mapping[str, object], seconds: float) -> int:
+    def run(self, request: Sequence[object], seconds: float) -> int:
         """The exit code of a run, which has to end within this number of seconds."""
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
@@ -108,9 +105,8 @@ def run(
             _servers.pop(old).stop()
         output = directory / "output"
         output.write_bytes(b"")
-        request = {"arguments": command, "directory": str(directory), "environment": dict(environment)}
         try:
-            code = server.run({**request, "output": str(output)}, seconds)
+            code = server.run([command, str(directory), dict(environment), str(output)], seconds)
         except BaseException:
             _servers.pop(settings).stop()
             raise
@@ -140,7 +136,7 @@ def serve() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            _become(**json.loads(line))
+            _become(*json.loads(line))
             programs[os.path.basename(sys.argv[0])].main()
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
@@ -158,16 +154,14 @@ def _compile_collection() -> None:
 
 
 def _become(arguments: list[str], directory: str, environment: dict[str, str], output: str) -> None:
-    """Take on what a process is started with."""
     sys.argv = arguments
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
-    for descriptor, path, flags in ((0, os.devnull, os.O_RDONLY), (1, output, os.O_WRONLY | os.O_APPEND)):
-        opened = os.open(path, flags)
-        os.dup2(opened, descriptor)
-        os.close(opened)
-    os.dup2(1, 2)
+    with open(os.devnull, "rb") as nothing, open(output, "ab") as written:
+        os.dup2(nothing.fileno(), 0)
+        os.dup2(written.fileno(), 1)
+        os.dup2(written.fileno(), 2)
     # The temporary directory of the server is the server's to remove; the modules that runs have packed stay there.
     atexit._clear()
     constants = importlib.import_module("ansible.constants")

@@ -31,10 +31,9 @@ def in_shell(
     command: str, given: bytes = b"", shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None
 ) -> Completed:
     """Run a command in a shell; ``tools`` is a directory of those that count before the others."""
-    path = {} if tools is None else {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(
-        [*shell, "-c", command], input=given, capture_output=True, check=False, timeout=60, env={**os.environ, **path}
-    )
+    path = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"} if tools else {}
+    words, environment = [*shell, "-c", command], {**os.environ, **path}
+    done = subprocess.run(words, input=given, capture_output=True, check=False, timeout=60, env=environment)
     return Completed(done.returncode, *(text.decode(errors="surrogateescape") for text in (done.stdout, done.stderr)))
 
 

@@ -90,10 +90,8 @@ class Host:
         guarded = f"[ -e /{HOST_FILE} ] || exit 97\n{command}"
         enter = [*self.enter, "sh", "-c", guarded]
         done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False)
-        if done.returncode == 97:
-            raise AssertionError(f"{self.name} is not up")
-        if check and done.returncode != 0:
-            raise AssertionError(f"{self.name}: {command}: {done.stderr}")
+        assert done.returncode != 97, f"{self.name} is not up"
+        assert done.returncode == 0 or not check, f"{self.name}: {command}: {done.stderr}"
         return done.stdout
 
     @property
@@ -104,8 +102,7 @@ class Host:
     def first_process(self) -> int:
         """The host's first process, as this machine numbers it."""
         # unshare forks: what it started is the first process of the namespace.
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
-        return int(children.split()[0])
+        return only_child(self.process.pid)
 
     def read(self, path: str = CONFIG) -> str | None:
         return self.run(f"[ ! -e '{path}' ] || {{ echo; cat '{path}'; }}")[1:] or None
@@ -134,6 +131,16 @@ class Host:
             self.log.close()
 
 
+def only_child(process: int) -> int:
+    return int(Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()[0])
+
+
+def in_namespaces(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a program that ends with the tests, however these end."""
+    with log.open("wb") as output:
+        return subprocess.Popen([*KILLED_WITH_TESTS, *command], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+
 def missing() -> str | None:
     """Why there can be no such hosts here; None if there can."""
     if os.geteuid() != 0:
@@ -143,7 +150,6 @@ def missing() -> str | None:
 
 
 def make_keys(directory: Path) -> Path:
-    """Keys for all hosts and for the client, in a directory of their own."""
     keys = directory / "keys"
     keys.mkdir(mode=0o700)
     for name in ("host", "client"):
@@ -154,10 +160,8 @@ def make_keys(directory: Path) -> Path:
 
 def start(names: Sequence[str], directory: Path, keys: Path, *, first_address: int, prepare: str = "") -> list[Host]:
     """Start hosts, several at a time, and wait until they take connections. Addresses count on from 127.0.77.N."""
-    hosts = [
-        _start(name, f"127.0.77.{first_address + number}", directory, keys, prepare)
-        for number, name in enumerate(names)
-    ]
+    addresses = (f"127.0.77.{number}" for number in range(first_address, 256))
+    hosts = [_start(name, next(addresses), directory, keys, prepare) for name in names]
     for host in hosts:
         wait(host)
     return hosts
@@ -183,19 +187,11 @@ def _start(name: str, address: str, directory: Path, keys: Path, prepare: str) -
         port=port,
         address=address,
     )
-    with (own / "sshd.log").open("wb") as output:
-        process = subprocess.Popen(
-            # Host and tests end together, however the tests end.
-            [*KILLED_WITH_TESTS, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
-    return Host(name, address, port, process, log)
+    contained = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
+    return Host(name, address, port, in_namespaces(contained, own / "sshd.log"), log)
 
 
 def free_port(address: str) -> int:
-    """A free port: several processes run tests at once, each with its own hosts."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         return int(probe.getsockname()[1])
@@ -203,9 +199,7 @@ def free_port(address: str) -> int:
 
 def wait(host: Host, seconds: float = 10) -> None:
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if host.process.poll() is not None:
-            break
+    while time.monotonic() < deadline and host.process.poll() is None:
         try:
             socket.create_connection((host.address, host.port), timeout=1).close()
             return

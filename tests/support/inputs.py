@@ -44,7 +44,6 @@ def examples(short: int, long: int) -> settings:
 
 
 def nested(depth: int, kind: str = "list") -> Any:
-    """A value that is `depth` levels deep."""
     value: Any = 1
     for _level in range(depth):
         value = [value] if kind == "list" else {"a": value}
@@ -73,7 +72,6 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 
 def info_module(noun: str) -> Any:
-    """The module that reads the resource of this noun."""
     return MODULES.get(f"{noun}_info") or MODULES[f"monitor_{noun}_info"]
 
 
@@ -127,7 +125,6 @@ def valid_response(call: str) -> Any:
 
 
 def value_paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    """The way to each value within a value, itself included."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
@@ -138,22 +135,15 @@ def replaced(value: Any, path: Path, new: Any) -> Any:
     """A copy with another value at one path."""
     if not path:
         return new
-    result = copy.deepcopy(value)
-    inner = result
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = new
+    result = copy.copy(value)
+    result[path[0]] = replaced(value[path[0]], path[1:], new)
     return result
 
 
 texts = st.text(st.characters(exclude_categories=()), max_size=40)
+_NAMES = st.sampled_from(["data", "id", "label", "pages", "results", "errors", "price"])
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts | st.sampled_from(INVALID_VALUES),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(["data", "id", "label", "pages", "results", "errors", "price"]) | texts, inner
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES | texts, inner),
     max_leaves=12,
 )

@@ -15,7 +15,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -26,6 +26,8 @@ from ansible_collections.monitor.cloud.tests.support.hosts import (
     USERS,
     Host,
     free_port,
+    in_namespaces,
+    only_child,
     wait,
 )
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
@@ -105,6 +107,14 @@ touch {HOST_FILE}
 """
 
 
+def _until(condition: Callable[[], object], problem: str) -> None:
+    """Wait for a condition; the test fails if it does not come about."""
+    deadline = time.monotonic() + _PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, problem
+        time.sleep(0.05)
+
+
 class Machine(Host):
     @property
     def enter(self) -> list[str]:
@@ -112,11 +122,8 @@ class Machine(Host):
 
     @property
     def first_process(self) -> int:
-        """The machine's systemd, as this machine numbers it."""
-        process = self.outside
-        for _generation in ("systemd-nspawn", "systemd"):
-            process = int(Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()[0])
-        return process
+        """The machine's systemd, as this machine numbers it: the child of systemd-nspawn."""
+        return only_child(only_child(self.outside))
 
     @property
     def outside(self) -> int:
@@ -128,23 +135,20 @@ class Machine(Host):
         self.run(f"systemctl stop {SERVICE}; rm -rf {UNIT}.d; systemctl daemon-reload; systemctl reset-failed")
 
     def reboot(self) -> None:
-        """Shut down and start again; returns when the machine is up."""
         before = self.first_process
         self.run("systemctl reboot")
-        deadline = time.monotonic() + _PATIENCE
-        while self._booting(before):
-            assert time.monotonic() < deadline, f"{self.name} does not reboot"
-            time.sleep(0.1)
+        _until(lambda: self.state() and self.first_process != before, f"{self.name} does not reboot")
         self.wait()
 
-    def _booting(self, before: int) -> bool:
+    def state(self) -> str:
+        """What systemd says of itself; nothing while there is no systemd, as between two starts."""
         try:
-            return self.first_process == before
-        except (IndexError, OSError):  # between the two systems there is no process
-            return True
+            command = [*self.enter, "systemctl", "is-system-running"]
+        except (IndexError, OSError):
+            return ""
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
     def wait(self) -> None:
-        """Wait until all services have started."""
         wait(self, _PATIENCE)
         state = self.run("systemctl is-system-running --wait; systemctl --failed --no-legend", check=False)
         assert state == "running\n", f"{self.name}: {state}"
@@ -168,21 +172,16 @@ def image() -> Path:
     root, made_of = _IMAGE / "root", _IMAGE / "made-of"
     with (_IMAGE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        sources = [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*.*"))]
-        sources = [path for path in sources if path.suffix in (".list", ".sources") and path.exists()]
+        sources = [*Path("/etc/apt").glob("sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*.*"))]
+        sources = [path for path in sources if path.suffix in (".list", ".sources")]
         release = platform.freedesktop_os_release()["VERSION_CODENAME"]
         build = _BUILD.format(root=shlex.quote(str(root)), release=release, sources=shlex.join(map(str, sources)))
         recipe = "\n".join([build, *(path.read_text(encoding="utf-8") for path in sources)])
         if not made_of.exists() or made_of.read_text(encoding="utf-8") != recipe:
             made_of.unlink(missing_ok=True)
-            done = subprocess.run(
-                [*KILLED_WITH_TESTS, *_CONTAINED, "--mount-proc", "sh", "-c", build],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-            )
+            command = [*KILLED_WITH_TESTS, *_CONTAINED, "--mount-proc", "sh", "-c", build]
+            none, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+            done = subprocess.run(command, stdin=none, stdout=pipe, stderr=both, text=True, check=False)
             if done.returncode != 0:
                 raise RuntimeError(f"mmdebstrap cannot build the image: {done.stdout[-2000:]}")
             made_of.write_text(recipe, encoding="utf-8")
@@ -195,22 +194,14 @@ def cannot_boot(directory: Path) -> str | None:
         image()
     except RuntimeError as error:
         return str(error)
-    process = _launch("probe", "127.0.78.0", directory, options="--private-network")
-    probe = Machine("probe", "127.0.78.0", 0, process)
-    deadline = time.monotonic() + _PATIENCE
-    state = ""
+    address = "127.0.78.0"
+    probe = Machine("probe", address, 0, _launch("probe", address, directory, options="--private-network"))
     try:
-        while process.poll() is None and time.monotonic() < deadline:
-            try:
-                command = [*probe.enter, "systemctl", "is-system-running"]
-                state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-            except (IndexError, OSError):  # not yet
-                state = ""
-            if state in ("running", "degraded"):
-                return None
-            time.sleep(0.1)
-        log = (directory / "machine-127.0.78.0.log").read_text(errors="replace").strip().splitlines()
-        return f"{NO_CONTAINERS}: {'; '.join([state or 'not started', *log[-3:]])}"
+        _until(lambda: probe.process.poll() is not None or probe.state() in ("running", "degraded"), "it does not boot")
+        log = (directory / f"machine-{address}.log").read_text(errors="replace").strip().splitlines()
+        return None if probe.process.poll() is None else f"{NO_CONTAINERS}: {'; '.join(log[-3:])}"
+    except AssertionError as error:
+        return f"{NO_CONTAINERS}: {error}"
     finally:
         probe.stop()
 
@@ -259,10 +250,8 @@ def reporting(controller: Controller) -> dict[str, str | None]:
     """By machine, the client under which its agent reports from now on; None: under no client."""
     controller.service.clear_reports()
     expected = {host.name for host in controller.hosts.values()}
-    deadline = time.monotonic() + _PATIENCE
-    while not expected <= (found := controller.service.reports()).keys():
-        assert time.monotonic() < deadline, f"no report from {', '.join(expected - found.keys())}"
-        time.sleep(0.05)
+    _until(lambda: expected <= controller.service.reports().keys(), f"not all of {expected} report")
+    found = controller.service.reports()
     return {name: found[name] for name in expected}
 
 
@@ -281,13 +270,7 @@ def _launch(
         Path(upper).mkdir(exist_ok=True)
     groups = " ".join(map(str, _groups(address)))
     script = _START.format(groups=groups, upper=upper, image=root, prepare=prepare, name=name, options=options)
-    with (directory / f"machine-{address}.log").open("wb") as output:
-        return subprocess.Popen(
-            [*KILLED_WITH_TESTS, *_CONTAINED, "sh", "-c", script],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
+    return in_namespaces([*_CONTAINED, "sh", "-c", script], directory / f"machine-{address}.log")
 
 
 def _groups(address: str) -> list[Path]:
@@ -304,8 +287,8 @@ def _groups(address: str) -> list[Path]:
 
 def _remove(group: Path) -> None:
     """Remove a control group as soon as its processes have ended, which takes a moment after the kill."""
-    deadline = time.monotonic() + _PATIENCE
-    while group.exists() and time.monotonic() < deadline:
-        command = ["find", str(group), "-depth", "-type", "d", "-delete"]
-        if subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode != 0:
-            time.sleep(0.05)
+    command = ["find", str(group), "-depth", "-type", "d", "-delete"]
+    _until(
+        lambda: not group.exists() or subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0,
+        f"{group} is busy",
+    )

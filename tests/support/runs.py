@@ -114,7 +114,6 @@ class Controller:
         self.service = service
         self.hosts = {host.name: host for host in hosts}
         self._keys = keys
-        self._runs = 0
         self.host_vars: dict[str, dict[str, t.Any]] = {}
         self.group_vars: dict[str, t.Any] = {"ansible_user": "root", "monitor_agent_service": ""}
         self._facts: dict[str, str] = {}
@@ -123,7 +122,7 @@ class Controller:
         self._sockets.mkdir(mode=0o700, exist_ok=True)
 
     def inventory(self) -> Path:
-        known = {
+        hosts = {
             name: {
                 "ansible_host": host.address,
                 "ansible_port": host.port,
@@ -132,9 +131,10 @@ class Controller:
             }
             for name, host in self.hosts.items()
         }
-        others = {name: values for name, values in self.host_vars.items() if name not in known}
+        for name, values in self.host_vars.items():
+            hosts.setdefault(name, values)
         path = self.directory / "inventory.yml"
-        content = {"all": {"hosts": {**known, **others}, "vars": self.group_vars}}
+        content = {"all": {"hosts": hosts, "vars": self.group_vars}}
         path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
         return path
 
@@ -150,7 +150,6 @@ class Controller:
             _with_facts[service_manager].update(unknown)
 
     def play(self, text: str) -> str:
-        """Write a playbook of the test, and return its path."""
         path = self.directory / "play.yml"
         path.write_text(text, encoding="utf-8")
         return str(path)
@@ -173,10 +172,8 @@ class Controller:
     def _started(
         self, command: Sequence[str], environment: Mapping[str, str], errors: int = subprocess.STDOUT
     ) -> subprocess.Popen[str]:
-        none, pipe = subprocess.DEVNULL, subprocess.PIPE
-        return subprocess.Popen(
-            command, cwd=self.directory, env=environment, stdin=none, stdout=pipe, stderr=errors, text=True
-        )
+        none, pipe, here = subprocess.DEVNULL, subprocess.PIPE, self.directory
+        return subprocess.Popen(command, cwd=here, env=environment, stdin=none, stdout=pipe, stderr=errors, text=True)
 
     def _command(self, playbook: str, options: Sequence[str]) -> list[str]:
         return [str(ANSIBLE_PLAYBOOK), "-i", str(self.inventory()), playbook, *options]
@@ -205,10 +202,9 @@ class Controller:
 
     def shell(self, command: str, **environment: str) -> Run:
         """Run a command line as a user would type it on the controller: a shell splits it into words."""
-        printed = ["sh", "-c", f"printf '%s\\0' {command}"]
-        plain = {"PATH": os.environ["PATH"]}
+        printed, path = ["sh", "-c", f"printf '%s\\0' {command}"], {"PATH": os.environ["PATH"]}
         words = subprocess.run(
-            printed, cwd=self.directory, env=plain, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
+            printed, cwd=self.directory, env=path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
         ).stdout
         program, *arguments = os.fsdecode(words).split("\0")[:-1]
         return self._run([str(ANSIBLE_PLAYBOOK.with_name(program)), *arguments], environment)
@@ -222,8 +218,7 @@ class Controller:
         return self.finish(self._started(command, settings), record)
 
     def _next_record(self) -> Path:
-        self._runs += 1
-        record = self.directory / f"record-{self._runs}.jsonl"
+        record = self.directory / f"record-{len(list(self.directory.glob('record-*')))}.jsonl"
         record.touch()
         return record
 

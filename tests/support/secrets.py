@@ -51,7 +51,6 @@ class Watch:
         self._strangers = strangers
 
     def scan(self) -> None:
-        """One round over all processes and directories."""
         known = [secret.encode() for secret in plain_secrets(self._service)]
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

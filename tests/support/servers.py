@@ -100,13 +100,11 @@ class Listener:
             self.serve(plain)
 
     def serve(self, plain: socket.socket) -> None:
-        """Respond to all requests of a connection."""
         connection = self.secured(plain)
         while (request := self.read(connection)) and self.converse(connection, request):
             pass
 
     def secured(self, plain: socket.socket) -> socket.socket:
-        """The connection, over TLS if the server has a certificate."""
         return self._tls.wrap_socket(plain, server_side=True) if self._tls else plain
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
@@ -121,7 +119,6 @@ class Listener:
         return True
 
     def read(self, connection: socket.socket) -> Request | None:
-        """The next request, None if there is none."""
         data = b""
         while b"\r\n\r\n" not in data:
             data += self._more(connection)
@@ -323,7 +320,6 @@ def service(opened: Open, tls: tuple[str, str] | None = None, **options: Any) ->
 
 
 def forbidden(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> Listener:
-    """A server that responds like a service and must not receive a token."""
     listener: Listener = opened(Listener, Account().respond, tls=tls, **options)
     return listener
 

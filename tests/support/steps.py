@@ -54,7 +54,7 @@ def converge(
     settled = snapshots(controller)
     again = controller.run(playbook, *options, **settings)
     assert again.code == codes[2], again.output
-    assert {event.status for event in again.events} & {"changed"} == set(), again.output
+    assert "changed" not in {event.status for event in again.events}, again.output
     assert again.writes() == []
     assert snapshots(controller) == settled
     return Steps(check, run, again)
@@ -92,17 +92,15 @@ def snapshots(controller: Controller) -> dict[str, object]:
 def configured(controller: Controller) -> set[str]:
     """The hosts that carry the key of the client with their label, readable by their owner alone."""
     if isinstance(controller, Local):
-        return {
-            name
-            for name, text in controller.files().items()
-            if text and text == controller.expected(name) and controller.path(name).stat().st_mode == 0o100600
-        }
-    keys = {client["label"]: client["api_key"] for client in controller.service.clients()}
+        files = controller.files().items()
+        current = {name for name, text in files if text and text == controller.expected(name)}
+        return {name for name in current if controller.path(name).stat().st_mode == 0o100600}
+    keys = {client["label"]: f"api_key={client['api_key']}" for client in controller.service.clients()}
     return {
         name
         for name, host in controller.hosts.items()
         if client_label(name) in keys
-        and f"api_key={keys[client_label(name)]}" in (host.read() or "")
+        and keys[client_label(name)] in (host.read() or "")
         and host.facts() == "regular file 600 root root"
     }
 
@@ -130,7 +128,6 @@ def role_play(
     controller: Controller, *, play: str = "", role: str = "", before: str = "meta: noop", facts: bool = False,
     use: str = "import_role",
 ) -> str:  # fmt: skip
-    """A playbook with the role: keywords of the play, of the role, a task before it, facts gathered or not."""
     tasks = f"- {before}\n- ansible.builtin.{use}: {{name: monitor.cloud.monitor_agent}}\n  {role}\n"
     return controller.tasks(tasks, play=play, facts=facts)
 

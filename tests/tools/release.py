@@ -27,7 +27,6 @@ def stop(reason: str) -> NoReturn:
 
 
 def run(*command: str) -> str:
-    """Run a command in the checkout and return its output; end if it fails."""
     environment = {**os.environ, "PATH": PATH}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -26,7 +26,7 @@ description:
     tasks and results, as text, to the one that FLEET_SEEN names, if it is set.
 """
 # What leads away from a task or result, to variables that are the user's own, and to code.
-_LEFT_OUT = (DataLoader, VariableManager, InventoryManager, Group, Host)
+_LEFT_OUT: tuple[type, ...] = (DataLoader, VariableManager, InventoryManager, Group, Host)
 _LEFT_OUT += (type, types.FunctionType, types.MethodType, types.ModuleType, types.TracebackType)
 
 
@@ -67,7 +67,6 @@ class CallbackModule(CallbackBase):
 
 
 def _texts(value: t.Any, known: set[int]) -> t.Iterator[str]:
-    """All texts that can be reached from a value."""
     if isinstance(value, (str, bytes)):
         yield str(value)
     elif not isinstance(value, _LEFT_OUT) and id(value) not in known:
