@@ -24,7 +24,7 @@ warnings.filterwarnings("ignore", message="Using `httpx` with `starlette.testcli
 from .app import emulator_app
 from .contract import BASE_PATH
 from .control import seed
-from .settings import Settings, change, describe, parse
+from .settings import Settings, change, parse
 from .state import State, default_tokens
 from .store import Store
 
@@ -36,9 +36,6 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 def main() -> int:
     """Run the command. Returns its exit code: 2 if it could not start."""
     options = _parser().parse_args()
-    if options.list_settings:
-        print(describe())
-        return 0
     try:
         settings = functools.reduce(change, map(parse, options.set), Settings())
         listener = socket.create_server((_HOST, options.port), backlog=1024)
@@ -57,7 +54,6 @@ def main() -> int:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
     _serve(state, listener, options)
-    state.store.close()
     return 0
 
 
@@ -66,7 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=8089, help="port; 0 takes a free one (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="start with this number of further clients")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting")
-    parser.add_argument("--list-settings", action="store_true", help="print all settings and end")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
     until = "end at the end of standard input, which comes when the process that started this one ends"

@@ -21,7 +21,6 @@ from .contract import client_values
 from .faults import fault_from
 from .settings import change
 from .state import State, new_token
-from .store import LabelTaken
 
 Handler = Callable[[State, Any], Any]
 
@@ -59,7 +58,7 @@ def _endpoint(handler: Handler, state: State) -> Callable[[Request], Awaitable[J
             given = await request.json() if await request.body() else request.query_params.get("operation")
             result = handler(state, given)
             return JSONResponse({} if result is None else result)
-        except (LabelTaken, LookupError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             return JSONResponse({"error": repr(error)}, 400)
 
     return respond
@@ -71,7 +70,7 @@ def _change_settings(state: State, given: Any) -> Any:
 
 
 def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[dict[str, Any]]:
-    first = state.store.next_id()
+    first = state.store.next_id
     requested = [f"seed-{number:05}" for number in range(first, first + count)] if labels is None else labels
     return [state.store.create(client_values({"label": label}), state.settings.key_format) for label in requested]
 
@@ -94,4 +93,4 @@ def _set_tokens(state: State, given: Any) -> Any:
 
 def _set_plan(state: State, given: Any) -> None:
     tiers = {tier["id"]: tier["clients_included"] for tier in catalogue.tiers(state.settings.brand)}
-    state.store.set_plan(tiers[given["tier"]] if given["tier"] else None)
+    state.store.plan = tiers[given["tier"]] if given["tier"] else None

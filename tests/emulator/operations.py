@@ -41,9 +41,9 @@ async def create_client(state: State, body: Body) -> Body:
     if label is None:
         if state.settings.label_required:
             raise ServiceError(400, "label is required.", "label")
-        label = f"{state.settings.brand}{state.store.next_id():03}"
+        label = f"{state.settings.brand}{state.store.next_id:03}"
     _check_label(state, label)
-    included = state.store.plan()
+    included = state.store.plan
     # Section 8: no more clients than the tier includes. A setting limits the free plan.
     limit = state.settings.free_limit if included is None else included
     if limit is not None and state.store.count() >= limit:
@@ -83,7 +83,7 @@ async def delete_client(state: State, client_id: int) -> tuple[Body | None, int]
 
 
 async def get_plan(state: State) -> Body:
-    included = state.store.plan()
+    included = state.store.plan
     return next((tier for tier in _tiers(state) if tier["clients_included"] == included), {})
 
 
@@ -97,9 +97,9 @@ async def update_plan(state: State, body: Body) -> Body:
         if state.settings.plan_null == "refused":
             raise ServiceError(400, f"{name} must be one of the subscriptions.", name)
         if state.settings.plan_null == "free":
-            state.store.set_plan(None)
+            state.store.plan = None
     else:
-        state.store.set_plan(next(tier["clients_included"] for tier in _tiers(state) if tier["id"] == requested))
+        state.store.plan = next(tier["clients_included"] for tier in _tiers(state) if tier["id"] == requested)
     return await get_plan(state)
 
 

@@ -136,13 +136,3 @@ def parse(assignment: str) -> dict[str, Any]:
         return {name: json.loads(text)}
     except ValueError:
         return {name: text}
-
-
-def describe() -> str:
-    """All settings for people: default, choices, the row of README.md, and what they do."""
-    lines = []
-    for each in dataclasses.fields(Settings):
-        choices = ", ".join(json.dumps(choice) for choice in each.metadata["choices"])
-        lines.append(f"{each.name}={json.dumps(each.default)}" + (f"  (one of {choices})" if choices else ""))
-        lines.append(f"    {each.metadata['row']}: {each.metadata['about']}")
-    return "\n".join(lines)

@@ -2,113 +2,68 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The clients and the plan of the one account that the emulator has, in SQLite.
+"""The clients and the plan of the one account that the emulator has, in memory.
 
 Nothing here knows the API: rows go in and come out as plain dicts, with the true keys.
 """
 
-import json
 import secrets
-import sqlite3
 from datetime import datetime, timezone
 from typing import Any
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS clients (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    label TEXT NOT NULL UNIQUE,
-    api_key TEXT NOT NULL,
-    install_code TEXT NOT NULL,
-    created TEXT NOT NULL,
-    updated TEXT NOT NULL,
-    -- Values of the other fields that callers set, as JSON.
-    others TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS plan (clients_included INTEGER);
-"""
-
-# SQLite counts in 64 bits. An id beyond that is one that no client has, not an error.
-_LARGEST_ID = 2**63 - 1
 
 Row = dict[str, Any]
 
 
-# Another client has this label.
-LabelTaken = sqlite3.IntegrityError
+class LabelTaken(ValueError):
+    """Another client has this label."""
 
 
 class Store:
-    """The account, in memory."""
+    """`plan` is the number of clients that the plan includes, None for the free plan."""
 
     def __init__(self) -> None:
-        self._database = sqlite3.connect(":memory:", isolation_level=None)
-        self._database.row_factory = sqlite3.Row
-        self._database.executescript(_SCHEMA)
-
-    def close(self) -> None:
-        self._database.close()
+        self.reset()
 
     def reset(self) -> None:
-        """No clients, free plan, and ids that begin at 1 again."""
-        self._database.executescript("DELETE FROM clients; DELETE FROM sqlite_sequence; DELETE FROM plan;")
+        self.plan: int | None = None
+        self.next_id = 1
+        self._clients: dict[int, Row] = {}
 
     def count(self) -> int:
-        return int(self._database.execute("SELECT count(*) FROM clients").fetchone()[0])
+        return len(self._clients)
 
     def all(self) -> list[Row]:
         """Clients in the order in which they were made."""
-        return [_row(found) for found in self._database.execute("SELECT * FROM clients ORDER BY id")]
+        return [dict(row) for row in self._clients.values()]
 
     def get(self, client_id: int) -> Row | None:
-        """One client, None if there is none with this id."""
-        if abs(client_id) > _LARGEST_ID:
-            return None
-        found = self._database.execute("SELECT * FROM clients WHERE id = ?", (client_id,)).fetchone()
-        return _row(found) if found else None
-
-    def next_id(self) -> int:
-        row = self._database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'clients'").fetchone()
-        return (row[0] if row else 0) + 1
+        row = self._clients.get(client_id)
+        return dict(row) if row else None
 
     def create(self, values: Row, key_format: str) -> Row:
         """A new client with new keys. The label is among the values."""
-        now = _now()
+        self._check_label(values["label"], self.next_id)
         keys = {"api_key": _new_key(key_format), "install_code": _new_key(key_format)}
-        row = {**keys, "created": now, "updated": now, **_columns(values)}
-        names = ", ".join(row)
-        query = f"INSERT INTO clients ({names}) VALUES (:{names.replace(', ', ', :')})"
-        client: Row | None = self.get(self._database.execute(query, row).lastrowid or 0)
-        assert client
-        return client
+        row = {"id": self.next_id, "label": values["label"], **keys, "created": _now(), "updated": _now(), **values}
+        self._clients[self.next_id] = row
+        self.next_id += 1
+        return dict(row)
 
     def update(self, client_id: int, values: Row) -> None:
-        """Give a client values, all that callers can set."""
-        row = {**_columns(values), "updated": _now(), "id": client_id}
-        query = "UPDATE clients SET label = :label, others = :others, updated = :updated WHERE id = :id"
-        self._database.execute(query, row)
+        """Give a client values, all that callers can set. Does nothing if there is no such client."""
+        self._check_label(values["label"], client_id)
+        if client_id in self._clients:
+            self._clients[client_id].update(values, updated=_now())
 
     def delete(self, client_id: int) -> None:
         """Forget a client. Its id is not used again."""
-        self._database.execute("DELETE FROM clients WHERE id = ?", (client_id,))
+        self._clients.pop(client_id, None)
 
-    def plan(self) -> int | None:
-        row = self._database.execute("SELECT clients_included FROM plan").fetchone()
-        return row[0] if row else None
-
-    def set_plan(self, clients_included: int | None) -> None:
-        self._database.execute("DELETE FROM plan")
-        self._database.execute("INSERT INTO plan VALUES (?)", (clients_included,))
-
-
-def _columns(values: Row) -> Row:
-    others = {name: value for name, value in values.items() if name != "label"}
-    return {"label": values["label"], "others": json.dumps(others)}
-
-
-def _row(found: sqlite3.Row) -> Row:
-    row = dict(found)
-    others: Row = json.loads(row.pop("others"))
-    return row | others
+    def _check_label(self, label: str, client_id: int) -> None:
+        # Half a surrogate pair is valid JSON, but not text: this raises UnicodeError.
+        label.encode()
+        if any(row["label"] == label and row["id"] != client_id for row in self._clients.values()):
+            raise LabelTaken(label)
 
 
 def _new_key(key_format: str) -> str:
