@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.plugins.inventory.clients import EXAMPLES
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
@@ -24,15 +23,6 @@ from ansible_collections.monitor.cloud.tests.support.secrets import found_in, pl
 from ansible_collections.monitor.cloud.tests.support.servers import Open, assert_no_token, service
 
 _SHOWN = CLIENT.fields.keys() - {"api_key", "install_code"}
-GROUPED: dict[str, Any] = {
-    "keyed_groups": [
-        {"key": "monitor_apps | dict2items | selectattr('value') | map(attribute='key')", "prefix": "app"},
-        {"key": "monitor_label | regex_replace('-.*', '')", "prefix": "kind"},
-    ],
-    "groups": {"masked": "monitor_key_fingerprint is none"},
-    "compose": {"ansible_host": "inventory_hostname ~ '.example.com'"},
-    "strict": True,
-}
 
 
 class Inventory:
@@ -80,44 +70,20 @@ LABELS = ["web 9", "wéb", "{{ 7 * 7 }}", "tab\tbed", "all", "ungrouped", "local
 LABELS += ["-web", "--check", "-oProxyCommand=touch x", "$(touch x)", "a.b;touch x", "all:!web-1", "..."]
 
 
-def test_hosts_have_the_label_of_their_client(inventory: Inventory) -> None:
+def test_no_name_of_a_host_is_an_option_code_or_the_controller(inventory: Inventory) -> None:
     inventory.emulator.seed(labels=LABELS)
-    code, output = inventory.run("ansible-playbook monitor.cloud.prune -e 'prune_pattern=.*'")
-    assert code == 0 and "No client without a host" in output, output
-    hosts = inventory.listed()["_meta"]["hostvars"]
-    own = {plain(variables.get("monitor_agent_label")) for variables in hosts.values()}
-    assert own == {*LABELS, None}
-
-
-def test_no_name_of_a_host_is_an_option_or_code(inventory: Inventory) -> None:
-    inventory.emulator.seed(labels=LABELS)
-    documented = yaml.safe_load(EXAMPLES)
-    hosts = inventory.listed(compose=documented["compose"], strict=True)["_meta"]["hostvars"]
+    compose = yaml.safe_load(EXAMPLES)["compose"]
+    hosts = inventory.listed(compose=compose, strict=True)["_meta"]["hostvars"]
     assert {plain(variables["monitor_label"]) for variables in hosts.values()} == {"web-1", "web-2", "db-1", *LABELS}
+    # Without it, prune would delete the clients whose host has another name.
+    assert {plain(variables.get("monitor_agent_label")) for variables in hosts.values()} == {*LABELS, None}
     assert [name for name in hosts if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name)] == []
+    assert hosts.keys().isdisjoint({"all", "ungrouped", "localhost", "127.0.0.1", "::1"})
     assert {name: plain(one["ansible_host"]) for name, one in hosts.items()} == {n: f"{n}.example.com" for n in hosts}
     # With ssh itself, which runs the command of such an option in a shell.
-    code, output = inventory.run("ansible all -m ansible.builtin.raw -a true -T 1", compose=documented["compose"])
+    code, output = inventory.run("ansible all -m ansible.builtin.raw -a true -T 1", compose=compose)
     assert code != 0 and "unreachable" in output.lower(), output
     assert list(inventory.directory.glob("x*")) == []
-
-
-def test_two_labels_never_become_one_host(inventory: Inventory) -> None:
-    taken = client_label("web 9")
-    inventory.emulator.seed(labels=["web 9", taken])
-    code, output = inventory.run()
-    assert code != 0 and f"would be the same host {taken}. Rename one of them" in " ".join(output.split()), output
-    assert taken in inventory.listed(label_pattern=".* .*")["_meta"]["hostvars"]
-
-
-def test_localhost_stays_the_controller(inventory: Inventory) -> None:
-    inventory.emulator.seed(labels=LABELS)
-    play = inventory.directory / "play.yml"
-    tasks = [{"ansible.builtin.command": "true", "delegate_to": name} for name in ("localhost", "127.0.0.1", "::1")]
-    play.write_text(yaml.safe_dump([{"hosts": "web-1", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
-    compose = {"ansible_host": "'192.0.2.1'", "ansible_timeout": "1"}
-    code, output = inventory.run("ansible-playbook play.yml", compose=compose)
-    assert code == 0, output
 
 
 def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: Inventory) -> None:
@@ -151,34 +117,34 @@ def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> N
 
 
 def test_groups_and_names_are_composed(inventory: Inventory) -> None:
-    listed = inventory.listed(**GROUPED)
+    grouped: dict[str, Any] = {
+        "keyed_groups": [{"key": "monitor_label | regex_replace('-.*', '')", "prefix": "kind"}],
+        "groups": {"masked": "monitor_key_fingerprint is none"},
+        "compose": {"ansible_host": "inventory_hostname ~ '.example.com'"},
+        "strict": True,
+    }
+    listed = inventory.listed(**grouped)
     assert set(listed["kind_web"]["hosts"]) == {"web-1", "web-2"}
     assert listed["kind_db"]["hosts"] == ["db-1"]
     assert plain(listed["_meta"]["hostvars"]["db-1"]["ansible_host"]) == "db-1.example.com"
     assert "masked" not in listed
     inventory.token = "read_only"
-    listed = inventory.listed(**GROUPED)
-    assert set(listed["masked"]["hosts"]) == {"web-1", "web-2", "db-1"}
-    code, output = inventory.run("ansible-inventory --graph", **GROUPED)
-    assert code == 0
-    assert "  |--@kind_web:\n  |  |--web-1\n  |  |--web-2\n" in output
-
-
-def test_a_pattern_chooses(inventory: Inventory) -> None:
-    assert set(inventory.listed(label_pattern="web-.")["_meta"]["hostvars"]) == {"web-1", "web-2"}
-    code, output = inventory.run(label_pattern="(")
-    assert code != 0 and "label_pattern" in output
+    assert set(inventory.listed(**grouped)["masked"]["hosts"]) == {"web-1", "web-2", "db-1"}
 
 
 def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventory) -> None:
-    cached: dict[str, Any] = {
-        "cache": True,
-        "cache_plugin": "ansible.builtin.jsonfile",
-        "cache_connection": str(inventory.directory / "c"),
-    }
-    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 3
+    store = inventory.directory / "c"
+    cached: dict[str, Any] = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(store)}
+    before = inventory.listed(**cached)["_meta"]["hostvars"]
+    [path] = store.iterdir()
+    text = path.read_text(encoding="utf-8")
+    assert "web-1" in text and found_in(text, plain_secrets(inventory.emulator)) == []
     inventory.emulator.seed(labels=["new-1"])
-    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 3
+    # No other field of the cache becomes a variable. Since 2.19 core keeps the entry as text within JSON.
+    field = r"\1agent_base_url\1: \1https://attacker.example.com\1, \1key_fingerprint"
+    path.write_text(re.sub(r'(\\?")key_fingerprint', field, text), encoding="utf-8")
+    assert inventory.listed(**cached)["_meta"]["hostvars"] == before
+    assert "attacker" in path.read_text(encoding="utf-8")
     assert inventory.emulator.requests() == []
     inventory.token = "read_only"
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
@@ -187,21 +153,6 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     (inventory.directory / "empty.yml").write_text("[{hosts: all, gather_facts: false}]", encoding="utf-8")
     assert inventory.run("ansible-playbook --flush-cache empty.yml", **cached)[0] == 0
     assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
-    text = "".join(path.read_text(encoding="utf-8") for path in (inventory.directory / "c").iterdir())
-    assert "web-1" in text
-    assert found_in(text, plain_secrets(inventory.emulator)) == []
-
-
-def test_no_other_field_of_the_cache_becomes_a_variable(inventory: Inventory) -> None:
-    store = inventory.directory / "c"
-    cached: dict[str, Any] = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(store)}
-    before = inventory.listed(**cached)["_meta"]["hostvars"]
-    [path] = store.iterdir()
-    # Since 2.19 core keeps the entry as text within JSON.
-    field = r"\1agent_base_url\1: \1https://attacker.example.com\1, \1key_fingerprint"
-    path.write_text(re.sub(r'(\\?")key_fingerprint', field, path.read_text(encoding="utf-8")), encoding="utf-8")
-    assert inventory.listed(**cached)["_meta"]["hostvars"] == before
-    assert "attacker" in path.read_text(encoding="utf-8")
 
 
 def test_options_may_be_templates(inventory: Inventory) -> None:
@@ -223,6 +174,8 @@ def test_options_may_be_templates(inventory: Inventory) -> None:
         ({"base_url": ""}, "base_url is required: set the option base_url, or the environment variable"),
         ({"api_token": "wrong"}, "check api_token (MONITOR_API_TOKEN)"),
         ({"base_url": "http://monitor.example.com"}, "or set allow_http: true"),
+        ({"label_pattern": "("}, "label_pattern '(' is not a valid regular expression"),
+        ({"validate_certs": "maybe"}, "validate_certs is invalid: The value 'maybe'"),
     ],
 )
 def test_errors_name_the_options_of_the_plugin(inventory: Inventory, options: dict[str, str], expected: str) -> None:
@@ -232,32 +185,13 @@ def test_errors_name_the_options_of_the_plugin(inventory: Inventory, options: di
     assert code != 0 and expected in text and "monitor_agent_" not in text, output
 
 
-def test_the_token_may_be_a_template_and_a_wrong_one_is_named(inventory: Inventory) -> None:
-    (inventory.directory / "token").write_text(inventory.emulator.tokens["read_only"], encoding="utf-8")
-    template = "{{ lookup('ansible.builtin.file', '" + str(inventory.directory / "token") + "') }}"
-    assert len(inventory.listed(api_token=template)["_meta"]["hostvars"]) == 3
-    code, output = inventory.run(api_token="wrong")
-    assert code != 0
-    assert "the service returned 401" in output
-
-
-@pytest.mark.parametrize("name", ["hosts.yml", "monitor_clients.yml", "a.monitor_clients.json"])
-def test_other_files_are_not_read(inventory: Inventory, name: str) -> None:
-    code, _output = inventory.run(name=name)
-    assert code != 0
-    assert inventory.emulator.requests() == []
-
-
-@pytest.mark.parametrize("value", ["", "maybe"])
-def test_only_a_false_turns_the_check_of_certificates_off(
-    inventory: Inventory, opened: Open, tmp_path: Path, value: str
+def test_an_empty_option_does_not_turn_the_check_of_certificates_off(
+    inventory: Inventory, opened: Open, tmp_path: Path
 ) -> None:
     account, listener = service(opened, tls=loopback(tmp_path))
-    reason = f"validate_certs is invalid: The value '{value}'" if value else "no secure connection"
-    for options in ({"validate_certs": value}, {}):
-        inventory.environment = {"MONITOR_BASE_URL": account.base_url, "MONITOR_VALIDATE_CERTS": value}
-        code, output = inventory.run(**options)
-        assert code != 0 and reason in output, output
+    inventory.environment = {"MONITOR_BASE_URL": account.base_url, "MONITOR_VALIDATE_CERTS": ""}
+    code, output = inventory.run(validate_certs="")
+    assert code != 0 and "no secure connection" in output, output
     assert_no_token(listener)
 
 
@@ -290,24 +224,22 @@ def test_the_lookup_gives_clients_without_keys_and_reads_the_account_once(invent
     assert found_in(run.output + str(run.events), plain_secrets(inventory.emulator)) == []
 
 
-@pytest.mark.parametrize(
-    ("options", "environment", "expected"),
-    [
-        ("", {"MONITOR_BASE_URL": ""}, "base_url is required: set the option base_url, or the environment variable"),
-        (", api_token='wrong'", {}, "check api_token (MONITOR_API_TOKEN)"),
-        (", validate_certs=''", {"MONITOR_BASE_URL": "http://monitor.example.com"}, "or set allow_http: true"),
-        # A fact of a host could set it.
-        ("", {"MONITOR_API_TOKEN": ""}, "api_token is required"),
-    ],
-)
-def test_errors_of_the_lookup_name_its_options(
-    inventory: Inventory, options: str, environment: dict[str, str], expected: str
-) -> None:
-    play = inventory.directory / "play.yml"
-    task = {"ansible.builtin.debug": {"msg": f"{{{{ lookup('monitor.cloud.client', 'web-1'{options}) }}}}"}}
-    variables = {"monitor_agent_api_token": inventory.emulator.tokens["read_only"]}
-    content = [{"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": [task]}]
-    play.write_text(yaml.safe_dump(content), encoding="utf-8")
-    run = inventory.controller.run(str(play), **environment)
-    text = " ".join(run.output.split())
-    assert run.code != 0 and expected in text and "monitor_agent_" not in text.partition("TASK")[2], run.output
+def test_errors_of_the_lookup_name_its_options(inventory: Inventory) -> None:
+    tasks = """
+- hosts: localhost
+  gather_facts: false
+  # A fact of a host could set it.
+  vars: {monitor_agent_api_token: token-of-a-fact}
+  tasks:
+    - debug: msg="{{ lookup('monitor.cloud.client', 'web-1') }}"
+      ignore_errors: true
+    - debug: msg="{{ lookup('monitor.cloud.client', 'web-1', api_token='wrong') }}"
+      ignore_errors: true
+    - debug: msg="{{ lookup('monitor.cloud.client', 'web-1', base_url='http://a.example.com', validate_certs='') }}"
+      ignore_errors: true
+"""
+    run = inventory.controller.run(inventory.controller.play(tasks), MONITOR_API_TOKEN="")
+    messages = [str(event.result["msg"]) for event in run.events]
+    expected = ["api_token is required", "check api_token (MONITOR_API_TOKEN)", "or set allow_http: true"]
+    for message, text in zip(messages, expected, strict=True):
+        assert text in message and "monitor_agent_" not in message, message
