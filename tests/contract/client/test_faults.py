@@ -12,8 +12,6 @@ import gzip
 import json
 import re
 import socket
-import time
-from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -45,31 +43,12 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 # Of creates
 
 
-def _register(emulator: Emulator, **options: Any) -> dict[str, Any]:
-    """The result of the task, whether it failed or not."""
-    try:
-        return go(emulator, monitor_clients, labels=_DESIRED, **options)
-    except TaskFailure as failure:
-        return {**failure.details, "msg": str(failure)}
-
-
 def test_one_read_finds_all_creates_whose_response_was_lost(emulator: Emulator) -> None:
     for label in _DESIRED:
         emulator.fault(kind="lost_response", operation="create_client", match={"label": label})
-    result = _register(emulator, retry_timeout=8.0)
-    assert sorted(result["created"]) == _DESIRED
-    assert labels(emulator) == _DESIRED
+    result = go(emulator, monitor_clients, labels=_DESIRED, retry_timeout=8.0)
+    assert sorted(result["created"]) == labels(emulator) == _DESIRED
     assert len(emulator.requests("list_clients")) <= 3
-
-
-def test_a_create_that_never_gets_through(emulator: Emulator) -> None:
-    emulator.fault(kind="status", status=503, operation="create_client", match={"label": "web2"}, times=-1)
-    result = _register(emulator, retry_timeout=0.5)
-    assert sorted(result["created"]) == labels(emulator) == ["web1", "web3"]
-    reason = result["failures"]["web2"]
-    assert reason.startswith("Could not create client 'web2': the service returned 503")
-    assert reason.endswith("Gave up after retry_timeout (0.5 s): try again later.")
-    assert reason in result["msg"]
 
 
 def test_the_time_to_retry_starts_anew_with_each_client_created(
@@ -79,10 +58,10 @@ def test_the_time_to_retry_starts_anew_with_each_client_created(
     desired = [f"web{number}" for number in range(5)]
     for number, label in enumerate(desired[1:], 1):
         emulator.fault(kind="drop", operation="create_client", match={"label": label}, times=number)
-    monkeypatch.setattr(http, "_FIRST_BACKOFF", 1.0)
-    monkeypatch.setattr(http, "_LONGEST_BACKOFF", 1.0)
+    monkeypatch.setattr(http, "_FIRST_BACKOFF", 0.5)
+    monkeypatch.setattr(http, "_LONGEST_BACKOFF", 0.5)
     monkeypatch.setattr("random.uniform", lambda least, most: most)
-    result = go(emulator, monitor_clients, labels=desired, retry_timeout=2.5)
+    result = go(emulator, monitor_clients, labels=desired, retry_timeout=1.25)
     assert sorted(result["created"]) == desired
     assert len(emulator.requests("create_client")) == 1 + 2 + 3 + 4 + 5
 
@@ -114,13 +93,9 @@ def test_more_than_three_causes_are_counted(emulator: Emulator) -> None:
         emulator.fault(kind="status", status=int(label[3:]), operation="create_client", match={"label": label})
     # Refusals of three labels in a row would end the task.
     desired = [name for label in refused for name in (label, f"{label}-b")]
-    with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=desired, concurrency=1)
-    assert list(failed.value.details["failures"]) == refused
-    message = str(failed.value)
+    message = failed(emulator, monitor_clients, labels=desired, concurrency=1)
     assert [label for label in refused if repr(label) in message] == refused[:3]
     assert "There are 2 more reasons in the return value failures." in message
-    assert message.endswith("Run again to do the rest.")
 
 
 @pytest.mark.parametrize(("status", "most"), [(401, 2), (403, 3), (503, 18)])
@@ -142,7 +117,7 @@ def test_a_fault_of_every_label_ends_the_task_early(emulator: Emulator, status: 
 def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> None:
     emulator.fault(kind="lost_response", operation="create_client", match={"label": "web2"})
     emulator.fault(kind="status", status=503, operation="list_clients", skip=1, times=-1)
-    result = _register(emulator, retry_timeout=0.3)
+    result = go(emulator, monitor_clients, labels=_DESIRED, retry_timeout=0.3, allow_failures=True)
     assert list(result["failures"]) == ["web2"]
     assert "Could not find out whether client 'web2' was created" in result["failures"]["web2"]
     assert "Run again: no label gets two clients." in result["failures"]["web2"]
@@ -152,25 +127,23 @@ def test_a_create_of_unknown_outcome_is_reported_as_such(emulator: Emulator) -> 
 
 def test_a_create_that_is_listed_late_counts_as_created(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """The list does not have it yet, and the next create gets the error that the label is taken."""
-    monkeypatch.setattr(http, "_FIRST_BACKOFF", 4.0)
+    monkeypatch.setattr(http, "_FIRST_BACKOFF", 2.0)
     monkeypatch.setattr("random.uniform", lambda least, most: most)
-    emulator.fault(operation="create_client", kind="slow", seconds=2.0)
-    result = go(emulator, monitor_clients, labels=["web1"], timeout=1.0)
+    emulator.fault(operation="create_client", kind="slow", seconds=1.0)
+    result = go(emulator, monitor_clients, labels=["web1"], timeout=0.5)
     assert [entry["status"] for entry in emulator.requests() if entry["operation"] == "create_client"] == [200, 400]
     assert (result["changed"], result["created"], result["unchanged"]) == (True, ["web1"], [])
     assert go(emulator, monitor_clients, labels=["web1"])["changed"] is False
 
 
-@pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize(
-    ("operation", "fault"),
+    ("operation", "fault", "concurrency"),
     [
-        ("create_client", {"kind": "html", "status": 400}),
-        ("create_client", {"kind": "status", "status": 413}),
-        ("update_client", {"kind": "status", "status": 500}),
-        ("delete_client", {"kind": "status", "status": 500}),
+        ("create_client", {"kind": "html", "status": 400}, 1),
+        ("create_client", {"kind": "status", "status": 413}, 8),
+        ("update_client", {"kind": "status", "status": 500}, 8),
+        ("delete_client", {"kind": "status", "status": 500}, 1),
     ],
-    ids=str,
 )
 def test_one_client_that_breaks_the_service_or_a_gateway_does_not_stop_the_others(
     emulator: Emulator, operation: str, fault: dict[str, Any], concurrency: int
@@ -204,27 +177,18 @@ def test_rate_limit_in_seconds_is_obeyed_once_for_all_workers(emulator: Emulator
     assert result["created"] == desired
     # Eight workers that waited one by one would have waited for eight seconds.
     assert 1 <= result["api_usage"]["waited"] < 4
-    starts = sorted(entry["started"] for entry in emulator.requests("create_client"))
-    assert len(starts) == 41
-    silence, before = max((later - sooner, number) for number, (sooner, later) in enumerate(pairwise(starts), 1))
-    # Requests that were sent already end; then no worker sends more, though many labels are left.
-    assert silence > 0.6
-    assert before < 20
+    assert len(emulator.requests("create_client")) == 41
 
 
-@pytest.mark.parametrize(
-    ("operation", "method", "purpose"),
-    [("list_clients", "GET", "list the clients"), ("create_client", "POST", "create client 'web1'")],
-)
-def test_a_pause_beyond_the_budget_fails_at_once(emulator: Emulator, operation: str, method: str, purpose: str) -> None:
-    emulator.fault(kind="status", status=503, headers={"Retry-After": "90"}, operation=operation)
+def test_a_pause_beyond_the_budget_fails_at_once(emulator: Emulator) -> None:
+    emulator.fault(kind="status", status=503, headers={"Retry-After": "90"}, operation="create_client")
     assert failed(emulator, monitor_client, label="web1", retry_timeout=30.0) == (
-        f"Could not {purpose}: the service returned 503: 503 Gateway Trouble "
-        f"({method} {emulator.base_url}/monitor/clients). "
+        "Could not create client 'web1': the service returned 503: 503 Gateway Trouble "
+        f"(POST {emulator.base_url}/monitor/clients). "
         "The service asks to wait 90 s, more than is left of retry_timeout (30 s). "
         "Raise retry_timeout, or try again later."
     )
-    assert len(emulator.requests(operation)) == 1
+    assert len(emulator.requests("create_client")) == 1
 
 
 def test_reads_and_creates_wait_as_the_service_asks(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,13 +201,10 @@ def test_reads_and_creates_wait_as_the_service_asks(emulator: Emulator, monkeypa
     assert pauses == [120, 7]
 
 
-@pytest.mark.parametrize("status", [400, 502])
-def test_a_gateways_page_is_retried_for_the_whole_budget(
-    emulator: Emulator, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
+def test_a_gateways_page_is_retried_for_the_whole_budget(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also before the service itself has responded: there is a connection."""
     monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
-    emulator.fault(kind="html", status=status, operation="list_clients", times=-1)
+    emulator.fault(kind="html", status=400, operation="list_clients", times=-1)
     assert "Gave up after retry_timeout (1 s)" in failed(emulator, monitor_client_info, retry_timeout=1.0)
 
 
@@ -279,20 +240,19 @@ def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
     assert re.search(r"no connection within 0\.3 s.*Check base_url, its port, and the network", message)
 
 
-def test_a_wrong_port_is_given_up_within_seconds(opened: Open) -> None:
+def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """A closed port, or a service that does not speak HTTP. A later outage is retried."""
+    monkeypatch.setattr(http, "_FIRST_CONTACT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]
     closing = opened(Listener, lambda dummy: None).port
     account: Any = Account()
     for port, error in ((closed, "ConnectionRefusedError"), (closing, "RemoteDisconnected")):
-        began = time.monotonic()
         message = failed(account, monitor_client, label="web1", base_url=f"http://127.0.0.1:{port}/v4")
-        assert time.monotonic() - began < 20
         expected = f"Could not list the clients: no response, because the connection failed: {error}"
         assert message.startswith(expected), message
         assert "Check base_url, the network, and the proxy settings of the environment." in message
-        assert "Gave up after 10 s, because the service has not responded yet." in message
+        assert "Gave up after 1 s, because the service has not responded yet." in message
 
 
 def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
@@ -307,19 +267,17 @@ def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
             api.list_clients()
 
 
-def test_an_unknown_host_fails_at_once(emulator: Emulator) -> None:
-    began = time.monotonic()
-    nowhere = {"base_url": "https://no-such-host.invalid/v4", "retry_timeout": 30.0}
-    assert failed(emulator, monitor_client, label="web1", **nowhere).endswith(
-        "Check base_url, the network, and the proxy settings of the environment."
-    )
-    assert time.monotonic() - began < 10
-
-
-def test_https_to_a_service_without_fails_at_once(emulator: Emulator) -> None:
-    address = emulator.base_url.replace("http:", "https:")
-    message = failed(emulator, monitor_client_info, base_url=address, retry_timeout=30.0)
-    assert re.search("no secure connection: SSLError: .*Check base_url, and that ca_path or", message)
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("https://no-such-host.invalid/v4", "Check base_url, the network, and the proxy settings of the environment."),
+        ("https://127.0.0.1:{port}/v4", "no secure connection: SSLError: .*Check base_url, and that ca_path or"),
+    ],
+)
+def test_an_unknown_host_or_one_without_https_fails_at_once(emulator: Emulator, address: str, expected: str) -> None:
+    port = emulator.base_url.removesuffix("/v4").rpartition(":")[2]
+    message = failed(emulator, monitor_client_info, base_url=address.format(port=port), retry_timeout=30.0)
+    assert re.search(expected, message)
     assert "Gave up" not in message
 
 
@@ -386,10 +344,12 @@ class Breaking(Listener):
         return reply
 
 
+# Within TLS at the first request, without it at the create.
 _CASES = [
-    *((*each, 1, False, "GET GET GET POST") for each in product(_BROKEN, [False, True])),
-    *((*each, 3, False, "GET GET POST GET POST") for each in product(_BROKEN, [False, True])),
-    *((*each, 3, True, "GET GET POST GET") for each in product(_BROKEN, [False, True])),
+    *((name, True, 1, False, "GET GET GET POST") for name in _BROKEN),
+    *((name, False, 3, False, "GET GET POST GET POST") for name in _BROKEN),
+    *((name, False, 3, True, "GET GET POST GET") for name in _BROKEN),
+    ("within the body", True, 3, True, "GET GET POST GET"),
     (None, True, 1, False, "GET GET POST"),
 ]
 
