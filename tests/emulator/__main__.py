@@ -33,28 +33,18 @@ _HOST = "127.0.0.1"
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
-def main() -> int:
-    """Run the command. Returns its exit code: 2 if it could not start."""
+def main() -> None:
     options = _parser().parse_args()
     try:
         settings = functools.reduce(change, map(parse, options.set), Settings())
         listener = socket.create_server((_HOST, options.port), backlog=1024)
-    except ValueError as error:
-        print(f"emulator: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(
-            f"emulator: cannot listen on {_HOST}:{options.port}: {os.strerror(error.errno or 0)}. "
-            f"Take a free port: {sys.executable} -m {__package__} --port 0",
-            file=sys.stderr,
-        )
-        return 2
+    except (OSError, ValueError) as error:
+        sys.exit(f"emulator: {error}")
     state = State(Store(), settings, default_tokens())
     if options.seed:
         seed(state, options.seed)
     _print_environment(options, listener.getsockname()[1], state)
     _serve(state, listener, options)
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -137,4 +127,4 @@ def _connection_closer(server: uvicorn.Server) -> Callable[[str, bool], None]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

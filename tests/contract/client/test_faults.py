@@ -8,7 +8,6 @@ of one label and of many, and when the task ends; connections that fail.
 Each operation with each fault: tests/faults/test_operations_and_faults.py.
 """
 
-import gzip
 import json
 import re
 import socket
@@ -16,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service import http
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
@@ -27,13 +25,10 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     Account,
     Listener,
     Open,
-    Outage,
     Reply,
     Request,
-    page,
-    service,
 )
-from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels, parameters
+from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels
 
 _DESIRED = ["web1", "web2", "web3"]
 
@@ -77,13 +72,10 @@ def test_one_labels_failure_does_not_stop_the_others(emulator: Emulator) -> None
         f"label may hold only letters, digits, hyphens and underscores. (POST {emulator.base_url}/monitor/clients). "
         "Of the others: created 3, renamed 0, deleted 0, unchanged 0."
     )
-    assert refused.value.details["created"] == ["web1", "web3", "web4"]
     assert len(emulator.requests("create_client")) == 4, "it is not retried"
-    assert "clients" not in refused.value.details
     assert found_in(json.dumps(refused.value.details), plain_secrets(emulator)) == []
     result = go(emulator, monitor_clients, labels=desired, allow_failures=True)
-    assert list(result["failures"]) == ["web 2"]
-    assert result["changed"] is False
+    assert (list(result["failures"]), result["changed"]) == (["web 2"], False)
     assert sorted(result["clients"]) == ["web1", "web3", "web4"]
 
 
@@ -255,18 +247,6 @@ def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pyte
         assert "Gave up after 1 s, because the service has not responded yet." in message
 
 
-def test_an_outage_amid_a_task_is_retried_for_the_whole_budget(
-    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
-    outage: Any = Outage(emulator, after=1, seconds=None)
-    with outage:
-        api = connect(parameters(outage, monitor_client_info, retry_timeout=1.0, allow_http=True))
-        assert api.list_clients() == []
-        with pytest.raises(ApiError, match=r"Gave up after retry_timeout \(1 s\)"):
-            api.list_clients()
-
-
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
@@ -281,26 +261,15 @@ def test_an_unknown_host_or_one_without_https_fails_at_once(emulator: Emulator, 
     assert "Gave up" not in message
 
 
-def test_other_names_of_gzip(opened: Open) -> None:
-    account = service(opened)[0]
-    headers = {"Content-Type": "application/json", "Content-Encoding": "identity, X-GZIP"}
-    packed = gzip.compress(json.dumps(page([account.CLIENT])).encode())
-    account.overrides = {("GET", "clients"): (200, headers, packed)}
-    assert go(account, monitor_client, label="web1")["client"]["id"] == 1
-
-
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 # What is sent before the connection ends.
 _BROKEN = {
     "at once": b"",
-    "within the status": b"HTTP/1.1 2",
     "within a header": b"HTTP/1.1 200 OK\r\nContent-",
     "after the headers": _HEAD + b"Content-Length: 40\r\n\r\n",
     "within the body": _HEAD + b'Content-Length: 40\r\n\r\n{"data":',
-    "within a body of unknown length": _HEAD + b'\r\n{"data":',
     "within a chunk": _HEAD + b'Transfer-Encoding: chunked\r\n\r\n40\r\n{"data":',
     "two lengths": _HEAD + b"Content-Length: 10\r\nContent-Length: 20\r\n\r\n",
-    "another protocol": b"SSH-2.0-OpenSSH_9.9\r\n",
 }
 
 
