@@ -35,14 +35,9 @@ class Inventory:
         self.token = "read_write"
         self.environment: dict[str, str] = {}
 
-    def run(
-        self,
-        command: str = "ansible-inventory --list --export",
-        name: str = "account.monitor_clients.yml",
-        **options: Any,
-    ) -> tuple[int, str]:
+    def run(self, command: str = "ansible-inventory --list --export", **options: Any) -> tuple[int, str]:
         """Exit code and output of a command line, to which this inventory is added."""
-        path = self.directory / name
+        path = self.directory / "account.monitor_clients.yml"
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", **self.emulator.environment(self.token)}
         settings.update(self.environment)

@@ -65,18 +65,15 @@ def _print_environment(options: argparse.Namespace, port: int, state: State) -> 
     Nothing else is on standard output, so that programs can read it.
     """
     scheme = "https" if options.tls_cert else "http"
-    _explain(options, "Paste these lines into another shell, in which you run Ansible:\n")
+    explain = not options.until_eof
+    if explain:
+        print("Paste these lines into another shell, in which you run Ansible:\n", file=sys.stderr)
     print(f"export MONITOR_BASE_URL={scheme}://{_HOST}:{port}{BASE_PATH}")
     print(f"export MONITOR_API_TOKEN={state.tokens['read_write'].value}")
     # For an audit, or to see masked keys: MONITOR_API_TOKEN=$MONITOR_READ_ONLY_TOKEN ansible-playbook ...
     print(f"export MONITOR_READ_ONLY_TOKEN={state.tokens['read_only'].value}", flush=True)
-    _explain(options, "\nServing. Stop it with Ctrl-C in this shell; the account is lost then.")
-
-
-def _explain(options: argparse.Namespace, text: str) -> None:
-    """For a person who started it, not for a program that did."""
-    if not options.until_eof:
-        print(text, file=sys.stderr, flush=True)
+    if explain:
+        print("\nServing. Stop it with Ctrl-C in this shell; the account is lost then.", file=sys.stderr)
 
 
 def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -> None:

@@ -6,8 +6,7 @@
 
 import functools
 import json
-import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from connexion.apps.asynchronous import AsyncApp
@@ -30,7 +29,6 @@ from .state import State
 _NOT_NEEDED = (LifespanMiddleware, SecurityMiddleware, SwaggerUIMiddleware)
 # Connexion's constructor has no annotations.
 _new_response: Callable[..., ConnexionResponse] = ConnexionResponse
-_BLAMED = re.compile(r" - '(\w+)")
 
 
 def emulator_app(state: State) -> ASGIApp:
@@ -80,25 +78,17 @@ def _bound(operation: Callable[..., Awaitable[Any]], state: State) -> Callable[.
     return run
 
 
-async def _problem_response(state: State, request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
+async def _problem_response(state: State, _request: ConnexionRequest, problem: Exception) -> ConnexionResponse:
     """What connexion refuses (shape of the request, path, method), in the form of the service's errors."""
     # An error of Python's is about a body that cannot be read or kept.
     status = getattr(problem, "status_code", 400)
     reason = str(
         getattr(problem, "detail", None) or getattr(problem, "title", None) or "The body is not valid text in JSON."
     )
-    error = ServiceError(status, reason.splitlines()[0], _blamed_field(reason, request.query_params))
+    error = ServiceError(status, reason.splitlines()[0])
     return _new_response(
         status_code=status,
         mimetype="application/json",
         body=json.dumps(error_body(state.settings, error)),
         headers=dict(getattr(problem, "headers", None) or {}),
     )
-
-
-def _blamed_field(reason: str, query: Mapping[str, str]) -> str | None:
-    """The field of the body that connexion's text names, or the query parameter whose value it begins with."""
-    match = _BLAMED.search(reason)
-    if match:
-        return match.group(1)
-    return next((name for name, value in query.items() if reason.startswith((str(value), repr(value)))), None)

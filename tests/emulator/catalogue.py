@@ -28,23 +28,20 @@ _OUTAGE = "za-west"
 _FAMILIES = ("premium-amd", "premium-intel", "gpu-small", "gpu-large")
 
 
-def tiers(brand: str, extra_fields: bool = False) -> list[dict[str, Any]]:
-    more = {"retention_days": 365} if extra_fields else {}
+def tiers(brand: str) -> list[dict[str, Any]]:
     return [
         {
             "id": f"{brand}-{clients}",
             "label": f"{brand.capitalize()} {clients}",
             "clients_included": clients,
             "price": {"hourly": hourly, "monthly": monthly},
-            **more,
         }
         for clients, hourly, monthly in _TIERS
     ]
 
 
-def regions(extra_fields: bool = False) -> list[dict[str, Any]]:
+def regions() -> list[dict[str, Any]]:
     """All regions. Regions differ in what they are capable of, and one has an outage."""
-    more = {"site_type": "core", "limits": {"groups": 100}} if extra_fields else {}
     return [
         {
             "id": region,
@@ -56,15 +53,13 @@ def regions(extra_fields: bool = False) -> list[dict[str, Any]]:
                 "ipv6": f"2001:db8:{number + 1}::1, 2001:db8:{number + 1}::2",
             },
             "status": "outage" if region == _OUTAGE else "ok",
-            **more,
         }
         for number, (region, label, country) in enumerate(_LOCATIONS)
     ]
 
 
-def availability(records: int, extra_fields: bool = False) -> list[dict[str, Any]]:
+def availability(records: int) -> list[dict[str, Any]]:
     """The first ``records`` availability records: each compute type in each region, in turn."""
-    more = {"stock": "unknown"} if extra_fields else {}
     found = []
     for number in range(records):
         type_number, location = divmod(number, len(_LOCATIONS))
@@ -72,5 +67,5 @@ def availability(records: int, extra_fields: bool = False) -> list[dict[str, Any
         region = _LOCATIONS[location][0]
         # Some pattern that has both values for each type and, but for the outage, each region.
         available = region != _OUTAGE and (type_number + location) % 3 != 0
-        found.append({"available": available, "plan": f"g1-{_FAMILIES[family]}-{size + 1}", "region": region, **more})
+        found.append({"available": available, "plan": f"g1-{_FAMILIES[family]}-{size + 1}", "region": region})
     return found

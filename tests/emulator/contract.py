@@ -160,8 +160,6 @@ def error_body(settings: Settings, error: ServiceError) -> dict[str, object]:
         entry["field"] = ""
     elif settings.error_field == "null":
         entry["field"] = None
-    if settings.extra_fields:
-        entry["code"] = f"E{error.status}"
     return {"errors": [entry]}
 
 

@@ -72,7 +72,7 @@ def _change_settings(state: State, given: Any) -> Any:
 def seed(state: State, count: int = 0, labels: list[str] | None = None) -> list[dict[str, Any]]:
     first = state.store.next_id
     requested = [f"seed-{number:05}" for number in range(first, first + count)] if labels is None else labels
-    return [state.store.create(client_values({"label": label}), state.settings.key_format) for label in requested]
+    return [state.store.create(client_values({"label": label})) for label in requested]
 
 
 def _report(state: State, host: str, install_code: str, api_key: str) -> None:

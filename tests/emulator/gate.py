@@ -110,7 +110,7 @@ def _meanwhile(state: State, fault: Fault) -> None:
             store.update(client_id(old), client_values({"label": new}))
     for label in changes.get("create", ()):
         with contextlib.suppress(LabelTaken):
-            store.create(client_values({"label": label}), state.settings.key_format)
+            store.create(client_values({"label": label}))
 
 
 def _faulty(fault: Fault) -> Response | None:

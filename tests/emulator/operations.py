@@ -39,8 +39,6 @@ async def list_clients(state: State) -> Body:
 async def create_client(state: State, body: Body) -> Body:
     label = body.get("label")
     if label is None:
-        if state.settings.label_required:
-            raise ServiceError(400, "label is required.", "label")
         label = f"{state.settings.brand}{state.store.next_id:03}"
     _check_label(state, label)
     included = state.store.plan
@@ -51,13 +49,10 @@ async def create_client(state: State, body: Body) -> Body:
             400, "Your subscription does not include any more clients. Change the subscription to add more."
         )
     try:
-        row = state.store.create(client_values({**body, "label": _stored(state, label)}), state.settings.key_format)
+        row = state.store.create(client_values({**body, "label": _stored(state, label)}))
     except LabelTaken as error:
         raise _duplicate(state) from error
-    client = _shown(state, row)
-    if state.settings.apps_as_integers:
-        client["apps"] = {name: int(value) for name, value in client["apps"].items()}
-    return client
+    return _shown(state, row)
 
 
 async def get_client(state: State, client_id: int) -> Body:
@@ -112,20 +107,20 @@ async def get_subscription(state: State, subscription_id: str) -> Body:
 
 
 async def list_regions(state: State) -> Body:
-    return _page(state, catalogue.regions(state.settings.extra_fields))
+    return _page(state, catalogue.regions())
 
 
 async def list_region_availability(state: State) -> Body:
-    return _page(state, _availability(state))
+    return _page(state, catalogue.availability(500))
 
 
 async def get_region(state: State, region_id: str) -> Body:
-    return _only(region for region in catalogue.regions(state.settings.extra_fields) if region["id"] == region_id)
+    return _only(region for region in catalogue.regions() if region["id"] == region_id)
 
 
 async def get_region_availability(state: State, region_id: str) -> Body | list[Body]:
     await get_region(state, region_id)
-    records = [record for record in _availability(state) if record["region"] == region_id]
+    records = [record for record in catalogue.availability(500) if record["region"] == region_id]
     return records if state.settings.region_availability == "array" else _only(records)
 
 
@@ -143,11 +138,7 @@ def named(operation_id: str) -> Callable[..., Any]:
 
 
 def _tiers(state: State) -> list[Body]:
-    return catalogue.tiers(state.settings.brand, state.settings.extra_fields)
-
-
-def _availability(state: State) -> list[Body]:
-    return catalogue.availability(state.settings.availability_records, state.settings.extra_fields)
+    return catalogue.tiers(state.settings.brand)
 
 
 def _only(found: Iterable[Body]) -> Body:
@@ -170,7 +161,7 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
     size = _query_number("page_size", _USUAL_PAGE)
     if not _SMALLEST_PAGE <= size <= settings.page_size_max:
         limits = f"{_SMALLEST_PAGE} and {settings.page_size_max}"
-        raise ServiceError(settings.page_size_status, f"page_size must be between {limits}.", "page_size")
+        raise ServiceError(400, f"page_size must be between {limits}.", "page_size")
     pages = max(1, math.ceil(len(items) / size))
     if page > pages and settings.past_end == "not_found":
         raise ServiceError(404, "Not found")
@@ -211,9 +202,6 @@ def _shown(state: State, row: Row, *, in_list: bool = False) -> Body:
         client["label"] = None
     if row["label"] in state.settings.double_labels:
         client["label"] = row["label"][:-1]
-    if state.settings.extra_fields:
-        client["tags"] = ["from-the-future"]
-        client["apps"]["postgresql"] = False
     if _is_masked(state, row) and (in_list or state.settings.mask_in == "everywhere"):
         for name in ("api_key", "install_code"):
             if state.settings.mask_kind == "missing":
@@ -242,8 +230,7 @@ def _check_label(state: State, label: str) -> None:
 
 
 def _stored(state: State, label: str) -> str:
-    forms = {"as_sent": label, "lower_case": label.lower(), "truncated": label[:12]}
-    return forms[state.settings.label_form]
+    return label.lower() if state.settings.label_form == "lower_case" else label
 
 
 def _duplicate(state: State) -> ServiceError:

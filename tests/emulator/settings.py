@@ -48,31 +48,24 @@ class Settings:
     mask_text: str = _setting("[REDACTED]", _MASK, "The text; may be empty.")
     mask_in: str = _choice(_MASK, "Where keys are masked: everywhere, or in lists only.", ("everywhere", "lists"))
     account_code: str = _setting("", _MASK, "The `install_code` of all clients, for example a short one.")
-    key_format: str = _choice("key format", "8-4-4-16 or 40 hexadecimal digits.", ("grouped_hex", "plain_hex"))
 
-    label_form: str = _choice(_LABEL, "Stored: as sent, or 12 characters.", ("as_sent", "lower_case", "truncated"))
+    label_form: str = _choice(_LABEL, "How it is stored.", ("as_sent", "lower_case"))
     null_labels: tuple[str, ...] = _setting((), _LABEL, "Clients whose label is shown as null.")
     double_labels: tuple[str, ...] = _setting((), _LABEL, "Clients that are shown without the label's last character.")
     strict_labels: bool = _setting(False, _LABEL, "Refuse all but letters, digits, `-` and `_`, with 400.")
-    label_required: bool = _setting(False, "`label` on create", "Refuse a create without a label; else invent one.")
     duplicate_status: int = _choice("duplicate label", "Status when a label is taken.", (400, 409))
     duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
 
     page_size_max: int = _setting(500, _SIZE, "Largest `page_size` that is accepted; the smallest is 25.")
-    page_size_status: int = _choice(_SIZE, "Status for a `page_size` outside of that.", (400, 422))
     past_end: str = _choice("page past the end", "404, or a page without items.", ("not_found", "empty"))
     list_order: str = _choice(_MOVING, "Which clients come first in the list.", ("oldest", "newest"))
     list_lag: int = _setting(0, _MOVING, "How many reads of the list lack a client, from when it was created on.")
-
-    apps_as_integers: bool = _setting(False, "`apps`", "0 and 1 in the response to a create.")
-    extra_fields: bool = _setting(False, "unknown fields", "More fields on every object and every error.")
 
     plan_null: str = _choice("plan `null`", "The free plan, ignored, or refused.", ("free", "unchanged", "refused"))
     free_limit: int | None = _setting(None, "too many clients for the plan", "Clients that the free plan allows.")
     region_availability: str = _choice(
         "region availability of one region", "The first record of the region, or an array of all.", ("record", "array")
     )
-    availability_records: int = _setting(500, "`/regions/availability`", "How many records there are.")
 
     error_field: str = _choice("errors", "`field` without a field that is meant.", ("empty", "missing", "null"))
     delete_status: int = _choice("statuses", "Status of a delete; 204 has no body.", (200, 204))
@@ -95,7 +88,6 @@ def leaves_contract(settings: Settings) -> bool:
     """Whether responses differ from the contract on purpose, so that they are not checked."""
     return (
         settings.mask_kind == "missing"
-        or settings.apps_as_integers
         or bool(settings.null_labels)
         or settings.region_availability == "array"
         or settings.error_field != "empty"

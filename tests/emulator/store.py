@@ -40,10 +40,10 @@ class Store:
         row = self._clients.get(client_id)
         return dict(row) if row else None
 
-    def create(self, values: Row, key_format: str) -> Row:
+    def create(self, values: Row) -> Row:
         """A new client with new keys. The label is among the values."""
         self._check_label(values["label"], self.next_id)
-        keys = {"api_key": _new_key(key_format), "install_code": _new_key(key_format)}
+        keys = {"api_key": _new_key(), "install_code": _new_key()}
         row = {"id": self.next_id, "label": values["label"], **keys, "created": _now(), "updated": _now(), **values}
         self._clients[self.next_id] = row
         self.next_id += 1
@@ -66,9 +66,7 @@ class Store:
             raise LabelTaken(label)
 
 
-def _new_key(key_format: str) -> str:
-    if key_format == "plain_hex":
-        return secrets.token_hex(20)
+def _new_key() -> str:
     digits = secrets.token_hex(16).upper()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}"
 

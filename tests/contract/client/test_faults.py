@@ -11,6 +11,7 @@ Each operation with each fault: tests/faults/test_operations_and_faults.py.
 import json
 import re
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,13 +22,7 @@ from ansible_collections.monitor.cloud.plugins.modules import monitor_client, mo
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.servers import (
-    Account,
-    Listener,
-    Open,
-    Reply,
-    Request,
-)
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Open, Request
 from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels
 
 _DESIRED = ["web1", "web2", "web3"]
@@ -36,14 +31,6 @@ pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 # Of creates
-
-
-def test_one_read_finds_all_creates_whose_response_was_lost(emulator: Emulator) -> None:
-    for label in _DESIRED:
-        emulator.fault(kind="lost_response", operation="create_client", match={"label": label})
-    result = go(emulator, monitor_clients, labels=_DESIRED, retry_timeout=8.0)
-    assert sorted(result["created"]) == labels(emulator) == _DESIRED
-    assert len(emulator.requests("list_clients")) <= 3
 
 
 def test_the_time_to_retry_starts_anew_with_each_client_created(
@@ -262,73 +249,51 @@ def test_an_unknown_host_or_one_without_https_fails_at_once(emulator: Emulator, 
 
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-# What is sent before the connection ends.
-_BROKEN = {
-    "at once": b"",
-    "within a header": b"HTTP/1.1 200 OK\r\nContent-",
-    "after the headers": _HEAD + b"Content-Length: 40\r\n\r\n",
-    "within the body": _HEAD + b'Content-Length: 40\r\n\r\n{"data":',
-    "within a chunk": _HEAD + b'Transfer-Encoding: chunked\r\n\r\n40\r\n{"data":',
-    "two lengths": _HEAD + b"Content-Length: 10\r\nContent-Length: 20\r\n\r\n",
-}
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    return loopback(tmp_path_factory.mktemp("tls"))
 
 
 class Breaking(Listener):
-    """A service that ends a connection at the request of this number: after these bytes or, None, in the handshake.
+    """A service that ends the connection at the create: after these bytes or, None, in its first handshake of TLS."""
 
-    With ``done``, that request is carried out all the same.
-    """
-
-    def __init__(self, first: bytes | None, *, tls: tuple[str, str] | None, number: int = 1, done: bool = False):
+    def __init__(self, first: bytes | None, *, tls: tuple[str, str] | None) -> None:
         self.account = Account()
-        self._first, self._number, self._done = first, number, done
-        super().__init__(self._respond, tls=tls)
+        self._first = first
+        super().__init__(self.account.respond, tls=tls)
         self.account.base_url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/v4"
 
     def secured(self, plain: socket.socket) -> socket.socket:
-        if self._first is None and self.connections == self._number:
+        if self._first is None and self.connections == 1:
             plain.recv(65536)
             raise ConnectionAbortedError
         return super().secured(plain)
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
-        if self._first is None or len(self.requests) != self._number:
+        if self._first is None or len(self.requests) != 3:
             return super().converse(connection, request)
-        if self._done:
-            self._respond(request)
         connection.sendall(self._first)
         # Without the farewell of TLS.
         socket.socket(fileno=connection.detach()).close()
         return False
 
-    def _respond(self, request: Request) -> Reply:
-        reply = self.account.respond(request)
-        if request.method == "POST":
-            self.account.there.append(json.loads(reply[2]))
-        return reply
 
-
-# Within TLS at the first request, without it at the create.
-_CASES = [
-    *((name, True, 1, False, "GET GET GET POST") for name in _BROKEN),
-    *((name, False, 3, False, "GET GET POST GET POST") for name in _BROKEN),
-    *((name, False, 3, True, "GET GET POST GET") for name in _BROKEN),
-    ("within the body", True, 3, True, "GET GET POST GET"),
-    (None, True, 1, False, "GET GET POST"),
-]
-
-
-@pytest.mark.parametrize(("name", "secure", "number", "done", "methods"), _CASES)
-def test_a_read_is_retried_and_a_create_is_searched_in_the_list_before(
-    opened: Open, certificate: tuple[str, str], name: Any, secure: bool, number: int, done: bool, methods: str
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize(
+    ("first", "methods"),
+    [
+        (b"", "GET GET POST GET POST"),
+        (b"HTTP/1.1 200 OK\r\nContent-", "GET GET POST GET POST"),
+        (_HEAD + b"Content-Length: 40\r\n\r\n", "GET GET POST GET POST"),
+        (_HEAD + b'Content-Length: 40\r\n\r\n{"data":', "GET GET POST GET POST"),
+        (_HEAD + b'Transfer-Encoding: chunked\r\n\r\n40\r\n{"data":', "GET GET POST GET POST"),
+        (_HEAD + b"Content-Length: 10\r\nContent-Length: 20\r\n\r\n", "GET GET POST GET POST"),
+        (None, "GET GET POST"),
+    ],
+)
+def test_a_create_whose_connection_breaks_is_searched_in_the_list_before_it_is_sent_again(
+    opened: Open, tmp_path: Path, first: bytes | None, methods: str, secure: bool
 ) -> None:
-    server = opened(Breaking, _BROKEN.get(name), tls=certificate if secure else None, number=number, done=done)
-    options: dict[str, Any] = {"ca_path": certificate[0] if secure else None, "timeout": 5.0, "retry_timeout": 5.0}
+    certificate = loopback(tmp_path) if secure else None
+    server = opened(Breaking, first, tls=certificate)
+    options: dict[str, Any] = {"ca_path": certificate and certificate[0], "timeout": 5.0, "retry_timeout": 5.0}
     result = go(server.account, monitor_client, label="web2", **options)
     assert (result["changed"], result["client"]["id"]) == (True, 2)
     assert [request.method for request in server.requests] == methods.split()

@@ -13,7 +13,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_clients,
-    monitor_plan,
     monitor_plan_info,
     region_info,
 )
@@ -114,17 +113,6 @@ def test_a_prune_makes_room_in_a_full_plan(emulator: Emulator) -> None:
 # The plan
 
 
-@pytest.mark.parametrize("subscription", ["monitor-3", "free"])
-def test_allow_over_capacity(emulator: Emulator, subscription: str) -> None:
-    emulator.seed(4)
-    emulator.set_plan("monitor-10")
-    down = run_all_forms(emulator, monitor_plan, subscription=subscription, allow_over_capacity=True)
-    up = run_all_forms(emulator, monitor_plan, subscription="monitor-10")
-    assert up["price_difference"]["monthly"] == up["diff"]["after"]["price_difference"]["monthly"]
-    assert up["price_difference"]["monthly"] == (20 if subscription == "free" else 10)
-    assert down["price_difference"]["monthly"] == -up["price_difference"]["monthly"]
-
-
 def test_plan_info(emulator: Emulator) -> None:
     emulator.seed(2)
     free = go(emulator, monitor_plan_info, token="read_only")
@@ -168,19 +156,3 @@ def test_one_region_shows_all_that_the_whole_list_shows(emulator: Emulator) -> N
         assert len(one[0]["availability"]) > 1
         assert sent(emulator)[:2] == [("GET", "/regions/us-west"), ("GET", "/regions/us-west/availability")]
         assert len(sent(emulator)) == 1 + paths
-
-
-@pytest.mark.parametrize(("form", "number", "records"), [("array", 0, 1), ("record", 0, 1), ("record", 1, 0)])
-def test_a_region_with_few_or_no_availability_records_costs_no_extra_requests(
-    emulator: Emulator, form: str, number: int, records: int
-) -> None:
-    ids = [each["id"] for each in go(emulator, region_info, token=None)["regions"]]
-    emulator.configure(region_availability=form, availability_records=1)
-    emulator.clear_log()
-    (found,) = go(emulator, region_info, token=None, id=ids[number], include_availability=True)["regions"]
-    assert len(found["availability"]) == records
-    # A single record may be the first of several: only then the list of all is read.
-    assert len(sent(emulator)) == (3 if (form, records) == ("record", 1) else 2)
-    emulator.clear_log()
-    assert go(emulator, region_info, token=None, id=ids[1], compute_type="unheard-of")["regions"] == []
-    assert len(sent(emulator)) == 2

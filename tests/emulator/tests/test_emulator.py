@@ -2,40 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The emulator as a process, and what it responds, with settings and without.
+"""What the emulator responds, with settings and without, and what a reset does.
 
 Not here: settings and faults whose effect other tests need in order to pass.
 """
 
-import json
 import re
-import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-import requests
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-
-
-def test_prints_the_environment_and_ends_cleanly() -> None:
-    command = [sys.executable, "-m", "ansible_collections.monitor.cloud.tests.emulator", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline().strip().removeprefix("export ") for dummy in range(3)]
-        environment = dict(line.split("=", 1) for line in lines)
-        assert list(environment) == ["MONITOR_BASE_URL", "MONITOR_API_TOKEN", "MONITOR_READ_ONLY_TOKEN"]
-        address, both, reads = environment.values()
-        for token, scope in ((both, "monitor:read_write"), (reads, "monitor:read_only")):
-            headers = {"Authorization": f"Bearer {token}"}
-            response = requests.get(address + "/monitor/clients", headers=headers, timeout=60)
-            assert response.ok and scope in response.headers["X-OAuth-Scopes"]
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
 
 
 def test_a_reset_goes_back_to_the_options_of_the_start() -> None:
@@ -77,46 +56,23 @@ def test_fields_of_a_response_are_removed_and_added(emulator: Emulator) -> None:
     assert edited == {"data": [{**one, "apps": apps, "new": [1]} for one in whole["data"]], "page": 1, "results": 2}
 
 
-CLIENT = "GET /monitor/clients/1"
-CREATE = "POST /monitor/clients"
-NEW = {"label": "new"}
-EXTRA = {"extra_fields": True}
-
-
-# Settings, a call and its body; the status of the response, and what its JSON has, as a regular expression.
 @pytest.mark.parametrize(
-    ("settings", "request_line", "body", "status", "expected"),
+    ("settings", "method", "path", "status", "expected"),
     [
-        ({}, CLIENT, None, 200, '"api_key": "([0-9A-F]{4,16}-?){4}", "install_code"'),
-        ({"key_format": "plain_hex"}, CREATE, NEW, 200, '"api_key": "[0-9a-f]{40}"'),
-        ({}, CREATE, {}, 200, '"label": "monitor002"'),
-        ({"label_required": True}, CREATE, {}, 400, '"field": "label"'),
-        ({}, CREATE, b"[" * 100_000, 400, '"reason": '),
-        ({}, CREATE, b'{"label": "\\ud800abc"}', 400, '"reason": '),
-        # JSON text, since Python takes 0 and False for the same.
-        ({"apps_as_integers": True}, CREATE, NEW, 200, '"apps": {"apache": 0, '),
-        ({"delete_status": 204}, "DELETE /monitor/clients/1", None, 204, "^null$"),
-        (EXTRA, CLIENT, None, 200, '"tags": '),
-        (EXTRA, "GET /monitor/subscriptions/monitor-3", None, 200, '"retention_days": '),
-        (EXTRA, "GET /regions/us-west", None, 200, '"site_type": '),
-        (EXTRA, "GET /regions/us-west/availability", None, 200, '"stock": '),
-        (EXTRA, CREATE, {"label": "no"}, 400, '"code": "E400"'),
-        ({}, "PUT /monitor/plan", {}, 200, '"id": "monitor-10"'),
-        ({"past_end": "empty"}, "GET /monitor/clients?page=3", None, 200, r'{"data": \[\], '),
-        ({"error_field": "null"}, "GET /monitor/clients/9", None, 404, '"field": null'),
-        ({"error_field": "missing"}, "GET /nowhere", None, 404, r'^{"errors": \[{"reason": "[^"]*"}\]}$'),
+        ({"delete_status": 204}, "DELETE", "/monitor/clients/1", 204, "^$"),
+        ({"past_end": "empty"}, "GET", "/monitor/clients?page=3", 200, r'"data": \[\]'),
+        ({"error_field": "null"}, "GET", "/monitor/clients/9", 404, '"field": null'),
+        ({"error_field": "missing"}, "GET", "/nowhere", 404, r'^{"errors": \[{"reason": "[^"]*"}\]}$'),
     ],
 )
 def test_responses(
-    emulator: Emulator, settings: dict[str, Any], request_line: str, body: Any, status: int, expected: str
+    emulator: Emulator, settings: dict[str, Any], method: str, path: str, status: int, expected: str
 ) -> None:
     emulator.seed(labels=["web"])
-    emulator.set_plan("monitor-10")
     emulator.configure(**settings)
-    reply = emulator.call(*request_line.split(" "), body)
+    reply = emulator.call(method, path)
     assert reply.status_code == status
-    assert re.search(expected, json.dumps(reply.json() if reply.text else None))
-    assert ("content-type" in reply.headers) is bool(reply.text)
+    assert re.search(expected, reply.text)
 
 
 def test_responses_are_checked_against_the_contract_by_default(emulator: Emulator) -> None:

@@ -21,7 +21,6 @@ TESTS = (
     "tests/contract/client/test_bad_input.py::test_missing_token",
     "tests/contract/test_inventory.py::test_clients_are_hosts_with_variables_and_no_keys",
     "tests/emulator/tests/test_contract.py",
-    "--deselect=tests/emulator/tests/test_contract.py::test_schemathesis_finds_no_violation",
     "tests/faults/test_responses.py::test_valid_responses_give_a_result",
     "tests/unit/plugins/module_utils/_clients",
     "tests/unit/test_layers.py",
