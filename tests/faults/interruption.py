@@ -4,7 +4,6 @@
 
 """Runs and hosts that are killed at a moment of choice, and what must hold of the hosts then and later."""
 
-import dataclasses
 import re
 import subprocess
 import time
@@ -16,9 +15,9 @@ from ansible_collections.monitor.cloud.tests.support.checks import assert_sound,
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Run, kill_all, texts
 
-PATIENCE = 60.0
+_PATIENCE = 60.0
 # The directory that sshd puts first into PATH.
-TOOLS = "/usr/local/sbin"
+_TOOLS = "/usr/local/sbin"
 _STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
 # Stops at the use that the file names (`before mv 2`), once, until the other file is gone; writes the id of its parent.
 _TOOL = f"""#!/bin/sh
@@ -41,28 +40,16 @@ _READABLE = (
 _BACKUP = re.compile(r"agent\.conf\..+~")
 
 
-@dataclasses.dataclass(frozen=True)
-class Stop:
-    """The n-th use of a tool, before or after it did its work."""
-
-    when: str
-    tool: str
-    use: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.when} {self.tool} {self.use}"
+def stops_at(*tools: str) -> list[str]:
+    """Before each of these uses, and after the last; a tool that is named twice is used twice."""
+    uses = [f"{tool} {tools[: number + 1].count(tool)}" for number, tool in enumerate(tools)]
+    return [*(f"before {use}" for use in uses), f"after {uses[-1]}"]
 
 
-def each_side(*tools: str) -> list[Stop]:
-    """Before and after each of these uses; a tool that is named twice is used twice."""
-    uses = [(tool, tools[:number].count(tool) + 1) for number, tool in enumerate(tools)]
-    return [Stop(when, tool, use) for tool, use in uses for when in ("before", "after")]
-
-
-def arm(host: Host, stop: Stop) -> None:
+def arm(host: Host, stop: str) -> None:
     """Let the host stop there."""
-    host.run(f"mkdir -p {TOOLS}; rm -f {_STOP}-*; echo '{stop}' > {_STOP}; chmod 666 {_STOP}")
-    host.write(_TOOL, f"{TOOLS}/{stop.tool}", mode="755")
+    host.run(f"mkdir -p {_TOOLS}; rm -f {_STOP}-*; echo '{stop}' > {_STOP}; chmod 666 {_STOP}")
+    host.write(_TOOL, f"{_TOOLS}/{stop.split()[1]}", mode="755")
 
 
 def stopped(host: Host) -> bool:
@@ -72,28 +59,18 @@ def stopped(host: Host) -> bool:
 
 def release(host: Host) -> None:
     """Go on; only what was not killed does."""
-    host.run(f"rm -f {_STOPPED} {_STOP} {TOOLS}/*")
-
-
-_KILLS = {
-    # That does the writing, and nothing else.
-    "shell": f"kill -9 $(cat {_STOPPED})",
-    # Before it does its work or after it, and what has started it.
-    "tool": f"cd /proc/$(cat {_STOPPED}) && kill -9 ${{PWD#/proc/}} $(cat task/*/children)",
-    # All that runs there, but for the process that takes connections.
-    "host": "kill -9 -1",
-}
+    host.run(f"rm -f {_STOPPED} {_STOP} {_TOOLS}/*")
 
 
 def kill(host: Host, victim: str) -> None:
-    """Kill one of these on a host that is stopped at a step."""
-    host.run(_KILLS[victim], check=False)
+    """On a host that is stopped at a step, kill the shell that writes, or all but its sshd."""
+    host.run(f"kill -9 $(cat {_STOPPED})" if victim == "shell" else "kill -9 -1", check=False)
     release(host)
 
 
 def kill_run(process: subprocess.Popen[str], record: Path) -> str:
     kill_all(record)
-    return process.communicate(timeout=PATIENCE)[0]
+    return process.communicate(timeout=_PATIENCE)[0]
 
 
 @contextmanager
@@ -111,7 +88,7 @@ def started(
 
 def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     """Wait for a moment of a run."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + _PATIENCE
     while not what():
         assert process.poll() is None, f"the run did not come there: {process.communicate()[0]}"
         assert time.monotonic() < deadline, "the run does not come there"
@@ -120,7 +97,7 @@ def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None
 
 def settle(hosts: Collection[Host]) -> None:
     """Wait until no writer is left on the hosts: a writer continues even if no process waits for it any more."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + _PATIENCE
     for host in hosts:
         while host.run("grep -slz '[w]riting-' /proc/[0-9]*/cmdline", check=False).strip():
             assert time.monotonic() < deadline, f"{host.name} goes on writing"
@@ -156,14 +133,10 @@ def assert_converged(controller: Controller, before: dict[str, str | None] | Non
     assert_nothing_readable(controller.hosts.values())
 
 
-def converge(controller: Controller, playbook: str = ROLLOUT, *, check: bool = True) -> Run:
-    """Run once more, to the end; check mode predicts what it changes."""
-    predicted = controller.run(playbook, "--check", ANSIBLE_FORKS="20") if check else None
+def converge(controller: Controller, playbook: str = ROLLOUT) -> Run:
+    """Run once more, to the end."""
     run = controller.run(playbook, ANSIBLE_FORKS="20")
-    for one in (predicted, run):
-        if one is not None:
-            assert_sound(controller.service, one.output)
-            assert one.code == 0, one.output
-            assert one.changed_hosts() == run.changed_hosts()
+    assert_sound(controller.service, run.output)
+    assert run.code == 0, run.output
     tally(converged=1)
     return run

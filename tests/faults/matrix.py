@@ -2,19 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The cells of the matrix: tasks for each operation of the contract, faults for each, and how often they come. What is
-checked of a task in a cell, and in random sequences.
-"""
+"""Tasks for each operation of the contract, faults, and what is checked of a task with a fault."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import itertools
 import json
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from email.utils import formatdate
 from typing import Any
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
@@ -28,10 +23,10 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.emulator.contract import document, examples, operation_ids, variant_of
+from ansible_collections.monitor.cloud.tests.emulator.contract import document, examples, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
-from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.inputs import info_module
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
@@ -124,8 +119,7 @@ for _noun, _rows in examples().items():
     CASES[f"get_{_noun}"] = _tasks(info=(info_module(_noun), {"id": _rows[0]["id"]}))
 WRITES = ("create_client", "update_client", "delete_client", "update_plan")
 
-STATUSES = (408, 500, 502, 503, 504)
-# Those that a retry fixes.
+# Faults that a retry fixes.
 PASSING: dict[str, dict[str, Any]] = {
     # No server listens at the address: Outage of support/servers.py.
     "refused": {},
@@ -133,16 +127,11 @@ PASSING: dict[str, dict[str, Any]] = {
     "lost response": {"kind": "lost_response"},
     "truncated": {"kind": "truncate"},
     "slow": {"kind": "slow", "seconds": 0.4},
-    "429 in a second": {"kind": "status", "status": 429, "headers": {"Retry-After": "1"}},
-    "429 until a date": {"kind": "status", "status": 429},
-    "429 until a date that is over": {"kind": "status", "status": 429},
-    **{str(status): {"kind": "status", "status": status} for status in STATUSES},
-    "504 though done": {"kind": "status", "status": 504, "done": True},
     "429": {"kind": "status", "status": 429},
+    "503": {"kind": "status", "status": 503},
+    "504 though done": {"kind": "status", "status": 504, "done": True},
     "html with 400": {"kind": "html", "status": 400},
-    "html with 502": {"kind": "html", "status": 502},
     "html with 502 though done": {"kind": "html", "status": 502, "done": True},
-    "text with 503": {"kind": "text", "status": 503},
 }
 # Those in which another server responds, or a faulty service.
 LASTING: dict[str, dict[str, Any]] = {
@@ -151,66 +140,26 @@ LASTING: dict[str, dict[str, Any]] = {
     "wrong shape": {"kind": "status", "status": 200},
     "wrong shape though done": {"kind": "status", "status": 200, "done": True},
 }
-EDITS = ("missing field", "unknown field")
-FAULTS = (*PASSING, *LASTING, *EDITS)
-# How often; -1: for ever.
-TIMES = {1: "once", 3: "three times", -1: "for ever"}
+FAULTS = (*PASSING, *LASTING, "unknown field", "missing field")
 UNKNOWN = {"from": ["the future"]}
 _SHAPES: tuple[Any, ...] = ([7], "text", {"data": 7}, 7, {"id": None}, ["text"])
-_LONG_FORMS = dict.fromkeys(("wrong shape", "wrong shape though done"), len(_SHAPES))
 # On hosts and in modules alike: short only if the test needs it, so that no other test reaches it.
 SLOW_TIMEOUT = 0.15
 
 
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """One task with one fault, ``times`` times. ``number`` varies the form of the fault between neighbours."""
-
-    operation: str
-    case: Case
-    fault: str
-    times: int
-    number: int
-
-    @property
-    def name(self) -> str:
-        forms = {"missing field": required_fields(self.operation), "wrong shape": list(map(repr, _SHAPES))}
-        form = forms.get(self.fault.removesuffix(" though done"), [])
-        which = f" {form[self.number % len(form)]}" if form else ""
-        return f"{self.operation}, {self.case.name}, {self.fault}{which}, {TIMES[self.times]}"
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the task's result shows the fields of the response."""
-        shown = self.operation == "create_client" or self.case.name in ("info", "one", "up", "present")
-        return shown and self.operation != "delete_client"
-
-    def scheduled(self) -> dict[str, Any]:
-        """The fault as the emulator takes it, as of now."""
-        match = {"label": self.case.label} if self.case.label else {}
-        fault = scheduled(self.operation, self.fault, self.number)
-        if self.fault == "429 in a second" and self.times == 3:
-            # Whole seconds are the rule; three of them for each cell would be too many.
-            fault["headers"] = {"Retry-After": "0.2"}
-        return {**fault, "operation": self.operation, "times": self.times, "match": match}
-
-
-def scheduled(operation: str, fault: str, number: int) -> dict[str, Any]:
-    """A fault for an operation, without how often it comes."""
-    given = {**PASSING, **LASTING}.get(fault, {"kind": "edit"})
+def scheduled(operation: str, fault: str, number: int, times: int) -> dict[str, Any]:
+    """A fault as the emulator takes it. ``number`` chooses the shape or the missing field; -1 times: for ever."""
+    given = {**{**PASSING, **LASTING}.get(fault, {"kind": "edit"}), "operation": operation, "times": times}
     if fault.startswith("wrong shape"):
         # Any object is a valid response to a delete: a false one can't be detected.
         shapes = [shape for shape in _SHAPES if operation != "delete_client" or not isinstance(shape, dict)]
         return {**given, "body": shapes[number % len(shapes)]}
-    if "date" in fault:
-        seconds = -60 if "over" in fault else 1
-        return {**given, "headers": {"Retry-After": formatdate(time.time() + seconds, usegmt=True)}}
     if fault == "unknown field":
         return {**given, "add": {"of_the_future": UNKNOWN, "data.of_the_future": UNKNOWN}}
     if fault == "missing field":
         fields = required_fields(operation)
         return {**given, "remove": [fields[number % len(fields)]] if fields else []}
-    return dict(given)
+    return given
 
 
 def required_fields(operation: str) -> list[str]:
@@ -232,24 +181,6 @@ def _required(contract: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterato
     for name in schema.get("required", []):
         yield name
         yield from (f"{name}.{inner}" for inner in _required(contract, schema["properties"][name]))
-
-
-def cells() -> list[Cell]:
-    """In the long form every task with every form of every fault, as often as each of :data:`TIMES`; in the short one,
-    another of the tasks each time, all three times if it is a write and one of them if not."""
-    found = []
-    for operation in operation_ids():
-        forms = {"missing field": len(required_fields(operation)), **({} if not SOAK else _LONG_FORMS)}
-        numbered = [(fault, form) for fault in FAULTS for form in range(forms.get(fault, 1))]
-        for number, (fault, form) in enumerate(numbered):
-            # An unknown field is in each response, so that the result of each task shows it.
-            often = [-1] if fault == "unknown field" else list(TIMES)
-            every = list(itertools.product(often, CASES[operation]))
-            step = len(CASES[operation]) if operation in WRITES and forms.get(fault) is None else len(every)
-            step = 1 if SOAK or fault == "unknown field" else step
-            varied = form if fault in forms else number
-            found += [Cell(operation, case, fault, times, varied) for times, case in every[number % step :: step]]
-    return found
 
 
 # What tasks report, what the account holds, and whether the two agree
