@@ -121,8 +121,6 @@ WRITES = ("create_client", "update_client", "delete_client", "update_plan")
 
 # Faults that a retry fixes.
 PASSING: dict[str, dict[str, Any]] = {
-    # No server listens at the address: Outage of support/servers.py.
-    "refused": {},
     "drop": {"kind": "drop"},
     "lost response": {"kind": "lost_response"},
     "truncated": {"kind": "truncate"},
@@ -229,19 +227,18 @@ def carried_out(
     case: Case,
     *,
     fault: Mapping[str, Any] | None = None,
-    outage: Any = None,
     masked: bool = False,
     **options: Any,
 ) -> Outcome:
-    """The task with a fault or an outage, or without; its report is true."""
+    """The task with a fault or without; its report is true."""
     before = Account.of(emulator)
     emulator.clear_log()
     if fault is not None:
         emulator.fault(**fault)
-    outcome = attempt(outage or emulator, case, **options)
+    outcome = attempt(emulator, case, **options)
     calls = emulator.settle()
     emulator.clear_faults()
-    assert_sound(emulator, outcome.text, faults=bool(outage) + sum(entry["fault"] is not None for entry in calls))
+    assert_sound(emulator, outcome.text, faults=sum(entry["fault"] is not None for entry in calls))
     assert_true(outcome, before, Account.of(emulator))
     assert_right_keys(emulator, outcome, masked=masked)
     return dataclasses.replace(outcome, calls=calls)

@@ -25,7 +25,6 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     Listener,
     Open,
     Proxy,
-    Reply,
     assert_no_token,
     forbidden,
     service,
@@ -33,26 +32,19 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
-_SETTINGS = tuple(
-    name for variable in ("http_proxy", "https_proxy", "all_proxy") for name in (variable, variable.upper())
-)
+_SETTINGS = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy")
 _BOTH = (HOST, "localhost")
 # Values of no_proxy, and the hosts that they exempt.
-_EXEMPT = {None: (), "": (), "other.example.test": (), ".example.test": (HOST,)}
-_EXEMPT |= {"*": _BOTH, "{host}": _BOTH, "{host}:{port}": _BOTH}
+_EXEMPT = {"": (), "other.example.test": (), ".example.test": (HOST,), "*": _BOTH, "{host}:{port}": _BOTH}
 
 
 @pytest.mark.parametrize(
     ("setting", "exempt"),
-    [
-        *((setting, None) for setting in _SETTINGS),
-        *(("https_proxy", exempt) for exempt in _EXEMPT if exempt is not None),
-    ],
+    [*((setting, "") for setting in _SETTINGS), *(("https_proxy", exempt) for exempt in _EXEMPT if exempt)],
 )
-def test_tunnels_through_proxies(
-    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str, exempt: str | None
+def test_over_tls_a_proxy_gets_no_token_and_the_service_no_password(
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str, exempt: str
 ) -> None:
-    """Over TLS a proxy sees the name of the host, and its own password; the service sees the token, and no password."""
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
     proxy = opened(Proxy, (listener.address, listener.port), address=OTHER_HOST)
@@ -61,8 +53,7 @@ def test_tunnels_through_proxies(
         listener.forget()
         proxy.forget()
         monkeypatch.setenv(setting, f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
-        if exempt is not None:
-            monkeypatch.setenv("no_proxy", exempt.format(host=host, port=listener.port))
+        monkeypatch.setenv("no_proxy", exempt.format(host=host, port=listener.port))
         account.base_url = f"https://{host}:{listener.port}/v4"
         expected = setting.lower() != "http_proxy" and host not in _EXEMPT[exempt]
         if host == HOST and not expected:
@@ -91,18 +82,15 @@ def test_proxies_of_the_system_are_not_used(opened: Open, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("proxy_host", ["127.0.0.1", OTHER_HOST])
 @pytest.mark.parametrize("setting", ["http_proxy", "https_proxy", "ALL_PROXY"])
-def test_plain_http_through_proxies(
+def test_plain_http_by_a_proxy_of_another_machine_is_refused_unless_allowed(
     opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str, proxy_host: str
 ) -> None:
-    """A proxy on another machine for loopback is refused: the token would leave unencrypted."""
+    """The token would leave this machine unencrypted, though the service is on it."""
     account, listener = service(opened)
     proxy = opened(Proxy, (listener.address, listener.port), address=proxy_host)
     by_proxy = not setting.lower().startswith("https")
-    for value, allowed, exempt in itertools.product(
-        (f"http://someone:{PASSWORD}@{proxy_host}:{proxy.port}", f"{proxy_host}:{proxy.port}"),
-        (False, True),
-        ("", "127.0.0.1"),
-    ):
+    values = f"http://someone:{PASSWORD}@{proxy_host}:{proxy.port}", f"{proxy_host}:{proxy.port}"
+    for value, allowed, exempt in itertools.product(values, (False, True), ("", "127.0.0.1")):
         listener.forget()
         proxy.forget()
         monkeypatch.setenv(setting, value)
@@ -122,17 +110,18 @@ def test_plain_http_through_proxies(
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("status", [302, 407, 502])
 def test_a_proxy_that_gives_no_tunnel_gets_no_token(
-    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, status: int
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, listener = service(opened, kinds[1]["good"])
     trap = forbidden(opened)
-    refusal: Reply = (status, {"Location": f"http://127.0.0.1:{trap.port}/", "Proxy-Authenticate": "Basic"}, b"no")
-    proxy = opened(Listener, lambda _request: refusal, address=OTHER_HOST)
+    headers = {"Location": f"http://127.0.0.1:{trap.port}/", "Proxy-Authenticate": "Basic"}
+    statuses = itertools.cycle([302, 407])
+    proxy = opened(Listener, lambda _request: (next(statuses), headers, b"no"), address=OTHER_HOST)
     monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
     for name, (module, options, _call) in ONE_OF_EACH.items():
-        assert try_task(account, module, ca_path=kinds[0], **options)[0] is None, name
+        for _status in range(2):
+            assert try_task(account, module, ca_path=kinds[0], **options)[0] is None, name
     assert {request.method for request in proxy.requests} == {"CONNECT"}
     assert_no_token(proxy)
     assert listener.connections == trap.connections == 0
@@ -156,9 +145,8 @@ def test_a_tunnel_to_another_server_gets_no_token(kinds: Kinds, opened: Open, mo
 
 _UNREACHABLE = "http://someone:{p}@127.0.0.1:9"
 _BAD_PROXIES = (
-    "ftp://someone:{p}@127.0.0.1:9", "socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@[bad",
-    "http://someone:{p}@", "http://someone:{p}@127.0.0.1:99999", "http://someone:{p}@127.0.0.1:port",
-    "://someone:{p}@x", "someone:{p}@127.0.0.1:9", "http://someone:{p}@ho st:9", _UNREACHABLE,
+    "socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@[bad", "http://someone:{p}@", "http://someone:{p}@x:99999",
+    "http://someone:{p}@x:port", "://someone:{p}@x", "http://someone:{p}@ho st:9", _UNREACHABLE,
 )  # fmt: skip
 
 
@@ -176,7 +164,9 @@ def test_invalid_proxies_give_an_error_without_their_password(
             assert re.search("no connection through the proxy: .*Check the proxy settings", message)
 
 
-def test_a_rollout_by_a_proxy_and_amid_netrc_files(kinds: Kinds, opened: Open, tmp_path: Path) -> None:
+def test_a_rollout_by_a_proxy_and_amid_netrc_files_shows_no_secret_to_others(
+    kinds: Kinds, opened: Open, tmp_path: Path
+) -> None:
     (tmp_path / ".netrc").write_text(f"default login someone password {PASSWORD}\n", encoding="ascii")
     (tmp_path / ".netrc").chmod(0o600)
     certificate, key = kinds[1]["good"]

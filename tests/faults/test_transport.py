@@ -97,34 +97,20 @@ def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
     assert (listener.connections, listener.received) == (1, b"")
 
 
-def test_warnings_of_other_code_stay_enabled() -> None:
-    """In a process of its own."""
-    script = (
-        "import warnings, urllib3\n"
-        "from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings\n"
-        "Http(Settings('https://127.0.0.1/v4'))\n"
-        "warnings.warn('unverified', urllib3.exceptions.InsecureRequestWarning)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "unverified" in done.stderr
-
-
 # Plain HTTP
 
 _REMOTE = (
     "http://127.0.0.2:{port}/v4",
-    "http://api.example.test:{port}/v4",
     "HTTP://127.0.0.2:{port}/v4",
-    "http://127.0.0.1.example.test:{port}/v4",
     "http://localhost.example.test:{port}/v4",
     "http://127.0.0.1\\.example.test:{port}/v4",
     "http://[::ffff:127.0.0.2]:{port}/v4",
     "http://2130706434:{port}/v4",
-    "http://0x7f000002:{port}/v4",
     "http://0.0.0.0:{port}/v4",
     "\thttp://127.0.0.2:{port}/v4\n",
+    "http://127.0.0.1:{port}@127.0.0.2:{port}/v4",
+    "http:127.0.0.2/v4",
 )
-_INVALID = ("http://127.0.0.1:{port}@127.0.0.2:{port}/v4", "http://127.0.0.2:{port}#@127.0.0.1/v4", "http:127.0.0.2/v4")
 
 
 @pytest.fixture(scope="session")
@@ -136,25 +122,20 @@ def network() -> list[str]:
     return seen
 
 
-@pytest.mark.parametrize("address", [*_REMOTE, *_INVALID])
-def test_plain_http_to_others_is_refused_before_any_packet(
-    opened: Open, network: list[str], monkeypatch: pytest.MonkeyPatch, address: str
+def test_plain_http_to_others_is_refused_before_any_packet_unless_allowed(
+    opened: Open, network: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account, _listener = service(opened)
-    trap = forbidden(opened, address=OTHER_HOST)
-    account.base_url = address.format(port=trap.port)
-    network.clear()
-    for proxy in ("", f"http://127.0.0.1:{trap.port}"):
-        monkeypatch.setenv("http_proxy", proxy)
-        for module, options in ((monitor_client_info, {}), (region_info, {}), (monitor_client, {"label": "web1"})):
-            assert try_task(account, module, faults=0, **options)[0] is None
-    assert network == []
-    assert trap.connections == 0
-
-
-def test_plain_http_if_it_is_allowed(opened: Open, network: list[str]) -> None:
     account, listener = service(opened, address=OTHER_HOST)
-    network.clear()
+    allowed = account.base_url
+    for address, proxy in itertools.product(_REMOTE, ("", f"http://127.0.0.1:{listener.port}")):
+        account.base_url = address.format(port=listener.port)
+        monkeypatch.setenv("http_proxy", proxy)
+        network.clear()
+        for module, options in ((monitor_client_info, {}), (region_info, {}), (monitor_client, {"label": "web1"})):
+            assert try_task(account, module, faults=0, **options)[0] is None, address
+        assert network == [], address
+    account.base_url = allowed
+    monkeypatch.delenv("http_proxy")
     assert try_task(account, monitor_client, label="web1", allow_http=True, faults=0)[0] is not None
     assert Account.TOKEN.encode() in listener.received
     assert network and all(OTHER_HOST in event for event in network)
@@ -168,13 +149,10 @@ def test_plain_http_if_it_is_allowed(opened: Open, network: list[str]) -> None:
     [
         (301, "https://{service}/v4/elsewhere"),
         (302, "https://{secure}/v4/monitor/clients"),
-        (303, "//{plain}/v4/monitor/clients"),
         (307, "http://{plain}/v4/monitor/clients"),
-        (308, "http://{service}/v4/monitor/clients"),
     ],
 )
-def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, status: int, target: str) -> None:
-    """To the same host and to others, with TLS and without: never followed."""
+def test_redirects_of_each_kind_of_call_are_not_followed(kinds: Kinds, opened: Open, status: int, target: str) -> None:
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
     secure, plain = forbidden(opened, certificates["good"], address=OTHER_HOST), forbidden(opened)
@@ -197,29 +175,19 @@ def test_redirects_of_each_kind_of_call(kinds: Kinds, opened: Open, status: int,
 # Credentials of netrc files
 
 
-@pytest.mark.parametrize(
-    ("entry", "name_of_file", "secure"),
-    [
-        ("machine 127.0.0.1", "NETRC", True),
-        ("machine localhost", ".netrc", False),
-        ("default", "_netrc", True),
-        ("default", "NETRC", False),
-    ],
-)
+@pytest.mark.parametrize(("entry", "name_of_file"), [("machine localhost", ".netrc"), ("default", "NETRC")])
 def test_netrc_files_are_not_used(
-    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    entry: str, name_of_file: str, secure: bool,
-) -> None:  # fmt: skip
-    authority, certificates = kinds
-    account, listener = service(opened, certificates["good"] if secure else None)
+    opened: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, entry: str, name_of_file: str
+) -> None:
+    account, listener = service(opened)
     file = tmp_path / name_of_file
     file.write_text(f"{entry} login someone password {PASSWORD}\n", encoding="ascii")
     file.chmod(0o600)
     if name_of_file == "NETRC":
         monkeypatch.setenv("NETRC", str(file))
-    account.base_url = account.base_url.replace("127.0.0.1", "localhost") if "localhost" in entry else account.base_url
+    account.base_url = account.base_url.replace("127.0.0.1", "localhost")
     for name, (module, options, _call) in ONE_OF_EACH.items():
-        result, message = try_task(account, module, ca_path=authority, **options)
+        result, message = try_task(account, module, **options)
         assert result is not None, f"{name}: {message}"
     public = [r for r in listener.requests if "/regions" in r.target or "/subscriptions" in r.target]
     assert {request.header("Authorization") for request in public} == {None}
