@@ -52,9 +52,8 @@ def _each(target: str, *decoys: str) -> Cases:
     return tuple((target, decoy) for decoy in decoys)
 
 
-# Which name is replaced (the temporary entry, the file, both, what a killed writer has left, the directory) and by
-# what: links to a victim, files and directories of the user, or a trap: an empty directory, in which what is made
-# there is replaced too.
+# Which name is replaced (the temporary entry, the file, what a killed writer has left, the directory) and by what:
+# links to a victim, files and directories of the user, or a trap: an empty directory, in which what is made is replaced.
 _ABOVE = _each("directory", "victims", "own directory", "links")
 _NAMED = _each("name", "own directory", "victims", "fifo", "link")
 _ENTRY = _each("entry", "link", "own", "fifo", "victims", "own directory", "links", "empty victims", "trap")
@@ -64,7 +63,7 @@ _LINKS = {"link": "secret", "victims": "", "empty victims": "empty"}
 # By how the content gets to its path, and by what the command finds and does.
 KEPT, ABSENT = "a file is replaced and kept", "a file does not arrive"
 CASES: dict[tuple[str, str], Cases] = {
-    ("input", KEPT): (*_ENTRY, *_NAMED, ("both", "own"), *_ABOVE),
+    ("input", KEPT): (*_ENTRY, *_NAMED, *_ABOVE),
     ("input", ABSENT): (*_LEFT, *_each("entry", "link", "victims", "own directory"), *_ABOVE),
     ("input", "a file is removed"): (*_LEFT, *_ABOVE),
     ("input", "a file is new"): _NAMED,
@@ -162,11 +161,9 @@ class Attacker:
         self._seen: list[object] = []
         # By device and inode: open files.
         self._opened: dict[tuple[int, int], int] = {}
-        self._decoys = [(ground.base if target == "directory" else ground.directory) / f"decoy-{n}" for n in (1, 2)]
+        self._aside = (ground.base if target == "directory" else ground.directory) / "decoy"
         with _as_user():
-            self._make(self._decoys[0], decoy)
-            if target == "both":
-                self._make(self._decoys[1], "link")
+            self._make(self._aside, decoy)
 
     def _make(self, path: Path, kind: str) -> None:
         if kind in _LINKS:
@@ -200,39 +197,28 @@ class Attacker:
         Returns whether it matters what the writer does next.
         """
         self.stops += 1
+        ground, trapping = self._ground, self._decoy == "trap"
         if not self._first:
-            seen: list[object] = [(path, path.lstat()[:7]) for path in sorted(self._ground.base.rglob("*"))]
+            seen: list[object] = [(path, path.lstat()[:7]) for path in sorted(ground.base.rglob("*"))]
             self.changes |= {self.stops} if seen != self._seen else set()
             self._seen = seen
         with _as_user():
-            self._open_all(self._ground.base)
-            hidden = [path for path in _inside(self._ground.directory) if path.name[0] == "." and path.name != LEFTOVER]
+            self._open_all(ground.base)
+            hidden = [path for path in _inside(ground.directory) if path.name[0] == "." and path.name != LEFTOVER]
             self._entry = self._entry or next(iter(hidden), None)
-            if self.stops in (self._first, self._last):
-                self._replace()
-            if self._decoy == "trap" and self.stops >= self._first > 0:
-                self._spring()
-        return self._decoy == "trap" or self.stops < self._last + 12 or not self._first
+            names = {"name": ground.path, "directory": ground.directory, "leftover": ground.directory / LEFTOVER}
+            target = names.get(self._target, self._entry)
+            if target and self.stops in (self._first, self._last):
+                _exchange(self._aside, target)
+            if target and trapping and self.stops >= self._first > 0:
+                self._spring(target)
+        return trapping or self.stops < self._last + 12 or not self._first
 
-    def _replace(self) -> None:
-        ground, entry = self._ground, self._entry
-        targets: dict[str, list[Path | None]] = {
-            "entry": [entry],
-            "name": [ground.path],
-            "both": [entry, ground.path],
-            "directory": [ground.directory],
-            "leftover": [ground.directory / LEFTOVER],
-        }
-        for decoy, target in zip(self._decoys, targets[self._target], strict=False):
-            if target:
-                _exchange(decoy, target)
-
-    def _spring(self) -> None:
-        trap = self._entry if self._target == "entry" else self._ground.directory
-        for path in _inside(trap) if trap else ():
+    def _spring(self, trap: Path) -> None:
+        for path in _inside(trap):
             if not path.is_symlink():
                 with contextlib.suppress(OSError):
-                    path.rename(self._decoys[0].with_name(f"taken-{time.monotonic_ns()}"))
+                    path.rename(self._aside.with_name(f"taken-{time.monotonic_ns()}"))
                     path.symlink_to(self._ground.victim / "secret")
 
     def loot(self) -> str:
@@ -336,22 +322,18 @@ class Trial:
 
     def run(self, *, naive: bool = False) -> tuple[set[str], bool, Attacker]:
         """What the user got, whether the file was written nevertheless, and the attacker."""
-        with tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root:
+        with (
+            tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root,
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as output,
+        ):
             os.chmod(root, 0o755)
             ground = Ground(Path(root), self.situation, self.target)
             attacker = Attacker(ground, self.target, self.decoy, self.moment, self.turns)
-            done = self._stopped(ground, attacker, naive)
-            written = done is not None and not remote_file.failure(done)
-            lost = ground.losses(attacker.loot(), written=written)
-            return lost if done else {*lost, ENDLESS}, written, attacker
-
-    def _stopped(self, ground: Ground, attacker: Attacker, naive: bool) -> Completed | None:
-        """Run the command as root, with stops; None if it did not end."""
-        stops = Stops(ground.root)
-        command = ["dash", "-c", stops.prefix + _command(ground, self.way, naive)]
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
+            stops = Stops(ground.root)
             given.write(KEY.encode())
             given.seek(0)
+            command = ["dash", "-c", stops.prefix + _command(ground, self.way, naive)]
             process = subprocess.Popen(
                 command, stdin=given, stdout=output, stderr=subprocess.DEVNULL, start_new_session=True
             )
@@ -361,13 +343,15 @@ class Trial:
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
             output.seek(0)
-            return Completed(code, output.read().decode(), "") if ended else None
+            written = ended and not remote_file.failure(Completed(code, output.read().decode(), ""))
+            lost = ground.losses(attacker.loot(), written=written)
+            return lost if ended else {*lost, ENDLESS}, written, attacker
 
 
 def trials(way: str, situation: str) -> list[Trial]:
     """Each case at each stop, for good and for one command only.
 
-    In the short form all cases at the first stop, and half of them at each stop beside a change.
+    In the short form all cases at the first stop, and a third of them at each stop beside a change.
     """
     cases = [Trial(way, situation, *case) for case in CASES[way, situation]]
     usual = cases[0].run()[2]
@@ -377,11 +361,11 @@ def trials(way: str, situation: str) -> list[Trial]:
     beside = {*ENTERING, *changes, *(stop - 1 for stop in changes)}
 
     def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
-        if target in ("entry", "both") and moment not in entry or target != "directory" and moment in ENTERING[1:]:
+        if target == "entry" and moment not in entry or target != "directory" and moment in ENTERING[1:]:
             return False
         if SOAK or moment + turns == 1:
             return True
-        return moment in (changes if turns else beside) and (number + moment + turns) % 2 == 0
+        return moment in (changes if turns else beside) and (number + moment + turns) % 3 == 0
 
     return [
         dataclasses.replace(case, moment=moment, turns=turns)

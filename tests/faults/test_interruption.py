@@ -2,84 +2,218 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run, or the host under it, is killed: at each create, and at each step of writing a file.
+"""A run, or the host under it, is killed: at a create, and at each step of writing a file. Or two runs meet.
 
-Then no file is half-written, only its owner can read a key, and no client is there twice. One more
-run converges, and leaves nothing behind.
+Then no file is half-written, only its owner can read a key, and no client is there twice. One more run converges, and
+leaves nothing behind.
 """
 
-from collections.abc import Callable
+import re
+import subprocess
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.faults import interruption
-from ansible_collections.monitor.cloud.tests.support import hosts as fleet
-from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
+from ansible_collections.monitor.cloud.tests.support.runs import (
+    PRUNE,
+    ROLLOUT,
+    WHOLE,
+    Controller,
+    Run,
+    kill_all,
+    texts,
+)
 from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play
 
+_PATIENCE = 60.0
+# The directory that sshd puts first into PATH.
+_TOOLS = "/usr/local/sbin"
+_STOP, _STOPPED = "/opt/agent-stop", "/opt/agent-stopped"
+# Stops at the use that the file names (`before mv 2`), once, until the other file is gone; writes the id of its parent.
+_TOOL = f"""#!/bin/sh
+tool=${{0##*/}}
+stop() {{
+  [ "$1 $tool $use" = "$target" ] && /usr/bin/rm {_STOP} || return 0
+  echo $PPID > {_STOPPED}
+  while [ -e {_STOPPED} ]; do /usr/bin/sleep 0.02; done
+}}
+target=$(/usr/bin/cat {_STOP} 2>/dev/null)
+case $target in *" $tool "*) echo >> {_STOP}-$tool; use=$(($(/usr/bin/wc -l < {_STOP}-$tool)));; esac
+stop before; /usr/bin/$tool "$@"; code=$?; stop after; exit $code
+"""
+_HOLDING = "/etc/monitor /root /tmp /home /var/tmp /opt/agent*"
+# All files with a key that a user without rights can read, or could if the directory let anyone in.
+_READABLE = (
+    f"{{ setpriv --reuid 4242 --regid 4242 --clear-groups grep -rls api_key= {_HOLDING}; "
+    f"find {_HOLDING} -type f -perm /077 -exec grep -l api_key= {{}} +; }} 2>/dev/null"
+)
+_BACKUP = re.compile(r"agent\.conf\..+~")
 OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
+
+
+def stops_at(*tools: str) -> list[str]:
+    """Before each of these uses, and after the last; a tool that is named twice is used twice."""
+    uses = [f"{tool} {tools[: number + 1].count(tool)}" for number, tool in enumerate(tools)]
+    return [*(f"before {use}" for use in uses), f"after {uses[-1]}"]
+
+
+def arm(host: Host, stop: str) -> None:
+    """Let the host stop there."""
+    host.run(f"mkdir -p {_TOOLS}; rm -f {_STOP}-*; echo '{stop}' > {_STOP}; chmod 666 {_STOP}")
+    host.write(_TOOL, f"{_TOOLS}/{stop.split()[1]}", mode="755")
+
+
+def stopped(host: Host) -> bool:
+    """Whether the host is at the step at which it has to stop."""
+    return Path(f"/proc/{host.first_process}/root{_STOPPED}").exists()
+
+
+def release(host: Host) -> None:
+    """Go on; only what was not killed does."""
+    host.run(f"rm -f {_STOPPED} {_STOP} {_TOOLS}/*")
+
+
+def kill(host: Host, victim: str) -> None:
+    """On a host that is stopped at a step, kill the shell that writes, or all but its sshd."""
+    host.run(f"kill -9 $(cat {_STOPPED})" if victim == "shell" else "kill -9 -1", check=False)
+    release(host)
+
+
+def kill_run(process: subprocess.Popen[str], record: Path) -> str:
+    kill_all(record)
+    return process.communicate(timeout=_PATIENCE)[0]
+
+
+@contextmanager
+def started(
+    controller: Controller, playbook: str, *options: str, **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A run that is on its way, and its record. It ends with the test, however that ends."""
+    process, record = controller.start(playbook, *options, errors=subprocess.STDOUT, ANSIBLE_FORKS="20", **environment)
+    try:
+        yield process, record
+    finally:
+        kill_all(record)
+        process.wait()
+
+
+def wait_until(what: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for a moment of a run."""
+    deadline = time.monotonic() + _PATIENCE
+    while not what():
+        assert process.poll() is None, f"the run did not come there: {process.communicate()[0]}"
+        assert time.monotonic() < deadline, "the run does not come there"
+        time.sleep(0.01)
+
+
+def settle(hosts: Collection[Host]) -> None:
+    """Wait until no writer is left on the hosts: a writer continues even if no process waits for it any more."""
+    deadline = time.monotonic() + _PATIENCE
+    for host in hosts:
+        while host.run("grep -slz '[w]riting-' /proc/[0-9]*/cmdline", check=False).strip():
+            assert time.monotonic() < deadline, f"{host.name} goes on writing"
+            time.sleep(0.02)
+
+
+def assert_nothing_readable(hosts: Collection[Host]) -> None:
+    """Only the owner can read files that hold a key, temporary files included."""
+    for host in hosts:
+        assert host.run(_READABLE, check=False) == "", host.name
+
+
+def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
+    """No file is half-written: it is what it was before, or what it has to be."""
+    after = texts(controller.service.clients())
+    for name, host in controller.hosts.items():
+        found = host.read()
+        assert found in (before[name], after.get(name)), (name, found)
+    assert_nothing_readable(controller.hosts.values())
+
+
+def assert_converged(controller: Controller, before: dict[str, str | None] | None = None) -> None:
+    """Every host carries its own key, for its owner alone; nothing is left behind but backups of what was before."""
+    after = texts(controller.service.clients())
+    for name, host in controller.hosts.items():
+        assert host.read() == after[name], name
+        assert host.facts() == "regular file 600 root root"
+        for other in set(host.run(f"ls -A $(dirname {CONFIG})").split()) - {"agent.conf"}:
+            path = f"/etc/monitor/{other}"
+            assert _BACKUP.fullmatch(other) and before is not None, (name, other)
+            kept = host.read(path), host.facts(path).split()[-3:]
+            assert kept == (before[name], ["600", "root", "root"]), (name, other)
+    assert_nothing_readable(controller.hosts.values())
+
+
+def check(service: Emulator, *runs: Run) -> None:
+    """Nothing failed in any of the runs."""
+    for run in runs:
+        assert_sound(service, run.output, faults=len(runs) > 1)
+        assert (run.code, run.failures()) == (0, {}), run.output
+    tally(converged=1)
+
+
 # As the role writes it.
 CONTENT = "install_code=@install_code@\napi_key=@api_key@\n"
-WITH_INPUT = interruption.stops_at("mkdir", "chmod", "dd", "chown", "chmod", "ln", "cat", "rm", "mv", "mv", "rmdir")
+WITH_INPUT = stops_at("mkdir", "chmod", "dd", "chown", "chmod", "ln", "cat", "rm", "mv", "mv", "rmdir")
 # If commands can't be given input. The first two are core's, for the file that carries the content.
-WITHOUT_INPUT = interruption.stops_at("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
+WITHOUT_INPUT = stops_at("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
 NAMES = [f"web-{number:02}" for number in range(1, len(WITH_INPUT) + 1)]
 
 
 @pytest.fixture
 def hosts_of(
-    machines: Callable[..., list[fleet.Host]], controllers: Callable[..., Controller]
+    machines: Callable[..., list[Host]], controllers: Callable[..., Controller]
 ) -> Callable[[int], Controller]:
     """Makes a controller for so many hosts, on which nothing is."""
     return lambda count: controllers(*machines(*NAMES[:count]))
 
 
-def texts_of(controller: Controller) -> dict[str, str | None]:
-    return {name: host.read() for name, host in controller.hosts.items()}
-
-
-@pytest.mark.parametrize(("when", "number"), [("before", 1), ("after", 1)])
+@pytest.mark.parametrize(("made", "fault"), [(1, {"kind": "drop"}), (2, {"kind": "slow", "done": True})])
 def test_a_run_killed_at_a_create_is_completed_by_the_next(
-    hosts_of: Callable[[int], Controller], when: str, number: int
+    hosts_of: Callable[[int], Controller], made: int, fault: dict[str, Any]
 ) -> None:
+    """The second create, before or after it is done."""
     controller = hosts_of(3)
-    service, made = controller.service, number + (when == "after")
+    service = controller.service
     controller.group_vars["monitor_agent_concurrency"] = 1
-    kind = {"kind": "drop"} if when == "before" else {"kind": "slow", "done": True}
-    service.fault(operation="create_client", skip=number, seconds=20, **kind)
-    with interruption.started(controller, ROLLOUT) as (process, record):
-        interruption.wait_until(
-            lambda: len(service.requests("create_client")) > number and len(service.clients()) == made, process
-        )
-        assert_sound(service, interruption.kill_run(process, record), faults=1)
+    service.fault(operation="create_client", skip=1, seconds=20, **fault)
+    with started(controller, ROLLOUT) as (process, record):
+        wait_until(lambda: len(service.requests("create_client")) > 1 and len(service.clients()) == made, process)
+        assert_sound(service, kill_run(process, record), faults=1)
     assert labels(controller) == NAMES[:made]
-    interruption.assert_whole(controller, dict.fromkeys(controller.hosts))
-    assert interruption.converge(controller).writes() == [f"create_client {name}" for name in NAMES[made:3]]
-    interruption.assert_converged(controller)
+    assert_whole(controller, dict.fromkeys(controller.hosts))
+    run = controller.run()
+    check(service, run)
+    assert run.writes() == [f"create_client {name}" for name in NAMES[made:3]]
+    assert_converged(controller)
 
 
 def stop_all(controller: Controller, victim: str, stops: dict[str, str], playbook: str) -> None:
     """Kill when every host is at the step: the run, or each host, or the writer on each host."""
     hosts = controller.hosts
     for name, stop in stops.items():
-        interruption.arm(hosts[name], stop)
-    with interruption.started(controller, playbook) as (process, record):
+        arm(hosts[name], stop)
+    with started(controller, playbook) as (process, record):
         waiting = set(hosts)
         while waiting:
-            interruption.wait_until(lambda: any(interruption.stopped(hosts[name]) for name in waiting), process)
-            for name in [name for name in waiting if interruption.stopped(hosts[name])]:
+            wait_until(lambda: any(stopped(hosts[name]) for name in waiting), process)
+            for name in [name for name in waiting if stopped(hosts[name])]:
                 waiting.discard(name)
-                interruption.assert_nothing_readable([hosts[name]])
+                assert_nothing_readable([hosts[name]])
                 if victim != "run":
-                    interruption.kill(hosts[name], victim)
-        output = (
-            interruption.kill_run(process, record) if victim == "run" else controller.finish(process, record).output
-        )
+                    kill(hosts[name], victim)
+        output = kill_run(process, record) if victim == "run" else controller.finish(process, record).output
     assert_sound(controller.service, output, faults=len(stops))
     for host in hosts.values():
-        interruption.release(host)
-    interruption.settle(hosts.values())
+        release(host)
+    settle(hosts.values())
 
 
 @pytest.mark.parametrize(
@@ -98,21 +232,72 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
     for number, (name, stop) in enumerate(stops.items()):
         host = controller.hosts[name]
         # Every other host by sudo.
-        controller.host_vars[name] = {"ansible_user": fleet.USER if number % 2 and with_input else "root"}
+        controller.host_vars[name] = {"ansible_user": USER if number % 2 and with_input else "root"}
         if not with_input and ("dd" in stop or "rmdir" in stop):
             host.write("elsewhere\n", "/opt/agent-target", mode="0644")
             host.run("mkdir -p /etc/monitor; ln -s /opt/agent-target /etc/monitor/agent.conf")
         elif " mkdir " not in stop:
             host.write(OLD)
-    before = texts_of(controller)
+    before = {name: host.read() for name, host in controller.hosts.items()}
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, victim, stops, playbook)
-    interruption.assert_whole(controller, before)
+    assert_whole(controller, before)
     # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
     find = "find /etc/monitor -name '.agent.conf.writing-*'"
     left = [host.run(find, check=False) for host in controller.hosts.values()]
     assert not with_input or any(left) is (victim != "run")
-    interruption.converge(controller, playbook)
-    interruption.assert_converged(controller, before)
+    check(controller.service, controller.run(playbook, ANSIBLE_FORKS="20"))
+    assert_converged(controller, before)
     for name in [name for name, old in before.items() if old == "elsewhere\n"]:
         assert controller.hosts[name].facts("/opt/agent-target") == "regular file 644 root root", stops[name]
+
+
+# Two controllers work on one fleet at once: neither fails, and no desired client is lost.
+
+
+@pytest.fixture
+def both(machines: Callable[..., list[Host]], controllers: Callable[..., Controller]) -> tuple[Controller, Controller]:
+    """Two controllers for the same hosts, on which nothing is."""
+    hosts = machines(*NAMES[:6])
+    return controllers(*hosts), controllers(*hosts)
+
+
+def test_the_same_rollout_twice_at_once_creates_each_client_once(both: tuple[Controller, Controller]) -> None:
+    """Hosts carry keys of another account, and both controllers have an old list."""
+    one, other = both
+    service = one.service
+    check(service, one.run(ANSIBLE_FORKS="20"))
+    service.reset()
+    service.fault(kind="slow", done=True, operation="list_clients", seconds=1.0, times=2)
+    with started(one, ROLLOUT) as first, started(other, ROLLOUT) as second:
+        runs = one.finish(*first), other.finish(*second)
+    check(service, *runs)
+    made = [entry["label"] for entry in service.requests("create_client") if entry["status"] == 200]
+    assert sorted(made) == NAMES[:6] == labels(one)
+    assert_converged(one)
+    again = one.run(ANSIBLE_FORKS="20")
+    check(service, again)
+    assert (again.changed_hosts(), again.writes()) == (set(), [])
+
+
+def test_a_rollout_while_clients_without_a_host_are_pruned(both: tuple[Controller, Controller]) -> None:
+    """The one that prunes has an old inventory, whose pattern matches the new hosts too."""
+    one, other = both
+    service = one.service
+    for name in NAMES[2:6]:
+        del other.hosts[name]
+    check(service, other.run(ANSIBLE_FORKS="20"))
+    service.seed(labels=["old-1", "old-2", "old-3"])
+    service.clear_log()
+    service.fault(kind="slow", done=True, operation="list_clients", seconds=4.0)
+    # The other controller needs one of them, just before it is deleted.
+    service.fault(kind="meanwhile", operation="get_client", changes={"rename": {"old-2": "web-old"}})
+    given = ("-e", "prune_pattern=(old|web)-.* prune_confirm=any")
+    with started(other, PRUNE, *given, **WHOLE) as second:
+        wait_until(lambda: len(service.requests("list_clients")) > 0, second[0])
+        with started(one, ROLLOUT) as first:
+            runs = one.finish(*first), other.finish(*second)
+    check(service, *runs)
+    assert service.faults() == []
+    assert labels(one) == [*NAMES[:6], "web-old"]
+    assert_converged(one)

@@ -100,7 +100,7 @@ def test_a_task_with_a_fault_reports_the_truth_and_the_next_converges(
     else:
         assert_done(emulator, case)
         assert outcome.result["api_usage"]["requests"] == len(outcome.calls)
-    shown = operation == "create_client" or case.name in ("info", "one", "up", "present")
+    shown = operation == "create_client" or case.name in ("info", "one", "up")
     if fault == "unknown field" and shown and operation != "delete_client":
         assert '"of_the_future"' in outcome.text
 

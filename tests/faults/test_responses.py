@@ -18,8 +18,8 @@ from ansible_collections.monitor.cloud.tests.support.checks import short_or_long
 from ansible_collections.monitor.cloud.tests.support.servers import Reply, as_json
 
 _RAW: tuple[bytes, ...] = (
-    b"", b" ", b"\0", b"null", b"\xff\xfe", b"\xef\xbb\xbf{}", b'{"data":[],"data":7}', b'["\xff"]', b'"\xed\xa0\x80"',
-    b'{"id":1,"id":"x","label":"web1","label":null}', b'{"data":["\\ud800"]}', b"[" * 100000, b"-", b"NaN", b"1e999",
+    b"", b"\0", b"null", b"\xff\xfe", b"\xef\xbb\xbf{}", b'{"data":[],"data":7}', b'["\xff"]', b'"\xed\xa0\x80"',
+    b'{"id":1,"id":"x","label":"web1","label":null}', b'{"data":["\\ud800"]}', b"[" * 100000, b"NaN",
     b"[" * 100000 + b"]" * 100000, b'{"a":' * 60 + b"1" + b"}" * 60, b"1" * 5000, b"[NaN]", b'{"data":[],"pages":1e3}',
     b'{"data":[],"pages":1000000000000,"results":2}', b'{"data":[],"pages":-5}', b"<html>", b'{"errors":{}}',
     b'{"errors":[{"reason":' + b"[" * 900 + b"]" * 900 + b"}]}", b'{"data":[]}' + b" " * 100000, b'{"data":[]}{}',
@@ -27,11 +27,9 @@ _RAW: tuple[bytes, ...] = (
     b'{"errors":[{"field":"\\ud800","reason":"\\n\\u001b[31m\\u202e"}]}',
     b'{"errors":[{"reason":"' + b"x" * 99999 + b'"}]}',
 )  # fmt: skip
-_STATUSES = (200, 204, 400, 429, 600)
 _TIMES = (
-    "", "x", "-1", "nan", "inf", "-inf", "1e400", "1" * 5000, "0x10", "1_0", "\u0663", "0" * 300, "\x80", "1,5",
-    "Mon, 99 Foo 99999999999999999 00:00:00", "Fri, 31 Dec 9999999 23:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 -9999",
-    "Thu, 01 Jan 1970 00:00:00 +99999999999999", "Thu, 01 Jan 0001 00:00:00 +2359",
+    "", "-1", "nan", "inf", "1e400", "1" * 5000, "0x10", "\u0663", "\x80", "Mon, 99 Foo 99999999999999999 00:00:00",
+    "Fri, 31 Dec 9999 23:59:59 -9999", "Thu, 01 Jan 1970 00:00:00 +99999999999999", "Thu, 01 Jan 0001 00:00:00 +2359",
 )  # fmt: skip
 
 
@@ -70,7 +68,7 @@ def test_invalid_values_at_each_path(account: Any, call: str) -> None:
 @pytest.mark.parametrize("call", list(inputs.CALLS)[:: short_or_long(5, 1)])
 def test_bytes_that_are_not_valid_json(account: Any, call: str) -> None:
     for raw in _RAW:
-        for status in _STATUSES:
+        for status in (200, 204, 400, 429, 600):
             _check(account, call, as_json(raw, status))
 
 

@@ -4,7 +4,6 @@
 
 """Templates and options that fail, warn or change with a client's secrets: no part of one is shown anywhere."""
 
-import itertools
 import json
 import sys
 from pathlib import Path
@@ -12,64 +11,42 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound
+from ansible_collections.monitor.cloud.tests.support.checks import assert_sound
 from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local
 
 # KEY stands for the key.
 MISTAKES = {
     "no such member": "{{ {}[KEY] }}",
-    "no such member of the client": "{{ client[KEY] }}",
     "no such member, part of the key": "{{ {}[KEY[:12]] }}",
-    "no such member, key in capitals": "{{ {}[KEY | swapcase] }}",
-    "no such member, key backwards": "{{ {}[KEY | reverse] }}",
     "no such member, key in base64": "{{ {}[KEY | b64encode] }}",
-    "no such member, key of the registration": "{{ {}[registered.clients['web-1'].api_key] }}",
     "no such member, key of another client": "{{ {}[registered.clients['web-2'].api_key] }}",
     "a command fails": "{{ lookup('pipe', 'exit 3 ' ~ KEY) }}",
     "a command fails, as a warning": "{{ KEY }} {{ lookup('pipe', 'exit 3 ' ~ KEY, errors='warn') }}",
     "no such file": "{{ lookup('file', KEY) }}",
     "no such file, as a warning": "{{ KEY }} {{ lookup('file', KEY, errors='warn') }}",
-    "no such file, first found": "{{ lookup('first_found', [KEY]) }}",
     "no such template": "{{ lookup('template', KEY) }}",
     "no such template to include": "{% include KEY %}",
-    "no such template to extend": "{% extends KEY %}",
     "no such lookup": "{{ lookup(KEY) }}",
-    "no such variable": "{{ lookup('vars', KEY) }}",
     "no such test": "{{ ['x'] | select(KEY) | list }}",
-    "no such filter": "{{ ['x'] | map(KEY) | list }}",
-    "not a list": "{{ [client] | subelements('api_key') }}",
-    "not a number": "{{ KEY | human_to_bytes }}",
     "not JSON": "{{ ('x' ~ KEY) | from_json }}",
-    "not YAML": "{{ ('a: [' ~ KEY) | from_yaml }}",
-    "not a date": "{{ KEY | to_datetime }}",
     "not a regular expression": "{{ 'x' | regex_search('(' ~ KEY) }}",
     "mandatory": "{{ nothing | mandatory('no value for ' ~ KEY) }}",
     "undefined with a hint": "{{ undef('no value for ' ~ KEY) }}",
     "key in base64": "{{ KEY | b64encode }}",
-    "hash of the key": "{{ KEY | hash('sha256') }}",
-    "part of the key": "{{ KEY[:12] }}",
     "a character of the key": "{{ KEY[-1] }}",
-    "key in lower case": "{{ KEY | lower }}",
     "sorted key": "{{ KEY | sort | join }}",
-    "JSON with the key in base64": "{{ client | to_json | b64encode }}",
     "seeded with the key": "{{ 1000000 | random(seed=KEY) }}",
     "time": "{{ KEY }} {{ now().microsecond }}",
     "random": "{{ KEY }} {{ 1000000000 | random }}",
 }
 OPTIONS = {
     "path": {"path": "/nowhere/{{ secret }}/agent.conf"},
-    "relative path": {"path": "{{ secret }}"},
     "owner": {"owner": "{{ secret }}"},
-    "group": {"group": "x{{ secret | b64encode }}"},
     "mode": {"mode": "{{ secret }}"},
-    "state": {"state": "{{ secret }}"},
-    "backup": {"backup": "{{ secret }}"},
-    "label": {"label": "{{ secret }}"},
     "label, key of another client": {"label": "{{ registered.clients['web-2'].api_key }}"},
     "name of the registration": {"registration": "{{ secret }}"},
     "mode, code of another client": {"mode": "{{ registered.clients['web-2'].install_code | b64encode }}"},
     "the placeholder": {"label": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"},
-    "the registration itself": {"registration": "{{ registered }}", "mode": "rw"},
     "the client itself": {"registration": "{{ omit }}", "client": "{{ registered.clients['web-1'] }}", "mode": "rw"},
 }
 # What a message still says.
@@ -80,7 +57,7 @@ REASONS = {
     "a character of the key": "transforms the api_key or the install_code",
     "time": "the text differs each time",
     "random": "the text differs each time",
-    **{name: f"{name} holds the api_key of the client" for name in ("path", "owner", "group")},
+    **{name: f"{name} holds the api_key of the client" for name in ("path", "owner")},
     "label, key of another client": "The label '<api_key of web-2>' was not registered",
     "the placeholder": "VALUE_SPECIFIED",
 }
@@ -92,7 +69,6 @@ REGISTER: dict[str, object] = {
     "monitor.cloud.monitor_clients": {"labels": ["web-1", "web-2"], "include_keys": True},
     "register": "registered",
 }
-FORMS: tuple[list[str], ...] = ([], ["--check", "--diff"], ["--diff"], ["--check"])
 
 
 def _play(controller: Controller, tasks: dict[str, dict[str, str]]) -> str:
@@ -105,15 +81,7 @@ def _play(controller: Controller, tasks: dict[str, dict[str, str]]) -> str:
     return controller.tasks(json.dumps(play))
 
 
-def _parts(service: Emulator) -> set[str]:
-    secrets = [client[field] for client in service.clients() for field in ("api_key", "install_code")]
-    return {secret[start : start + 8].lower() for secret in secrets for start in range(len(secret) - 7)}
-
-
-@pytest.mark.parametrize(
-    ("source", "form"),
-    list(itertools.product(SOURCES, FORMS)) if SOAK else [("template", ["--diff"]), ("options", ["--check", "--diff"])],
-)
+@pytest.mark.parametrize(("source", "form"), [("template", ["--diff"]), ("options", ["--check", "--diff"])])
 def test_no_part_of_a_secret_is_shown(emulator: Emulator, tmp_path: Path, source: str, form: list[str]) -> None:
     """Nor logged, nor given to callbacks."""
     controller, tasks = Local(tmp_path, emulator, "web-1"), SOURCES[source]
@@ -139,7 +107,9 @@ def test_no_part_of_a_secret_is_shown(emulator: Emulator, tmp_path: Path, source
     assert warned <= set(events)
     outputs = [run.output, json.dumps([event.result for event in run.events])]
     outputs += [path.read_text(encoding="utf-8") for path in (seen, log, *tree.iterdir())]
-    leaking = {part for part in _parts(emulator) for text in outputs if part in text.lower()}
+    secrets = [client[field].lower() for client in emulator.clients() for field in ("api_key", "install_code")]
+    parts = {secret[start : start + 8] for secret in secrets for start in range(len(secret) - 7)}
+    leaking = {part for part in parts for text in outputs if part in text.lower()}
     assert not leaking, [line for line in run.output.splitlines() if any(part in line.lower() for part in leaking)]
     assert_sound(emulator, faults=len(tasks))
     for name in REASONS.keys() & events.keys():

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Responses that never end, that come a byte at a time, or that expand: each fails in time and in bounded memory.
-
-The client runs in a process of its own, which reports its peak memory.
-"""
+"""Responses that never end, that come a byte at a time, or that expand: each fails in time and in bounded memory."""
 
 import itertools
 import json
@@ -48,26 +45,23 @@ _MIB = b" " * 2**20
 # What comes once, and what comes again and again, a tenth of a second apart: no timeout between bytes ever ends it.
 _SLOW = {
     "status line": (b"HTTP/1.1 200 ", b"O"),
-    "header": (_OK + b"X-Long: ", b"x"),
     "headers": (_OK, b"X-Many: 1\r\n"),
     "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-    "103 Early Hints": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
     "body": (_OK + b"Content-Length: 1000000\r\n\r\n", b" "),
-    "body of unknown length": (_OK + b"\r\n", b" "),
     "chunks": (_CHUNKED, b"1\r\n \r\n"),
     "length of a chunk": (_CHUNKED + b"1;", b"x"),
 }
 _CLIENT = """
 import concurrent.futures, json, sys, time, types
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
-from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info, region_info
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info
 from ansible_collections.monitor.cloud.tests.support.tasks import go
 def fetch(given):
     base_url, options = given
     service = types.SimpleNamespace(base_url=base_url, tokens={"read_write": sys.argv[1]})
     began = time.monotonic()
     try:
-        message = json.dumps(go(service, region_info if "token" in options else monitor_client_info, **options))
+        message = json.dumps(go(service, monitor_client_info, **options))
     except MonitorError as error:
         message = str(error)
     # ru_maxrss has the parent's in it.
@@ -177,18 +171,13 @@ def _unbounded() -> dict[str, tuple[Responder | tuple[bytes, bytes], str]]:
     encoded = "the response is encoded as '{}', which was not requested"
     return {
         # Cut before it is redacted: character by character, it took 5 s and 540 MiB.
-        "text to a call without a token": (
-            lambda _request: (200, {"Content-Type": "text/plain"}, b"x" * (60 * 2**20)),
-            "the response is not JSON but text/plain, starting with 'xxx",
-        ),
+        "text": (lambda _request: (200, {"Content-Type": "text/plain"}, b"x" * (60 * 2**20)), "not JSON but text"),
         "body": ((_OK + b"\r\n", _MIB), _TOO_LARGE),
-        "body of 1 TiB": ((_OK + b"Content-Length: 1099511627776\r\n\r\n", _MIB), _TOO_LARGE),
         "chunks": ((_CHUNKED, b"100000\r\n" + _MIB + b"\r\n"), _TOO_LARGE),
         "length of a chunk": ((_CHUNKED + b"1;", _MIB), "cut short: got more than 65536 bytes when reading chunk size"),
         "100 Continue": ((b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 10000), "no whole response within 3 s"),
         "refusal": ((b"HTTP/1.1 502 Bad\r\nContent-Type: text/html\r\n\r\n", _MIB), _TOO_LARGE),
         "gzip": (_encoded("gzip"), _TOO_LARGE),
-        "deflate": (_encoded("deflate"), _TOO_LARGE),
         "gzip twice": (_encoded("gzip, gzip", 2), encoded.format("gzip, gzip")),
         "br": (_encoded("br"), encoded.format("br")),
         # Twenty times the memory of their text: 45 MiB took 950.
@@ -203,15 +192,14 @@ def _unbounded() -> dict[str, tuple[Responder | tuple[bytes, bytes], str]]:
 def test_a_response_that_is_large_expands_or_never_ends_is_not_kept(opened: Open) -> None:
     """One client gets them one by one, after a short response."""
     cases, servers, requested = _unbounded(), [opened(Listener, Account().respond)], []
-    for name, (response, expected) in cases.items():
+    for response, expected in cases.values():
         if isinstance(response, tuple):
             servers.append(opened(Endless, *response, pause=0))
         else:
             servers.append(opened(Listener, response))
-        options = {"timeout": 3.0 if "within" in expected else 30.0}
         # A response that is cut off is retried.
-        options["retry_timeout"] = 0.5 if isinstance(response, tuple) else 60.0
-        requested.append({**options, **({"token": None} if "token" in name else {})})
+        retry = 0.5 if isinstance(response, tuple) else 60.0
+        requested.append({"timeout": 3.0 if "within" in expected else 30.0, "retry_timeout": retry})
     addresses = [f"http://127.0.0.1:{listener.port}/v4" for listener in servers]
     (short, _took, ordinary), *done = _fetch_all(list(zip(addresses, [{}, *requested], strict=True)))
     assert '"label": "web1"' in short
