@@ -4,8 +4,7 @@
 
 """An unprivileged user who owns the directory of the file, or the one above it, gains nothing while root writes.
 
-The writer is stopped before each command of its shell, and at one of these stops the user replaces a name. That a
-writer which trusts names loses to it is tested too: without that, no success would mean nothing.
+The writer is stopped before each command of its shell, and at one of these stops the user replaces a name.
 """
 
 import contextlib
@@ -13,7 +12,6 @@ import dataclasses
 import itertools
 import os
 import select
-import shlex
 import shutil
 import signal
 import subprocess
@@ -41,19 +39,16 @@ OLD = "api_key=THE-OLD-KEY\n"
 SECRET = "what only root may ever read\n"
 # No process has the number.
 LEFTOVER = f".{NAME}.writing-99999999-aB3dE6gH"
-ENDLESS = "the command did not end"
 # The stops at which the writer enters the directory.
 ENTERING = range(1, 12)
 
-Cases = tuple[tuple[str, str], ...]
 
-
-def _each(target: str, *decoys: str) -> Cases:
+def _each(target: str, *decoys: str) -> tuple[tuple[str, str], ...]:
     return tuple((target, decoy) for decoy in decoys)
 
 
 # Which name is replaced (the temporary entry, the file, what a killed writer has left, the directory) and by what:
-# links to a victim, files and directories of the user, or a trap: an empty directory, in which what is made is replaced.
+# links to a victim, files and directories of the user, or a trap: an empty directory, where what is made is replaced.
 _ABOVE = _each("directory", "victims", "own directory", "links")
 _NAMED = _each("name", "own directory", "victims", "fifo", "link")
 _ENTRY = _each("entry", "link", "own", "fifo", "victims", "own directory", "links", "empty victims", "trap")
@@ -62,7 +57,7 @@ _MADE = _each("directory", "victims", "own directory", "empty victims", "trap")
 _LINKS = {"link": "secret", "victims": "", "empty victims": "empty"}
 # By how the content gets to its path, and by what the command finds and does.
 KEPT, ABSENT = "a file is replaced and kept", "a file does not arrive"
-CASES: dict[tuple[str, str], Cases] = {
+CASES: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
     ("input", KEPT): (*_ENTRY, *_NAMED, *_ABOVE),
     ("input", ABSENT): (*_LEFT, *_each("entry", "link", "victims", "own directory"), *_ABOVE),
     ("input", "a file is removed"): (*_LEFT, *_ABOVE),
@@ -280,33 +275,16 @@ class Stops:
         return ended
 
 
-def naive_command(desired: Desired, *, backup: bool, source: str | None) -> str:
-    """A writer that resolves every name again in the directory of the file, for a proof that the attacks work."""
-    path, size = desired.path, len(desired.data or b"")
-    directory, quoted = shlex.quote(os.path.dirname(path)), shlex.quote(path)
-    keep = f'u=$(mktemp {directory}/.XXXXXXXX); cp {quoted} "$u"; mv -f "$u" {quoted}~'
-    return f"""e={directory}; umask 077; [ -d {directory} ] || (umask 022; mkdir -p {directory})
-for d in {directory}/.{NAME}.writing-*; do [ -d "$d" ] || continue; rm -f "$d/{NAME}"; rmdir "$d"; done
-t=$(mktemp {directory}/.XXXXXXXX); trap 'rm -f "$t"' EXIT
-cat {source or ""} > "$t"; [ $(wc -c < "$t") -eq {size} ] || exit 1
-chown {desired.owner}:{desired.group} "$t"; chmod {desired.mode:04o} "$t"
-{keep if backup else ":"}
-mv -f "$t" {quoted} && echo "monitor.cloud done" """
-
-
-def _command(ground: Ground, way: str, naive: bool) -> str:
+def _command(ground: Ground, way: str) -> str:
     """The command that is attacked."""
     path = str(ground.path)
     if ground.situation == "a file is removed":
-        remove = f"e={path}; rm -f {path} && echo 'monitor.cloud done'"
-        return remove if naive else remote_file.remove_command(path)
+        return remote_file.remove_command(path)
     # With an announced size that is never reached, the writer has to clean up.
     data = KEY.encode() + b"x" * (ground.situation == ABSENT)
     desired = Desired(path, data, owner="root", group="daemon", mode=0o640)
     source = str(ground.safe / "source") if way == "file" else None
-    return (naive_command if naive else remote_file.write_command)(
-        desired, backup=ground.situation == KEPT, source=source
-    )
+    return remote_file.write_command(desired, backup=ground.situation == KEPT, source=source)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,7 +298,7 @@ class Trial:
     moment: int = 0
     turns: int = 0
 
-    def run(self, *, naive: bool = False) -> tuple[set[str], bool, Attacker]:
+    def run(self) -> tuple[set[str], bool, Attacker]:
         """What the user got, whether the file was written nevertheless, and the attacker."""
         with (
             tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root,
@@ -333,19 +311,18 @@ class Trial:
             stops = Stops(ground.root)
             given.write(KEY.encode())
             given.seek(0)
-            command = ["dash", "-c", stops.prefix + _command(ground, self.way, naive)]
+            command = ["dash", "-c", stops.prefix + _command(ground, self.way)]
             process = subprocess.Popen(
                 command, stdin=given, stdout=output, stderr=subprocess.DEVNULL, start_new_session=True
             )
-            # A naive writer hangs at a FIFO: the trial does not wait for it.
-            ended = stops.serve(lambda: process.poll() is not None, attacker.act, 0.5 if naive else 30.0)
+            ended = stops.serve(lambda: process.poll() is not None, attacker.act, 30.0)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
             output.seek(0)
             written = ended and not remote_file.failure(Completed(code, output.read().decode(), ""))
             lost = ground.losses(attacker.loot(), written=written)
-            return lost if ended else {*lost, ENDLESS}, written, attacker
+            return lost if ended else {*lost, "the command did not end"}, written, attacker
 
 
 def trials(way: str, situation: str) -> list[Trial]:
@@ -373,13 +350,6 @@ def trials(way: str, situation: str) -> list[Trial]:
         for moment, turns in itertools.product(range(1, usual.stops + 1), (0, 1))
         if is_tried(number, case.target, moment, turns)
     ]
-
-
-@pytest.mark.parametrize("situation", [situation for way, situation in CASES if way == "input"])
-def test_a_naive_writer_is_not_safe_in_hostile_directories(situation: str) -> None:
-    # It has fewer commands: only early attacks come in time.
-    tried = sorted(trials("input", situation), key=lambda trial: trial.moment)
-    assert any(trial.run(naive=True)[0] - {ENDLESS} for trial in tried)
 
 
 @pytest.mark.parametrize(("way", "situation"), CASES)

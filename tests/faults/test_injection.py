@@ -151,29 +151,6 @@ def test_responses_and_names_stay_text_in_each_form_of_the_audit(hostile: Emulat
     assert "49" not in re.sub(r"mc[0-9a-f]{6}|[0-9a-f]{12}", "", table)
 
 
-# The reason that the service gives for a refusal
-
-
-def test_reasons_of_the_service_and_of_a_gateway_stay_text(emulator: Emulator, tmp_path: Path) -> None:
-    # Three refusals in a row would end the task.
-    texts = {f"web-{number}": TEXTS[number] for number in (0, 10, 12, 13)}
-    controller = Local(tmp_path, emulator, *texts, "web-11")
-    controller.group_vars["monitor_agent_concurrency"] = 1
-    for label, text in texts.items():
-        body = {"errors": [{"field": text, "reason": text}]}
-        emulator.fault(kind="status", status=400, body=body, operation="create_client", match={"label": label})
-    run = controller.run("monitor.cloud.rollout", "-v")
-    assert_quiet(emulator, run, faults=len(texts))
-    assert run.statuses() == {**dict.fromkeys(texts, "failed"), "web-11": "changed"}
-    for label, text in texts.items():
-        shown = "".join(character if character.isprintable() else " " for character in text).strip()
-        assert f"the service returned 400: {shown}: {shown}" in run.failures()[label]
-    emulator.fault(kind="text", status=502, body="\n".join(texts.values()), operation="list_clients", times=-1)
-    run = controller.run("monitor.cloud.rollout", "-v", MONITOR_RETRY_TIMEOUT="0")
-    assert_quiet(emulator, run, faults=1)
-    assert run.code != 0
-
-
 # Keys, paths, labels and names of hosts
 
 # Without the characters of a mask, so that they are not taken for masks.

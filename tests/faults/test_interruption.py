@@ -21,15 +21,7 @@ import pytest
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER, Host
-from ansible_collections.monitor.cloud.tests.support.runs import (
-    PRUNE,
-    ROLLOUT,
-    WHOLE,
-    Controller,
-    Run,
-    kill_all,
-    texts,
-)
+from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, ROLLOUT, WHOLE, Controller, Run, kill_all, texts
 from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play
 
 _PATIENCE = 60.0
@@ -86,11 +78,6 @@ def kill(host: Host, victim: str) -> None:
     release(host)
 
 
-def kill_run(process: subprocess.Popen[str], record: Path) -> str:
-    kill_all(record)
-    return process.communicate(timeout=_PATIENCE)[0]
-
-
 @contextmanager
 def started(
     controller: Controller, playbook: str, *options: str, **environment: str
@@ -122,7 +109,7 @@ def settle(hosts: Collection[Host]) -> None:
             time.sleep(0.02)
 
 
-def assert_nothing_readable(hosts: Collection[Host]) -> None:
+def assert_nothing_readable(*hosts: Host) -> None:
     """Only the owner can read files that hold a key, temporary files included."""
     for host in hosts:
         assert host.run(_READABLE, check=False) == "", host.name
@@ -134,7 +121,7 @@ def assert_whole(controller: Controller, before: dict[str, str | None]) -> None:
     for name, host in controller.hosts.items():
         found = host.read()
         assert found in (before[name], after.get(name)), (name, found)
-    assert_nothing_readable(controller.hosts.values())
+    assert_nothing_readable(*controller.hosts.values())
 
 
 def assert_converged(controller: Controller, before: dict[str, str | None] | None = None) -> None:
@@ -148,7 +135,7 @@ def assert_converged(controller: Controller, before: dict[str, str | None] | Non
             assert _BACKUP.fullmatch(other) and before is not None, (name, other)
             kept = host.read(path), host.facts(path).split()[-3:]
             assert kept == (before[name], ["600", "root", "root"]), (name, other)
-    assert_nothing_readable(controller.hosts.values())
+    assert_nothing_readable(*controller.hosts.values())
 
 
 def check(service: Emulator, *runs: Run) -> None:
@@ -186,7 +173,8 @@ def test_a_run_killed_at_a_create_is_completed_by_the_next(
     service.fault(operation="create_client", skip=1, seconds=20, **fault)
     with started(controller, ROLLOUT) as (process, record):
         wait_until(lambda: len(service.requests("create_client")) > 1 and len(service.clients()) == made, process)
-        assert_sound(service, kill_run(process, record), faults=1)
+        kill_all(record)
+        assert_sound(service, process.communicate()[0], faults=1)
     assert labels(controller) == NAMES[:made]
     assert_whole(controller, dict.fromkeys(controller.hosts))
     run = controller.run()
@@ -206,11 +194,12 @@ def stop_all(controller: Controller, victim: str, stops: dict[str, str], playboo
             wait_until(lambda: any(stopped(hosts[name]) for name in waiting), process)
             for name in [name for name in waiting if stopped(hosts[name])]:
                 waiting.discard(name)
-                assert_nothing_readable([hosts[name]])
+                assert_nothing_readable(hosts[name])
                 if victim != "run":
                     kill(hosts[name], victim)
-        output = kill_run(process, record) if victim == "run" else controller.finish(process, record).output
-    assert_sound(controller.service, output, faults=len(stops))
+        if victim == "run":
+            kill_all(record)
+        assert_sound(controller.service, controller.finish(process, record).output, faults=len(stops))
     for host in hosts.values():
         release(host)
     settle(hosts.values())
@@ -255,16 +244,9 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
 # Two controllers work on one fleet at once: neither fails, and no desired client is lost.
 
 
-@pytest.fixture
-def both(machines: Callable[..., list[Host]], controllers: Callable[..., Controller]) -> tuple[Controller, Controller]:
-    """Two controllers for the same hosts, on which nothing is."""
-    hosts = machines(*NAMES[:6])
-    return controllers(*hosts), controllers(*hosts)
-
-
-def test_the_same_rollout_twice_at_once_creates_each_client_once(both: tuple[Controller, Controller]) -> None:
+def test_the_same_rollout_twice_at_once_creates_each_client_once(hosts_of: Callable[[int], Controller]) -> None:
     """Hosts carry keys of another account, and both controllers have an old list."""
-    one, other = both
+    one, other = hosts_of(6), hosts_of(6)
     service = one.service
     check(service, one.run(ANSIBLE_FORKS="20"))
     service.reset()
@@ -280,9 +262,9 @@ def test_the_same_rollout_twice_at_once_creates_each_client_once(both: tuple[Con
     assert (again.changed_hosts(), again.writes()) == (set(), [])
 
 
-def test_a_rollout_while_clients_without_a_host_are_pruned(both: tuple[Controller, Controller]) -> None:
+def test_a_rollout_while_clients_without_a_host_are_pruned(hosts_of: Callable[[int], Controller]) -> None:
     """The one that prunes has an old inventory, whose pattern matches the new hosts too."""
-    one, other = both
+    one, other = hosts_of(6), hosts_of(6)
     service = one.service
     for name in NAMES[2:6]:
         del other.hosts[name]

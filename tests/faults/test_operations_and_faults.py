@@ -2,26 +2,278 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each operation of the contract with each fault, once and for ever: its report is true, and the next run converges.
+"""Each operation of the contract with each fault, once and for ever; and rollouts and retirements with some of them.
 
-Rollouts with such faults: test_rollouts_and_faults.py. Connections that fail: tests/contract/client/test_faults.py.
+What is reported is true, and the next run converges. Connections that fail: tests/contract/client/test_faults.py.
 """
 
+import copy
+import dataclasses
 import itertools
-from collections.abc import Sequence
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.contract import operation_ids
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.modules import (
+    monitor_client,
+    monitor_client_info,
+    monitor_clients,
+    monitor_plan,
+    monitor_plan_info,
+    monitor_subscription_info,
+    region_info,
+)
+from ansible_collections.monitor.cloud.tests.emulator.contract import document, examples, operation_ids, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.faults import matrix
-from ansible_collections.monitor.cloud.tests.faults.matrix import Account, Case
-from ansible_collections.monitor.cloud.tests.support.checks import SOAK
+from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
+from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
+from ansible_collections.monitor.cloud.tests.support.inputs import info_module
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, CONFIGURE_NEW, REGISTER, ROLLOUT, Local, Run
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, assert_predicted, go, labels
+
+# What the account holds before each task. Their ids count from 1.
+START = ("web1", "old1", "old2", "other")
+PLAN = "monitor-40"
+_WEB = ("web1", "web2", "web3")
+_REGISTERED = ("other", "old1", "old2", *_WEB)
+_REST = ("other", "web1")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A task that makes a call, and what has to be there once it has succeeded: labels, and a tier."""
+
+    name: str
+    module: Any
+    options: Mapping[str, Any]
+    labels: tuple[str, ...] = START
+    plan: str | None = PLAN
+    # Which of the calls is hit, if there are several.
+    label: str | None = None
+
+
+def _tasks(**cases: tuple[Any, ...]) -> list[Case]:
+    return [Case(name.replace("_", " "), *case) for name, case in cases.items()]
+
+
+_REGISTER = {"labels": list(_WEB)}
+_PRUNE = {"labels": ["web1"], "prune": True, "prune_pattern": "old."}
+_FREE = {"subscription": "free", "allow_over_capacity": True}
+CASES: dict[str, list[Case]] = {
+    "list_clients": _tasks(
+        register=(monitor_clients, _REGISTER, _REGISTERED),
+        absent=(monitor_client, {"label": "old1", "state": "absent"}, ("other", "old2", "web1")),
+        info=(monitor_client_info, {}),
+        switch=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
+    ),
+    "create_client": _tasks(
+        fleet=(monitor_clients, _REGISTER, _REGISTERED, PLAN, "web2"),
+        one=(monitor_client, {"label": "web2"}, ("other", "old1", "old2", "web1", "web2")),
+    ),
+    "get_client": _tasks(
+        info=(monitor_client_info, {"id": 1}),
+        absent=(monitor_clients, {"labels": ["old1", "old2"], "state": "absent"}, _REST, PLAN, "old1"),
+        one_absent=(monitor_client, {"label": "old1", "state": "absent"}, ("other", "old2", "web1")),
+    ),
+    "update_client": _tasks(
+        renames=(monitor_clients, {**_PRUNE, "labels": ["web1", "web2"], "renames": {"old1": "new1"}},
+                 ("new1", "web2", *_REST), PLAN, "new1"),
+        one=(monitor_client, {"id": 2, "label": "new1"}, ("new1", "old2", *_REST)),
+    ),
+    "delete_client": _tasks(
+        prune=(monitor_clients, _PRUNE, _REST, PLAN, "old1"),
+        one=(monitor_client, {"id": 2, "state": "absent"}, ("old2", *_REST)),
+        absent=(monitor_clients, {"labels": ["old1", "old2"], "state": "absent"}, _REST, PLAN),
+    ),
+    "get_plan": _tasks(
+        info=(monitor_plan_info, {}),
+        register=(monitor_clients, _REGISTER, _REGISTERED),
+        switch=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
+    ),
+    "update_plan": _tasks(
+        up=(monitor_plan, {"min_clients": 50}, START, "monitor-100"),
+        free=(monitor_plan, _FREE, START, None),
+        down=(monitor_plan, {"subscription": "monitor-10"}, START, "monitor-10"),
+    ),
+    "list_subscriptions": _tasks(info=(monitor_subscription_info, {})),
+    "get_subscription": _tasks(info=(monitor_subscription_info, {"id": "monitor-10"})),
+    "list_regions": _tasks(info=(region_info, {})),
+    "list_region_availability": _tasks(info=(region_info, {"include_availability": True})),
+    "get_region": _tasks(info=(region_info, {"id": "us-west"})),
+    "get_region_availability": _tasks(info=(region_info, {"id": "us-west", "include_availability": True})),
+}  # fmt: skip
+for _noun, _rows in examples().items():
+    CASES[f"list_{_noun}s"] = _tasks(info=(info_module(_noun), {}))
+    CASES[f"get_{_noun}"] = _tasks(info=(info_module(_noun), {"id": _rows[0]["id"]}))
+WRITES = ("create_client", "update_client", "delete_client", "update_plan")
+
+# Faults that a retry fixes.
+PASSING: dict[str, dict[str, Any]] = {
+    "drop": {"kind": "drop"},
+    "lost response": {"kind": "lost_response"},
+    "truncated": {"kind": "truncate"},
+    "slow": {"kind": "slow", "seconds": 1.0},
+    "429": {"kind": "status", "status": 429},
+    "503": {"kind": "status", "status": 503},
+    "504 though done": {"kind": "status", "status": 504, "done": True},
+    "html with 400": {"kind": "html", "status": 400},
+    "html with 502 though done": {"kind": "html", "status": 502, "done": True},
+}
+# Those in which another server responds, or a faulty service.
+LASTING: dict[str, dict[str, Any]] = {
+    "html with 200": {"kind": "html", "status": 200},
+    "html with 200 though done": {"kind": "html", "status": 200, "done": True},
+    "wrong shape": {"kind": "status", "status": 200},
+    "wrong shape though done": {"kind": "status", "status": 200, "done": True},
+}
+FAULTS = (*PASSING, *LASTING, "unknown field", "missing field")
+UNKNOWN = {"from": ["the future"]}
+_SHAPES: tuple[Any, ...] = ([7], "text", {"data": 7}, 7, {"id": None}, ["text"])
+
+
+def scheduled(operation: str, fault: str, number: int, times: int) -> dict[str, Any]:
+    """A fault as the emulator takes it. ``number`` chooses the shape or the missing field; -1 times: for ever."""
+    given = {**{**PASSING, **LASTING}.get(fault, {"kind": "edit"}), "operation": operation, "times": times}
+    if fault.startswith("wrong shape"):
+        # Any object is a valid response to a delete: a false one can't be detected.
+        shapes = [shape for shape in _SHAPES if operation != "delete_client" or not isinstance(shape, dict)]
+        return {**given, "body": shapes[number % len(shapes)]}
+    if fault == "unknown field":
+        return {**given, "add": {"of_the_future": UNKNOWN, "data.of_the_future": UNKNOWN}}
+    if fault == "missing field":
+        fields = required_fields(operation)
+        return {**given, "remove": [fields[number % len(fields)]] if fields else []}
+    return given
+
+
+def required_fields(operation: str) -> list[str]:
+    """The paths of all fields that the contract promises in the response to an operation."""
+    contract = document(variant_of(Settings()))
+    for item in contract["paths"].values():
+        for written in item.values():
+            if isinstance(written, dict) and written.get("operationId") == operation:
+                schema = written["responses"]["200"]["content"]["application/json"]["schema"]
+                return list(_required(contract, schema))
+    raise LookupError(operation)
+
+
+def _required(contract: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
+    if "$ref" in schema:
+        yield from _required(contract, contract["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+    for part in [*schema.get("allOf", []), *schema.get("oneOf", []), *([schema["items"]] if "items" in schema else [])]:
+        yield from _required(contract, part)
+    for name in schema.get("required", []):
+        yield name
+        yield from (f"{name}.{inner}" for inner in _required(contract, schema["properties"][name]))
+
+
+# What tasks report, what the account holds, and whether the two agree
+
+MAY_BE_DONE = ("The service may have made the change: run again to find out.", "Could not find out whether")
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """The outcome of a task: a result, or a message and its details of the work that was done; and the calls made."""
+
+    result: Result | None
+    message: str = ""
+    details: Result = dataclasses.field(default_factory=dict)
+    calls: Sequence[Result] = ()
+
+    @property
+    def text(self) -> str:
+        return json.dumps([self.result, self.message, self.details])
+
+
+@dataclasses.dataclass(frozen=True)
+class Account:
+    """Labels by id, and the tier."""
+
+    clients: dict[int, str]
+    plan: str | None
+
+    @classmethod
+    def of(cls, emulator: Emulator) -> Self:
+        plan = emulator.call("GET", "/monitor/plan").json()
+        return cls({client["id"]: client["label"] for client in emulator.clients()}, plan.get("id"))
+
+
+def attempt(service: Any, case: Case, **options: Any) -> Outcome:
+    """The task. Any exception but those of the collection would be a traceback, and is raised."""
+    own = copy.deepcopy(dict(case.options))
+    try:
+        return Outcome(go(service, case.module, **own, **options))
+    except MonitorError as error:
+        return Outcome(None, str(error), error.details)
+
+
+def carried_out(
+    emulator: Emulator,
+    case: Case,
+    *,
+    fault: Mapping[str, Any] | None = None,
+    masked: bool = False,
+    **options: Any,
+) -> Outcome:
+    """The task with a fault or without; its report is true."""
+    before = Account.of(emulator)
+    emulator.clear_log()
+    if fault is not None:
+        emulator.fault(**fault)
+    outcome = attempt(emulator, case, **options)
+    calls = emulator.settle()
+    emulator.clear_faults()
+    assert_sound(emulator, outcome.text, faults=sum(entry["fault"] is not None for entry in calls))
+    assert_true(outcome, before, Account.of(emulator))
+    # Clients in a result are those of the account, with their keys, or with none.
+    real = {client["id"]: client for client in emulator.clients()}
+    shown = (outcome.result or {}).get("clients", [])
+    for client in shown.values() if isinstance(shown, dict) else shown:
+        key = fingerprint(real[client["id"]]["api_key"])
+        assert client["key_fingerprint"] in ([key, None] if masked else [key])
+    return dataclasses.replace(outcome, calls=calls)
+
+
+def assert_settled(emulator: Emulator, case: Case) -> None:
+    """The task, done once more, changes nothing."""
+    before = Account.of(emulator)
+    again = carried_out(emulator, case, masked=True)
+    assert again.result is not None and again.result["changed"] is False, again.message
+    assert [call for call in again.calls if call["method"] != "GET"] == []
+    assert Account.of(emulator) == before
+    tally(converged=1)
+
+
+def assert_true(outcome: Outcome, before: Account, after: Account) -> None:
+    """Reported work is done, and failed work is not, or has an unknown outcome by the message."""
+    reasons = [*outcome.details.get("failures", {}).values()] or [outcome.message]
+    known = not any(phrase in reason for reason in reasons for phrase in MAY_BE_DONE)
+    reported = outcome.result or outcome.details
+    if outcome.result is not None:
+        assert reported["changed"] is (before != after)
+    elif known:
+        assert reported.get("changed", False) is (before != after), outcome.text
+    else:
+        assert not reported.get("changed") or before != after
+    old, new = set(before.clients.values()), set(after.clients.values())
+    assert set(reported.get("created", [])) <= new - old
+    assert set(reported.get("deleted", [])) <= old - new
+    for label in reported.get("renamed", []):
+        (client_id,) = (client_id for client_id, there in after.clients.items() if there == label)
+        assert before.clients[client_id] != label
+    for label, reason in reported.get("failures", {}).items():
+        doing = any(phrase in reason for phrase in MAY_BE_DONE)
+        assert doing or (label in new) is (label in old), reason
+    assert outcome.result is not None or outcome.message.isprintable() and 20 < len(outcome.message) < 2000
+
 
 _TIMES = {1: "once", -1: "for ever"}
-
-pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
 def cells() -> list[Any]:
@@ -32,15 +284,15 @@ def cells() -> list[Any]:
     """
     found = []
     for place, operation in enumerate(operation_ids()):
-        fields = len(matrix.required_fields(operation))
-        for number, fault in enumerate([*matrix.FAULTS[:-1], *["missing field"] * fields]):
+        fields = len(required_fields(operation))
+        for number, fault in enumerate([*FAULTS[:-1], *["missing field"] * fields]):
             # An unknown field is in each response, so that the result of each task shows it.
             often = [-1] if fault == "unknown field" else list(_TIMES)
-            every = list(itertools.product(often, matrix.CASES[operation]))
-            of_others, is_write = fault in {**matrix.PASSING, **matrix.LASTING}, operation in matrix.WRITES
+            every = list(itertools.product(often, CASES[operation]))
+            of_others, is_write = fault in {**PASSING, **LASTING}, operation in WRITES
             if of_others and not is_write and (number + place) % 2 and not SOAK:
                 continue
-            step = len(matrix.CASES[operation]) if of_others and is_write else len(every)
+            step = len(CASES[operation]) if of_others and is_write else len(every)
             step = 1 if SOAK or fault == "unknown field" else step
             for times, case in every[number % step :: step]:
                 name = f"{operation}, {case.name}, {fault} {number}, {_TIMES[times]}"
@@ -65,33 +317,34 @@ def assert_done(emulator: Emulator, case: Case) -> None:
     assert (sorted(account.clients.values()), account.plan) == (sorted(case.labels), case.plan)
 
 
+@pytest.mark.usefixtures("quick_backoff")
 @pytest.mark.parametrize(("operation", "case", "fault", "number", "times"), cells())
 def test_a_task_with_a_fault_reports_the_truth_and_the_next_converges(
     emulator: Emulator, operation: str, case: Case, fault: str, number: int, times: int
 ) -> None:
     """Observed: "lost responses", "statuses", "gateway", "errors", "unknown fields"."""
-    emulator.seed(labels=list(matrix.START))
-    emulator.set_plan(matrix.PLAN)
+    emulator.seed(labels=list(START))
+    emulator.set_plan(PLAN)
     if fault == "unknown field":
         # A single record is taken for the first of several, which are then read by another call.
         emulator.configure(region_availability="array")
-    scheduled = matrix.scheduled(operation, fault, number, times)
-    scheduled["match"] = {"label": case.label} if case.label else {}
-    options: dict[str, Any] = {"timeout": matrix.SLOW_TIMEOUT if fault == "slow" else 20.0}
+    given = scheduled(operation, fault, number, times)
+    given["match"] = {"label": case.label} if case.label else {}
+    options: dict[str, Any] = {"timeout": 0.5 if fault == "slow" else 20.0}
     # Enough for a fault that ends, and little for one that does not.
     options["retry_timeout"] = 0.1 if times == -1 else 20.0
-    outcome = matrix.carried_out(emulator, case, fault=scheduled, masked=fault == "missing field", **options)
+    outcome = carried_out(emulator, case, fault=given, masked=fault == "missing field", **options)
     assert any(entry["fault"] for entry in outcome.calls), "the fault was not met"
     assert len(outcome.calls) < 40, "the service is hammered"
     assert_never_sent_blindly(outcome.calls)
 
     # The free plan is an object without any field; one that has a field is something else.
     free = case.plan is None and operation == "update_plan"
-    if (fault in matrix.PASSING and times == 1) or (fault == "unknown field" and not free):
+    if (fault in PASSING and times == 1) or (fault == "unknown field" and not free):
         assert outcome.result is not None, outcome.message
     # A create may be found in the list, a client that is gone has no label that the fault could match, and a plan that
     # cannot be read blocks no create.
-    elif fault in matrix.PASSING and operation != "create_client" and (operation, case.label or case.name) not in (
+    elif fault in PASSING and operation != "create_client" and (operation, case.label or case.name) not in (
         ("delete_client", "old1"), ("get_plan", "register")
     ):  # fmt: skip
         assert outcome.result is None
@@ -104,7 +357,141 @@ def test_a_task_with_a_fault_reports_the_truth_and_the_next_converges(
     if fault == "unknown field" and shown and operation != "delete_client":
         assert '"of_the_future"' in outcome.text
 
-    repaired = matrix.carried_out(emulator, case)
-    assert repaired.result is not None, repaired.message
+    predicted, repaired = attempt(emulator, case, check_mode=True), carried_out(emulator, case)
+    assert predicted.result is not None and repaired.result is not None, repaired.message
+    assert_predicted(predicted.result, repaired.result)
     assert_done(emulator, case)
-    matrix.assert_settled(emulator, case)
+    assert_settled(emulator, case)
+
+
+# Rollouts and retirements with real files
+
+HOSTS = ("web-1", "web-2", "web-3")
+
+
+@dataclasses.dataclass(frozen=True)
+class Playbook:
+    """A command line, the hosts that it is for, the calls that it makes, and the task that changes clients."""
+
+    arguments: tuple[str, ...]
+    hosts: tuple[str, ...]
+    calls: tuple[str, ...]
+    task: str
+    removes: bool = False
+
+
+_ROLLOUT = Playbook((ROLLOUT,), HOSTS, ("list_clients", "list_clients", "get_plan", "create_client"), REGISTER)
+_RETIRE = Playbook(
+    ("monitor.cloud.retire", "-e", "target=web-1"),
+    ("web-1",),
+    ("list_clients", "list_clients", "get_client", "delete_client"),
+    "Delete the clients of hosts without a configuration",
+    removes=True,
+)
+OPERATIONS = {**dict.fromkeys(_ROLLOUT.calls, _ROLLOUT), **dict.fromkeys(_RETIRE.calls[2:], _RETIRE)}
+
+
+# What is not done, what is done though the response is lost, and what lasts; and who is as expected nevertheless. Hosts
+# with a client are configured before others are created, and a client is deleted after its host's file.
+OF_PLAYBOOKS: list[tuple[str, str, int, set[str]]] = [
+    ("list_clients", "drop", 1, set(HOSTS)),
+    ("list_clients", "html with 200", -1, set()),
+    ("get_plan", "missing field", -1, {"web-1", "web-2"}),
+    ("create_client", "503", -1, {"web-1", "web-2"}),
+    ("create_client", "504 though done", -1, {"web-1", "web-2"}),
+    ("get_client", "429", -1, {"web-1"}),
+    ("delete_client", "html with 502 though done", 1, {"web-1"}),
+]
+
+
+@pytest.fixture
+def hosts(emulator: Emulator, tmp_path: Path) -> Local:
+    """One host without drift, one that is a clone of it, and one that is new."""
+    made = Local(tmp_path, emulator, *HOSTS)
+    emulator.seed(labels=["web-1", "other", "web-2"])
+    emulator.set_plan("monitor-10")
+    for host in ("web-1", "web-2"):
+        made.write(host, made.expected("web-1"))
+    return made
+
+
+def meet(hosts: Local, playbook: Playbook, operation: str, fault: str, times: int) -> tuple[Run, int]:
+    """The run with the fault, and how often the fault occurred."""
+    service = hosts.service
+    settings = {"MONITOR_TIMEOUT": "30", "MONITOR_RETRY_TIMEOUT": "60" if times == 1 else "0.6"}
+    service.fault(**scheduled(operation, fault, 0, times))
+    run = hosts.run(*playbook.arguments, **settings)
+    met = sum(entry["fault"] is not None for entry in service.settle())
+    service.clear_faults()
+    return run, met
+
+
+def right(hosts: Local, playbook: Playbook) -> set[str]:
+    """The hosts that carry what the playbook is to leave there."""
+    texts = {host: hosts.read(host) for host in playbook.hosts}
+    expected = {host: None if playbook.removes else hosts.expected(host) for host in texts}
+    return {host for host, text in texts.items() if text == expected[host] and (text is None) is playbook.removes}
+
+
+def done_by(run: Run) -> set[str]:
+    """The hosts whose file is reported to be as it has to be; one without a client is checked only."""
+    results = run.of(CONFIGURE).items()
+    return {host for host, each in results if each.status in ("ok", "changed") and each.result.get("registered", True)}
+
+
+def assert_playbook_true(
+    hosts: Local, playbook: Playbook, run: Run, files: dict[str, str | None], before: Account
+) -> None:
+    """What is reported of files and clients was done, and no more."""
+    done, failed, after = done_by(run), set(run.failures()), Account.of(hosts.service)
+    assert done <= right(hosts, playbook), run.output
+    assert {host for host in HOSTS if hosts.read(host) != files[host]} == run.changed_hosts(), run.output
+
+    events = [event.result for event in run.of(playbook.task).values()] or [{}]
+    # The failure of one label is reported by its host, and censored in a result that has keys.
+    reasons = [*run.failures().values(), str(events[0].get("msg"))]
+    unknown = any(phrase in reason for reason in reasons for phrase in MAY_BE_DONE)
+    assert set(events[0].get("created", [])) <= set(after.clients.values()) - set(before.clients.values())
+    assert set(events[0].get("deleted", [])) <= set(before.clients.values()) - set(after.clients.values())
+    assert events[0].get("changed", False) is (before != after) or unknown
+    # Nothing is gone, named otherwise or new that was not requested.
+    gone, new = before.clients.items() - after.clients.items(), after.clients.items() - before.clients.items()
+    assert {label for _id, label in gone} <= set(playbook.hosts if playbook.removes else ())
+    assert {label for _id, label in new} <= set(() if playbook.removes else playbook.hosts)
+    assert (run.code == 0) is (done == set(playbook.hosts) and not failed)
+
+
+def assert_converges(hosts: Local, playbook: Playbook) -> None:
+    """Without the fault, one run does the rest, and the next nothing."""
+    wrong = set(playbook.hosts) - right(hosts, playbook)
+    rest = set(labels(hosts.service)) & {"web-1"} if playbook.removes else set(HOSTS) - set(labels(hosts.service))
+    run = hosts.run(playbook.arguments[0], *playbook.arguments)
+    assert_sound(hosts.service, run.output)
+    assert run.code == 0, run.output
+    assert run.writes() == [f"{playbook.calls[-1]} {label}" for label in sorted(rest)]
+    # Each of the two runs.
+    steps = [event for event in run.events if event.task.endswith((CONFIGURE, CONFIGURE_NEW))]
+    assert sorted(event.host for event in steps if event.status == "changed") == sorted(wrong)
+    assert right(hosts, playbook) == set(playbook.hosts)
+    tally(converged=1)
+
+
+@pytest.mark.parametrize(("operation", "fault", "times", "least"), OF_PLAYBOOKS)
+def test_a_playbook_with_a_fault_reports_the_truth_and_the_next_converges(
+    hosts: Local, operation: str, fault: str, times: int, least: set[str]
+) -> None:
+    playbook = OPERATIONS[operation]
+    files, before = hosts.files(), Account.of(hosts.service)
+    run, met = meet(hosts, playbook, operation, fault, times)
+    assert_sound(hosts.service, run.output, faults=met)
+    assert met, "the fault was not met"
+    assert_playbook_true(hosts, playbook, run, files, before)
+    assert done_by(run) >= least, run.output
+    assert times == -1 or run.code == 0, run.output
+    assert_converges(hosts, playbook)
+
+
+def test_the_operations_are_those_of_a_rollout(hosts: Local) -> None:
+    run = hosts.run(*_ROLLOUT.arguments)
+    assert_sound(hosts.service, run.output)
+    assert tuple(run.calls()) == _ROLLOUT.calls

@@ -59,11 +59,6 @@ class Fleet(Local):
         tally(converged=1)
         return run
 
-    def confirmed(self, command: str) -> str:
-        """The command with the digest of the list that it prints, before it has changed anything."""
-        [option] = re.findall(r"-e prune_confirm=\w{12}\b", self.does(command, **WHOLE).output)
-        return f"{command} {option}"
-
 
 # Clients without a host.
 _LABELS = ["a.b", "a-1_B", "123", "retired-1", "retired-2"]
@@ -126,8 +121,9 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet) -> None:
     assert set(found) == {"Unreachable", "Not configured", "Restart pending", "Clients without a host"}
     of.does(found["Not configured"], shared, hosts=["closed"])
     # Exactly the clients whose labels the pattern names; those with special characters are in no command.
-    confirmed = of.confirmed(found["Clients without a host"])
-    of.does(confirmed, writes=[f"delete_client {label}" for label in _LABELS], **WHOLE)
+    command = found["Clients without a host"]
+    [confirm] = re.findall(r"-e prune_confirm=\w{12}\b", of.does(command, **WHOLE).output)
+    of.does(f"{command} {confirm}", writes=[f"delete_client {label}" for label in _LABELS], **WHOLE)
 
 
 def test_renamed_hosts_keep_their_clients_but_not_those_of_other_users(fleet_of: Fleet) -> None:

@@ -65,14 +65,11 @@ SOURCES: dict[str, dict[str, dict[str, str]]] = {
     "template": {name: {"template": f"{name}.j2"} for name in MISTAKES},
     "options": {name: {"content": "@api_key@", **options} for name, options in OPTIONS.items()},
 }
-REGISTER: dict[str, object] = {
-    "monitor.cloud.monitor_clients": {"labels": ["web-1", "web-2"], "include_keys": True},
-    "register": "registered",
-}
 
 
 def _play(controller: Controller, tasks: dict[str, dict[str, str]]) -> str:
-    play: list[dict[str, object]] = [REGISTER]
+    register = {"labels": ["web-1", "web-2"], "include_keys": True}
+    play: list[dict[str, object]] = [{"monitor.cloud.monitor_clients": register, "register": "registered"}]
     for name, options in tasks.items():
         given = {"path": str(controller.directory / "agent.conf"), "registration": "registered", **options}
         own = {} if "client" in given else {"label": "web-1"}

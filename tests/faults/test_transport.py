@@ -4,7 +4,7 @@
 
 """The token goes only to the service, whatever certificates, redirects, netrc files and proxies there are.
 
-Listeners keep every byte that comes to them: what was sent is what counts, not what was meant.
+Listeners keep every byte that comes to them.
 """
 
 import base64
@@ -18,12 +18,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.modules import (
-    monitor_client,
-    monitor_client_info,
-    monitor_clients,
-    region_info,
-)
+from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, region_info
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import HOST, Kinds
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, try_task
@@ -42,14 +37,11 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     service,
 )
 
-REASONS = {
-    "wrong name": "IP address mismatch",
-    "no alternative name": "IP address mismatch",
-    "expired": "certificate has expired",
-    "not valid yet": "certificate is not yet valid",
-    "self-signed": "self-signed certificate",
-    "authority of the same name": "certificate verify failed",
-}
+_REASONS = {
+    "wrong name": "IP address mismatch", "no alternative name": "IP address mismatch",
+    "expired": "certificate has expired", "not valid yet": "certificate is not yet valid",
+    "self-signed": "self-signed certificate", "authority of the same name": "certificate verify failed",
+}  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("bare_environment")
 
@@ -62,7 +54,7 @@ _TRUSTED = ("ca_path", "both", "directory", *_BUNDLES)
 _CERTIFICATES = [
     *itertools.product(["good"], _TRUSTED),
     *itertools.product(["good", "wrong name", "self-signed"], ["unchecked", "nothing"]),
-    *itertools.product(REASONS, ["ca_path"]),
+    *itertools.product(_REASONS, ["ca_path"]),
     ("self-signed", "REQUESTS_CA_BUNDLE"),
 ]
 
@@ -105,7 +97,7 @@ def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
     given = f"{options['ca_path']} (ca_path) names a file with the certificates of its authority."
     absent = "Check base_url, and that ca_path or REQUESTS_CA_BUNDLE names a file with the certificates"
     assert (given if options["ca_path"] else absent) in message
-    assert REASONS.get(kind if way != "nothing" else "", "certificate verify failed") in message
+    assert _REASONS.get(kind if way != "nothing" else "", "certificate verify failed") in message
     assert (listener.connections, listener.received) == (1, b"")
 
 
@@ -314,7 +306,7 @@ def test_a_tunnel_to_another_server_gets_no_token(kinds: Kinds, opened: Open, mo
         trap = forbidden(opened, certificates[kind])
         proxy = opened(Proxy, (trap.address, trap.port))
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        result, message = try_task(account, monitor_clients, labels=["web1", "web9"], ca_path=authority)
+        result, message = try_task(account, monitor_client, label="web9", ca_path=authority)
         assert result is None
         assert "no secure connection" in message
         assert_no_token(proxy, trap)

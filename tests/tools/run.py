@@ -34,7 +34,7 @@ CHOSEN = {
         "--deselect=tests/unit/docs/test_execution_environment.py",
         "--deselect=tests/unit/docs/test_contributing.py",
         "tests/contract/client/test_modules.py",
-        "tests/faults/test_rollouts_and_faults.py::test_the_operations_are_those_of_a_rollout",
+        "tests/faults/test_operations_and_faults.py::test_the_operations_are_those_of_a_rollout",
     ],
     # What depends on ansible-core most: data in variables and templates, secrets, the role, the inventory, labels.
     "smoke": [

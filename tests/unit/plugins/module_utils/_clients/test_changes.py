@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What has to be done, decided from what is there: clients of a fleet, and the plan's tiers.
-
-What holds for any fleet: tests/faults/test_sequences.py.
-"""
+"""What has to be done, decided from what is there: clients of a fleet, and the plan's tiers."""
 
 from __future__ import annotations
 
