@@ -140,8 +140,6 @@ def test_any_path_is_written_read_and_removed(
     shutil.rmtree(root)
 
 
-# The same through Ansible: no traceback, and no module that failed without a word of ours
-
 _INVALID_TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("monitor_clients", {"labels": [["a", {}], None, 7]}),
     ("monitor_clients", {"labels": {"a": 1}, "renames": ["x"]}),

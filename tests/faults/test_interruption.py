@@ -46,7 +46,6 @@ _READABLE = (
     f"{{ setpriv --reuid 4242 --regid 4242 --clear-groups grep -rls api_key= {_HOLDING}; "
     f"find {_HOLDING} -type f -perm /077 -exec grep -l api_key= {{}} +; }} 2>/dev/null"
 )
-_BACKUP = re.compile(r"agent\.conf\..+~")
 OLD = "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n"
 
 
@@ -132,7 +131,7 @@ def assert_converged(controller: Controller, before: dict[str, str | None] | Non
         assert host.facts() == "regular file 600 root root"
         for other in set(host.run(f"ls -A $(dirname {CONFIG})").split()) - {"agent.conf"}:
             path = f"/etc/monitor/{other}"
-            assert _BACKUP.fullmatch(other) and before is not None, (name, other)
+            assert re.fullmatch(r"agent\.conf\..+~", other) and before is not None, (name, other)
             kept = host.read(path), host.facts(path).split()[-3:]
             assert kept == (before[name], ["600", "root", "root"]), (name, other)
     assert_nothing_readable(*controller.hosts.values())

@@ -132,7 +132,6 @@ LASTING: dict[str, dict[str, Any]] = {
     "wrong shape though done": {"kind": "status", "status": 200, "done": True},
 }
 FAULTS = (*PASSING, *LASTING, "unknown field", "missing field")
-UNKNOWN = {"from": ["the future"]}
 _SHAPES: tuple[Any, ...] = ([7], "text", {"data": 7}, 7, {"id": None}, ["text"])
 
 
@@ -144,7 +143,7 @@ def scheduled(operation: str, fault: str, number: int, times: int) -> dict[str, 
         shapes = [shape for shape in _SHAPES if operation != "delete_client" or not isinstance(shape, dict)]
         return {**given, "body": shapes[number % len(shapes)]}
     if fault == "unknown field":
-        return {**given, "add": {"of_the_future": UNKNOWN, "data.of_the_future": UNKNOWN}}
+        return {**given, "add": dict.fromkeys(("of_the_future", "data.of_the_future"), {"from": ["now"]})}
     if fault == "missing field":
         fields = required_fields(operation)
         return {**given, "remove": [fields[number % len(fields)]] if fields else []}
