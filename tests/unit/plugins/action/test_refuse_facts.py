@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Facts that would decide; with real facts, caches and templates: tests/fleet/test_variables.py."""
+"""Facts that would decide; with real facts, caches and templates: tests/fleet/test_facts.py."""
 
 from typing import Any
 
