@@ -11,19 +11,17 @@ import re
 import stat
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import EXPECTED, HOSTS, ORPHANS, STRANGE, break_all
-from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
+from ansible_collections.monitor.cloud.tests.support.hosts import USER
+from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
 FORMS = ("json", "junit", "html", "metrics")
@@ -116,19 +114,15 @@ def test_every_state_at_once(fleet: Local, whole: Run) -> None:
     assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
 
 
-@pytest.mark.parametrize("form", ["files", "variables"])
-def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: list[list[str]], form: str) -> None:
+def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: list[list[str]]) -> None:
+    """One audit is a file; the other a variable, as artifacts of other jobs arrive, with templates as texts."""
     before, poisoned, given = snapshots(fleet), fleet.directory / "poisoned", fleet.directory / "given.json"
-    variables: dict[str, Any] = {"audits": ["slice-*/audit.json"]}
-    if form == "variables":
-        # As artifacts of other jobs arrive: in a file of extra variables.
-        document = read(fleet, "slice-0/audit")
-        for host in document["hosts"]:
-            host["detail"] = host["label"] = f"{{{{ lookup('pipe', 'touch {poisoned}') }}}}"
-        variables = {"of_0": document, "audits_variables": "of_[0-9]", "audits": ["{{ d }}/audit.json"], "d": "slice-1"}
+    document = read(fleet, "slice-0/audit")
+    for host in document["hosts"]:
+        host["detail"] = host["label"] = f"{{{{ lookup('pipe', 'touch {poisoned}') }}}}"
+    variables = {"of_0": document, "audits_variables": "of_[0-9]", "audits": ["{{ d }}/audit.json"], "d": "slice-1"}
     given.write_text(json.dumps(variables), encoding="utf-8")
-    options = ("--check", "--diff") if form == "files" else ("-vvv",)
-    run, _states = audit(fleet, "-e", f"@{given}", *options, playbook="monitor.cloud.report", name="joined")
+    run, _states = audit(fleet, "-e", f"@{given}", "-vvv", playbook="monitor.cloud.report", name="joined")
     assert run.code == 0 and not poisoned.exists(), run.output
     # No host is contacted, nothing is changed, and the account is read once.
     assert {(event.host, event.status) for event in run.events} == {(run.events[0].host, "ok")}
@@ -139,24 +133,13 @@ def test_the_joined_report_is_that_of_one_run(fleet: Local, whole: Run, slices: 
     joined, single = read(fleet, "joined"), read(fleet, "whole")
     assert {name for name in joined if joined[name] != single.get(name)} == {"generated_at", "audits", "notes"}
     assert joined["notes"] == []
-    first = "The variable of_0" if form == "variables" else f"{fleet.directory}/slice-0/audit.json"
-    expected_audits = [(first, len(slices[0])), (f"{fleet.directory}/slice-1/audit.json", len(slices[1]))]
-    assert [(one["name"], one["hosts"]) for one in joined["audits"]] == expected_audits
+    names = "The variable of_0", f"{fleet.directory}/slice-1/audit.json"
+    assert [(one["name"], one["hosts"]) for one in joined["audits"]] == [*zip(names, map(len, slices), strict=True)]
     page = (fleet.directory / "joined.html").read_text(encoding="utf-8")
     assert "Joined from 2 audits, made " in page and "Joined from 2 audits, made " in run.output
     everything = run.output + str(run.events) + page + json.dumps(joined)
     assert found_in(everything, [*plain_secrets(fleet.service), STRANGE, STRANGE[::-1]]) == []
     assert snapshots(fleet) == before
-
-
-def test_the_reports_of_audit_and_report_are_the_same() -> None:
-    """The role makes them by two tasks, whose options must not differ but for where findings come from."""
-    options = []
-    for name in ("audit", "report"):
-        tasks = yaml.safe_load((CHECKOUT / "roles/monitor_agent/tasks" / f"{name}.yml").read_text(encoding="utf-8"))
-        options.append(set(tasks[-1]["monitor.cloud.audit_report"]))
-    assert options[0] - options[1] == {"config"}
-    assert options[1] - options[0] == {"audits", "audits_variables", "max_age"}
 
 
 def test_with_a_token_that_only_reads(fleet: Local, slices: list[list[str]]) -> None:
@@ -181,50 +164,12 @@ def test_with_a_token_that_only_reads(fleet: Local, slices: list[list[str]]) -> 
     assert (read(fleet, "audit")["orphans"], read(fleet, "audit")["notes"]) == (ORPHANS, [])
 
 
-def test_without_the_grant_for_the_plan(single: Local) -> None:
-    run, states = audit(single, MONITOR_API_TOKEN=single.service.tokens["no_plan"])
-    assert (run.code, states) == (0, {"web-1": ["not_registered", "not_configured"]}), run.output
-    account = read(single, "audit")["account"]
-    assert account["plan"] is None and "account_access" in account["problem"]
-
-
-_NO_FILE = "it is not a regular file. Choose another path."
-_FOUND = {"config": "monitor_agent_config"}
-# Options of audit_report, and a part of the reason. Other audits that cannot be joined are unit tests.
-_REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({**_FOUND, "metrics": "fifo"}, f"/fifo: {_NO_FILE}"),
-    ({**_FOUND, "metrics": "link"}, f"/link: {_NO_FILE}"),
-    ({**_FOUND, "metrics": "directory"}, f"/directory: {_NO_FILE}"),
-    ({**_FOUND, "metrics": "fifo/x"}, "/fifo/x: File exists. Choose another path, or let the user that runs Ansible"),
-    ({**_FOUND, "artifact": "x", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
-    ({**_FOUND, "artifact": "audit-7"}, "artifact 'audit-7' is not the name of a variable"),
-    ({**_FOUND, "html": "never", "junit": "never"}, "/never. Choose a path for each."),
-    ({"audits": ["audit.json"], "max_age": "nan", "html": "never"}, "max_age nan is not a number of hours"),
-    ({"audits": ["audit.json", "nowhere.json"], "html": "never"}, "/nowhere.json could not be read: No such file or"),
-    ({"audits": 7}, "/7 could not be read: No such file or"),
-    ({"audits": ""}, "There are no audits to join"),
-]
-
-
-def test_which_reports_are_written_and_which_are_refused(single: Local) -> None:
-    """Nothing but a file is replaced: as root that could be /dev/null. What was found is not lost."""
-    for name, make in (
-        ("fifo", os.mkfifo),
-        ("link", lambda path: path.symlink_to("elsewhere")),
-        ("directory", Path.mkdir),
-    ):
-        make(single.directory / name)
-    before = {name: (single.directory / name).lstat() for name in ("fifo", "link", "directory")}
-    tasks = [
-        {"monitor.cloud.audit_report": {"account": "monitor_agent_account", **options}, "ignore_errors": True}
-        for options, _reason in _REFUSED
-    ]
+def test_metrics_can_be_read_by_other_users_and_reports_cannot(single: Local) -> None:
     given = [f"-e monitor_agent_audit_{kind}=audit.{kind}" for kind in ("json", "metrics")]
+    options = " ".join([*given, "-e monitor_agent_audit_metrics_hosts=true", "--check"]).split()
     old = os.umask(0o077)
     try:
-        play = single.tasks(f"{ROLE}\n{yaml.safe_dump(tasks)}")
-        options = " ".join([*given, "-e monitor_agent_audit_metrics_hosts=true", "--check"]).split()
-        run = single.finish(*single.start(play, *options))
+        run = single.finish(*single.start("monitor.cloud.audit", *options))
     finally:
         os.umask(old)
     assert run.code == 0, run.output
@@ -233,13 +178,6 @@ def test_which_reports_are_written_and_which_are_refused(single: Local) -> None:
     assert modes == {"audit.json": 0o600, "audit.metrics": 0o644}
     metrics = (single.directory / "audit.metrics").read_text(encoding="utf-8")
     assert '{host="web-1",state="not_registered"} 1\n' in metrics
-
-    reasons = [event.result["msg"] for event in run.events if event.status == "ignored"]
-    wrong = [(reason, part) for reason, (_options, part) in zip(reasons, _REFUSED, strict=True) if part not in reason]
-    assert wrong == []
-    assert {name: (single.directory / name).lstat() for name in before} == before
-    assert not [name for name in ("elsewhere", "never") if (single.directory / name).exists()]
-    assert run.output.count("Hosts: 1 (1 not_registered).") == 5 and "Traceback" not in run.output
 
 
 def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
@@ -268,15 +206,6 @@ def test_in_batches(fleet: Local) -> None:
     assert 'state="ok"} 3\n' in (fleet.directory / "audit.metrics").read_text(encoding="utf-8")
 
 
-def test_a_key_with_many_zeros(emulator: Emulator, single: Local) -> None:
-    """Ids of tasks have as many: the one in a host's result was redacted, and the host counted as not inspected."""
-    key = {"data.api_key": "00000000-1111-2222-0000000000000001"}
-    single.monitor()
-    emulator.fault(kind="edit", operation="list_clients", add=key, times=-1)
-    assert single.run("monitor.cloud.rollout").code == 0
-    assert audit(single)[1] == {"web-1": ["ok"]}
-
-
 def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) -> None:
     pair.monitor()
     again = pair.play(
@@ -289,18 +218,15 @@ def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) ->
     assert states == {"web-1": ["unreachable"], "web-2": ["ok"]}
 
 
-@pytest.mark.parametrize(("use", "kept"), [("import_role", "web-1"), ("include_role", "web-3")])
-def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(
-    three: Local, use: str, kept: str
-) -> None:
+def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(three: Local) -> None:
     three.add("web-4")
     three.monitor()
     three.host_vars["web-2"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
     three.path("web-4").unlink()
     three.path("web-4").mkdir()
-    last = f"{ROLE.replace('import_role', use)}\n  when: inventory_hostname == '{kept}'"
+    last = f"{ROLE.replace('import_role', 'include_role')}\n  when: inventory_hostname == 'web-3'"
     run, states = audit(three, playbook=three.tasks(f"{ROLE}\n{last}"))
-    assert states == dict.fromkeys(three.host_vars, ["unreachable"]) | {kept: ["ok"]}, run.output
+    assert states == dict.fromkeys(three.host_vars, ["unreachable"]) | {"web-3": ["ok"]}, run.output
     assert "a condition left it out" in " ".join(run.output.split())
     assert {host["reason"] for host in read(three, "audit")["hosts"]} == {None}
 
@@ -322,14 +248,35 @@ def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
 def test_a_template_with_a_key_as_text_does_not_make_a_host_ok(pair: Local) -> None:
     """Nor does one without a key."""
     pair.monitor()
-    clients = {client["label"]: client for client in pair.service.clients()}
     template = pair.directory / "own.j2"
     pair.host_vars["web-2"]["monitor_agent_config_template"] = str(template)
+    clients = {client["label"]: client for client in pair.service.clients()}
     for text, state in (("code={web-2[install_code]}\n", "not_configured"), ("key={web-1[api_key]}\n", "foreign_key")):
         template.write_text(text.format(**clients), encoding="utf-8")
         pair.write("web-2", text.format(**clients))
         assert f"web-2  {state}" in pair.run("monitor.cloud.audit").output
     pair.write("web-2", "key=other\n")
-    for options in (["--check"], []):
-        run = pair.run("monitor.cloud.rollout", *options)
-        assert "it writes neither the api_key nor" in run.failures()["web-2"] and pair.read("web-2") == "key=other\n"
+    run = pair.run("monitor.cloud.rollout")
+    assert "it writes neither the api_key nor" in run.failures()["web-2"] and pair.read("web-2") == "key=other\n"
+
+
+def test_check_mode_shows_the_cost_of_new_clients(four: Local) -> None:
+    """In one line at normal verbosity; the audit's page has it too."""
+    four.service.set_plan("monitor-10")
+    four.service.seed(labels=["other-1", "other-2"])
+    line = "Clients: 2 of 10 that monitor-10 includes, 20 a month; 4 more to register."
+    check = four.succeed("monitor.cloud.rollout", "--check")
+    assert any(line in text for text in check.output.splitlines()), check.output
+    audit(four)
+    assert line in (four.directory / "audit.html").read_text(encoding="utf-8")
+
+
+def test_a_host_whose_sudo_refuses_the_user_is_reported(one: Controller) -> None:
+    """Core raises an exception there, and takes the host out of the play."""
+    one.group_vars.update(ansible_user=USER, ansible_become=True, ansible_become_exe="/opt/agent-sudo")
+    one.hosts["web-1"].write(
+        "#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n", "/opt/agent-sudo", mode="755"
+    )
+    run = one.succeed("monitor.cloud.audit")
+    assert "Hosts: 1 (1 not_registered)." in run.output
+    assert "Could not be inspected: Missing sudo password." in " ".join(run.output.split())

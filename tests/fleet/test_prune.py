@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clients without a host: a list with a digest, and the removal of exactly this list. The hosts are directories."""
+"""Clients that prune and retire delete: a confirmed list of those without a host, and those that are chosen."""
 
 import json
 import re
@@ -10,9 +10,10 @@ import re
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, WHOLE, Local, Run
-from ansible_collections.monitor.cloud.tests.support.steps import labels, refuse
+from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse
 
 _TOKEN = "monitor_agent_api_token"
+_RETIRE = "monitor.cloud.retire"
 # How clients of no host are deleted.
 _DELETES = (
     f"{PRUNE} -e prune_pattern=gone.* -e prune_confirm=any",
@@ -37,21 +38,19 @@ def two(pair: Local) -> Local:
 def test_nothing_is_pruned_that_was_not_listed_before(two: Local) -> None:
     del two.host_vars["web-2"]
     pattern = ("-e", "prune_pattern=(web|old)-.*")
-    for more in (["--check"], [], ["-e", "prune_confirm="]):
-        plan = two.succeed(PRUNE, *pattern, *more, **WHOLE)
-        assert plan.writes() == [] and '"web-2"' in plan.output, plan.output
+    plan = two.succeed(PRUNE, *pattern, "-e", "prune_confirm=", **WHOLE)
+    assert plan.writes() == [] and '"web-2"' in plan.output, plan.output
     digest = _digest(plan)
     confirmed = (PRUNE, *pattern, "-e", f"prune_confirm={digest}")
     two.service.seed(labels=["old-1"])
-    for option in (digest, digest[:-1], "yes"):
+    for option in (digest, "yes"):
         run = two.run(PRUNE, *pattern, "-e", f"prune_confirm={option}", **WHOLE)
         assert (run.code, run.writes()) == (2, []), run.output
         assert "is not the one that prune_confirm confirms" in str(run.failures())
     assert _digest(run) != digest
     two.add("old-1")
-    assert two.succeed(confirmed[0], "--check", *confirmed[1:], **WHOLE).writes() == []
+    assert two.succeed(*confirmed, "--check", **WHOLE).writes() == []
     assert two.succeed(*confirmed, **WHOLE).writes() == ["delete_client web-2"]
-    assert two.succeed(*confirmed, **WHOLE).writes() == [], "there is nothing left"
 
 
 def test_any_list_can_be_confirmed_within_the_limit(two: Local) -> None:
@@ -97,22 +96,20 @@ def test_labels_are_deleted_as_they_are_and_printed_without_control_characters(t
         assert labels(two) == ["old-{{ 7 * 7 }}", "web-1", "web-2"][playbook == PRUNE :]
 
 
-@pytest.mark.parametrize(
-    ("playbook", "name"), [*zip(_DELETES, ("base_url", "api_token", "brand"), strict=True), (_DELETES[0], "brand")]
-)
+@pytest.mark.parametrize(("playbook", "name"), [*zip(_DELETES, ("base_url", "api_token", "brand"), strict=True)])
 def test_clients_of_no_host_are_deleted_from_the_account_that_all_hosts_have(
     two: Local, playbook: str, name: str
 ) -> None:
     two.service.seed(labels=["gone-1"])
-    two.host_vars["web-2"][f"monitor_agent_{name}"] = "{{ of_site }}"
-    two.host_vars["web-2"]["of_site"] = "https://other.example.com"
-    options = playbook.split()
+    options, variable = playbook.split(), f"monitor_agent_{name}"
     if "target" not in playbook:
-        assert "have different accounts" in refuse(two, *options, environment=WHOLE)
-    two.group_vars[f"monitor_agent_{name}"] = "{{ mine_only }}"
-    del two.host_vars["web-2"][f"monitor_agent_{name}"]
-    message = refuse(two, *options, environment=WHOLE)
-    assert "'mine_only' is undefined" in message, message
+        two.host_vars["web-2"][variable] = "https://other.example.com"
+        run = two.run(*options, **WHOLE)
+        assert "have different accounts" in str(run.failures()) and run.calls() == [], run.output
+        del two.host_vars["web-2"][variable]
+    two.group_vars[variable] = "{{ mine_only }}"
+    run = two.run(*options, **WHOLE)
+    assert "'mine_only' is undefined" in str(run.failures()) and run.calls() == [], run.output
 
 
 def test_options_of_the_connection_come_from_variables_of_the_role(two: Local) -> None:
@@ -131,3 +128,48 @@ def test_options_of_the_connection_come_from_variables_of_the_role(two: Local) -
         two.service.seed(labels=["gone-1"])
         run = two.succeed(playbook, *options, **WHOLE, **wrong, MONITOR_TIMEOUT="0.001")
         assert run.writes() == ["delete_client gone-1"] and token not in run.output
+
+
+def test_variables_of_the_inventory_choose_nothing(two: Local) -> None:
+    two.group_vars.update(target="all", labels=["web-1"])
+    assert "Choose what to retire" in refuse(two, _RETIRE)
+    run = two.succeed(_RETIRE, "-e", "target=web-2 monitor_agent_state=absent")
+    assert run.writes() == ["delete_client web-2"], run.output
+    assert two.read("web-1") and not two.read("web-2")
+
+
+def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None:
+    two.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
+    assert two.run(_RETIRE, "-e", "target=all").code == 4
+    assert labels(two) == ["web-1"]
+
+
+def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
+    two.service.seed(labels=["web-9"])
+    steps = converge(two, _RETIRE, "-e", "target=all labels=web-9", "--limit", "web-1", changes={"web-1"})
+    for removed in ("configuration of: web-1", "clients: web-1, web-9"):
+        assert f"Would be removed, {removed}" in steps.check.output and f"Removed, {removed}" in steps.run.output
+    assert "There was no" not in steps.run.output
+    for task in ("Delete the clients of hosts without a configuration", "Remove the clients of hosts that are gone"):
+        assert steps.run.changed_hosts(task) == steps.check.changed_hosts(task) == {"web-1"}, task
+    assert (labels(two), configured(two), two.read("web-1")) == (["web-2"], {"web-2"}, None)
+    assert "There was no configuration on: web-1" in steps.again.output and "Removed" not in steps.again.output
+    assert "There was no client of the label: web-1, web-9" in steps.again.output
+
+
+def test_a_condition_that_leaves_out_the_check_retires_nothing(two: Local) -> None:
+    play = two.play(f"- {{import_playbook: {_RETIRE}, when: inventory_hostname == 'web-2'}}")
+    run = two.run(play, "-e", "target=all", "-e", "retire_limit=1")
+    assert (run.code, run.writes()) == (0, []) and two.read("web-2"), run.output
+
+
+@pytest.mark.parametrize(("playbook", "mask"), [("retire", {}), ("adopt", {"mask_in": "lists"})])
+def test_a_token_that_only_reads_removes_and_adopts_nothing(two: Local, playbook: str, mask: dict[str, str]) -> None:
+    two.service.configure(**mask)
+    two.write("web-1", two.expected("web-2"))
+    before = labels(two), two.files()
+    options = ["-e", "target=all"] if playbook == "retire" else []
+    run = two.run(f"monitor.cloud.{playbook}", *options, MONITOR_API_TOKEN=two.service.tokens["read_only"])
+    refused = ["token has read-only access" in text for text in run.failures().values()]
+    assert run.code == 2 and all(refused), run.output
+    assert (labels(two), two.files()) == before
