@@ -370,35 +370,3 @@ def test_each_kind_of_host_has_the_expected_results_and_the_page_shows_them(
     page = (CHECKOUT / "docs" / "hosts.md").read_text(encoding="utf-8")
     missing = [table for table in tables(results).split("\n\n") if table not in page]
     assert not missing, "copy the tables of build/hosts.md into docs/hosts.md"
-
-
-# The directory that sshd and sudo put first into PATH.
-TOOL_DIRECTORY = "/usr/local/sbin"
-LOG = "/opt/agent-log"
-RESTORECON = f"""#!/bin/sh
-for name; do case $name in -*) continue; esac
-kind=other; [ -f "$name" ] && kind=file; [ -L "$name" ] && kind=link
-echo "$kind $(pwd -P) $name" >> {LOG}; done
-"""
-# What is in the directory, and whether the file gets a context: not if others could replace its name.
-LABELLED = {
-    ":": True,
-    "ln -s elsewhere agent.conf; echo old > elsewhere": True,
-    "ln -s nowhere agent.conf": True,
-    f"chown {USER} .": False,
-}
-
-
-def test_a_new_file_gets_its_context_and_no_link_does(controller: Controller) -> None:
-    """On hosts that appear to enforce SELinux, on which chcon fails; restorecon records its arguments."""
-    for machine, prepare in zip(controller.hosts.values(), LABELLED, strict=True):
-        machine.run(f"mkdir -p /etc/monitor; cd /etc/monitor; {prepare}")
-        machine.write("1", "/sys/fs/selinux/enforce")
-        machine.write("#!/bin/sh\nexit 1\n", f"{TOOL_DIRECTORY}/chcon", mode="755")
-        machine.write(RESTORECON, f"{TOOL_DIRECTORY}/restorecon", mode="755")
-    controller.succeed()
-    for machine, labelled in zip(controller.hosts.values(), LABELLED.values(), strict=True):
-        machine.run("rm -r /sys/fs/selinux")
-        found = [line.split() for line in (machine.read(LOG) or "").splitlines()]
-        paths = [(kind, os.path.normpath(os.path.join(directory, name))) for kind, directory, name in found]
-        assert paths == [("file", fleet.CONFIG)] * labelled

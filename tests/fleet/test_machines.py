@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, USER
-from ansible_collections.monitor.cloud.tests.support.machines import AGENT, SERVICE, UNIT, Machine, reporting, running
+from ansible_collections.monitor.cloud.tests.support.machines import AGENT, SERVICE, UNIT, Machine, reporting
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.support.steps import converge, labels
 
@@ -93,24 +93,6 @@ def test_an_audit_proposes_the_restart_that_failed_and_finds_a_stopped_agent(con
     assert controller.succeed().of(RESTART) == {}
     assert reporting(controller) == own(controller)
     assert audit(controller) == (dict.fromkeys(NAMES, ["ok"]), [])
-
-
-def test_a_copied_machine_gets_a_client_of_its_own(
-    controller: Controller, booted: Callable[..., list[Machine]], workshop: tuple[Path, Path]
-) -> None:
-    controller.run()
-    with running(["web-3"], *workshop, controller.service, first_address=9, copy_of=booted("web-1")[0]) as copies:
-        controller.hosts["web-3"] = copies[0]
-        assert reporting(controller) == {**own(controller), "web-3": "web-1"}
-        assert audit(controller)[0] == {
-            "web-1": ["shared_key"],
-            "web-2": ["ok"],
-            "db-1": ["ok"],
-            "web-3": ["foreign_key", "shared_key", "not_registered"],
-        }
-        run = controller.run()
-        assert (run.code, run.changed_hosts()) == (0, {"web-3"}), run.output
-        assert reporting(controller) == own(controller)
 
 
 PACKAGED = "packaged-agent"
