@@ -308,3 +308,25 @@ def test_a_restart_shows_no_token_of_the_plays_environment(single: Local) -> Non
     assert single.read("web-1") is not None, run.output
     assert "SHOWN=yes" in run.output and run.failures()
     assert_silent(single, run)
+
+
+WITH_ENVIRONMENT = """
+    - monitor.cloud.monitor_client_info: {label: "{{ item }}"}
+      loop: [web-1, web-2]
+    - {monitor.cloud.monitor_client_info: , async: 20, poll: 1}
+    - monitor.cloud.monitor_client_info:
+      register: tried
+      until: tried.attempts | default(0) == 2
+      retries: 2
+      delay: 0
+"""
+
+
+def test_a_token_of_the_environment_counts_for_each_item_and_retry(pair: Local) -> None:
+    """Of modules in the controller's process on web-1, and of executed ones on web-2."""
+    pair.group_vars.update(token_of_mine=pair.service.tokens["read_write"], ansible_python_interpreter=sys.executable)
+    pair.host_vars["web-2"] |= pair.executing()
+    play = 'environment: {MONITOR_API_TOKEN: "{{ token_of_mine }}"}'
+    run = pair.succeed(pair.tasks(WITH_ENVIRONMENT, play=play), MONITOR_API_TOKEN="")
+    # Of each host two items, the asynchronous task and two attempts.
+    assert run.calls() == ["list_clients"] * 10
