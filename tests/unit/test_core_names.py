@@ -13,31 +13,12 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 # Of actions and what they are given; AnsibleModule; of the inventory plugin.
 ALLOWED = {
-    "_task",
-    "_execute_module",
-    "_low_level_execute_command",
-    "_connection",
-    "_play_context",
-    "_templar",
-    "_find_needle",
-    "_loader",
-    "_display",
-    "_make_tmp_path",
-    "_transfer_data",
-    "_fixup_perms2",
-    "_remove_tmp_path",
-    "_compute_environment_string",
-    "_shell",
-    "_supports_async",
-    "_supports_check_mode",
-    "_requires_connection",
-    "_diff",
-    "_set_composite_vars",
-    "_add_host_to_composed_groups",
-    "_add_host_to_keyed_groups",
-    "_read_config_data",
+    "_task", "_execute_module", "_low_level_execute_command", "_connection", "_play_context", "_templar",
+    "_find_needle", "_loader", "_display", "_make_tmp_path", "_transfer_data", "_fixup_perms2", "_remove_tmp_path",
+    "_compute_environment_string", "_shell", "_supports_async", "_supports_check_mode", "_requires_connection",
+    "_diff", "_set_composite_vars", "_add_host_to_composed_groups", "_add_host_to_keyed_groups", "_read_config_data",
     "_cache",
-}
+}  # fmt: skip
 # Of the standard library and requests, not of core.
 OTHERS = {"_fields", "_replace", "_connection", "_raw"}
 # The attributes that are assigned: two of core's objects; then one of an XML element, and one of our own class.

@@ -6,7 +6,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -80,18 +79,11 @@ def test_release_that_cannot_be_made_changes_nothing(clone: Clone, options: dict
     assert clone.run("git", "status", "--porcelain").stdout == ""
 
 
-def test_release_needs_a_clean_tree(clone: Clone) -> None:
-    (clone.root / "uncommitted").touch()
-    try:
-        assert "Commit or stash them first" in clone.release()
-    finally:
-        (clone.root / "uncommitted").unlink()
-
-
 @pytest.mark.parametrize("version", [PRESENT["version"], NEXT])
-def test_release(clone: Clone, version: str) -> None:
+def test_release_of_a_clean_tree(clone: Clone, version: str) -> None:
     change = f"a change of {version}."
     (clone.root / "changelogs" / "fragments" / "sample.yml").write_text(f"bugfixes:\n  - {change}\n")
+    assert "Commit or stash them first" in clone.release(version)
     clone.run("git", "add", "--all")
     clone.run("git", "commit", "--message=A change")
 
@@ -101,7 +93,6 @@ def test_release(clone: Clone, version: str) -> None:
     assert clone.run("git", "verify-tag", f"v{version}").returncode == 0
     assert clone.run("git", "grep", "--fixed-strings", PRESENT["repository"]).stdout == ""
     assert clone.read(".github/CODEOWNERS") == "* @team/maintainers\n"
-
     archive = clone.root / "build" / f"monitor-cloud-{version}.tar.gz"
     with tarfile.open(archive) as opened:
         manifest = opened.extractfile("MANIFEST.json")
@@ -109,20 +100,12 @@ def test_release(clone: Clone, version: str) -> None:
         info = json.load(manifest)["collection_info"]
     assert (info["version"], info["repository"], info["issues"]) == (version, REPOSITORY, f"{REPOSITORY}/issues")
     assert info["documentation"] == f"{REPOSITORY}/blob/HEAD/README.md"
-
     assert f'VERSION = "{version}"' in clone.read("plugins/module_utils/_module.py")
     pages = clone.run("git", "grep", "-hoE", "monitor-cloud-[0-9.]+.tar.gz", "--", "docs", "README.md").stdout
     assert set(pages.split()) == {archive.name}
-
-    links = re.findall(rf"{re.escape(REPOSITORY)}/([\w./-]*\w)", clone.read("README.md"))
-    assert [link for link in links if (clone.root / link).exists()] == []
-
     assert f"v{version}\n" in clone.read("CHANGELOG.rst")
     assert change in clone.read("CHANGELOG.rst")
     assert not (clone.root / "changelogs" / "fragments" / "sample.yml").exists()
-
-    checked = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=archive.parent, check=False)
-    assert checked.returncode == 0
+    assert clone.run("sh", "-c", "cd build && sha256sum --check SHA256SUMS").returncode == 0
     assert clone.run("gpg", "--verify", "build/SHA256SUMS.asc", "build/SHA256SUMS").returncode == 0
-
     assert f"There is a tag v{version}" in clone.release(version)

@@ -4,13 +4,10 @@
 
 """What is to be done about the findings of an audit, and the commands that do it."""
 
-import shlex
-
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, facts_of
 from ansible_collections.monitor.cloud.tests.support.audits import (
-    TIERS,
     account,
     every_state,
     inspected,
@@ -56,6 +53,7 @@ def test_only_plain_names_are_in_commands(name: str) -> None:
     assert set(step.command[-1].split(",")) == set(hosts.split(","))
     assert (f"because of their special characters: {name}. Choose these hosts by a group." in step.text) is not plain
     orphans = made(report([], account([name])))[1][0]
+    assert "prune_limit" not in f"{orphans.command}{orphans.text}"
     pattern = f"prune_pattern={name.replace('.', '[.]')}"
     assert orphans.command == (("ansible-playbook", "monitor.cloud.prune", "-e", pattern) if plain else ())
     assert (f"special characters: {name}." in orphans.text) is not plain
@@ -117,28 +115,6 @@ def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
         "unreachable": ("gone",), "not_registered": ("new",), "wrong_permissions": ("open",),
         "foreign_key": ("second",), "outdated": ("first",), "absent": ("fourth", "moved", "third", "off", "old"),
     }  # fmt: skip
-
-
-def test_a_long_list_is_exact() -> None:
-    hosts, labels = [f"web-{number:04}" for number in range(500)], [f"old-{number}" for number in range(300)]
-    of = report([inspected(host, "no_file") for host in hosts], account([*hosts, *labels, "theirs"]), [], "old-.*")
-    text, (configure, prune) = made(of)
-    assert configure.command == ("ansible-playbook", "monitor.cloud.rollout", "--limit", ",".join(hosts))
-    assert sorted(prune.command[-1].removeprefix("prune_pattern=").split("|")) == sorted(labels)
-    assert f"    {configure.shell}\n" in text and shlex.split(prune.shell) == list(prune.command)
-
-
-def test_a_plan_that_no_tier_is_larger_than_has_no_command() -> None:
-    of = report([], account([f"web-{number}" for number in range(41)], plan=TIERS[2], tiers=TIERS), ["web-0"])
-    step = made(of)[1][0]
-    assert (step.kind, step.command) == ("plan", ()) and "No tier is known that includes as many" in step.text
-
-
-def test_prune_limit_is_for_the_person_to_choose() -> None:
-    for orphans in (10, 11):
-        [step] = made(report([], account([f"old-{number}" for number in range(orphans)])))[1]
-        assert "prune_limit" not in step.shell
-        assert ("More than 10 are deleted only with a prune_limit that you choose." in step.text) is (orphans > 10)
 
 
 def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
