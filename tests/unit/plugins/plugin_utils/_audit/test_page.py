@@ -21,9 +21,6 @@ from ansible_collections.monitor.cloud.tests.benchmark.browser import CHROMIUM, 
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 
 SHOWN = "rows => rows.filter(row => row.offsetParent).map(row => row.cells[0].firstChild.textContent)"
-NUMBERS = (
-    """rows => rows.map(row => getComputedStyle(row.cells[0], "::before").content + row.cells[0].dataset.number)"""
-)
 DOT = "one => (style => [style.printColorAdjust, style.backgroundColor])(getComputedStyle(one, '::before'))"
 ADDRESS = "https://monitor.example.com/v4"
 Opener = Callable[..., Page]
@@ -89,7 +86,7 @@ def shown(page: Page) -> list[str]:
     return list(page.locator("tbody tr").evaluate_all(SHOWN))
 
 
-def test_the_worst_come_first_and_each_column_sorts(opened: Opener) -> None:
+def test_hosts_are_sorted_folded_and_filtered(opened: Opener) -> None:
     page = opened(small())
     order = ["gone", "clone", "web-1", "db", "masked", "edited", "web-10"]
     assert shown(page) == order
@@ -100,36 +97,11 @@ def test_the_worst_come_first_and_each_column_sorts(opened: Opener) -> None:
         assert page.locator("thead th").first.get_attribute("aria-sort") == direction
     page.get_by_role("button", name="State", exact=True).click()
     assert shown(page) == order
-    # Each host has a number that stays, and is listed once, as each step is.
-    page.get_by_label("Hosts without drift").check()
-    numbers = [f'"{number}. "{number}' for number in range(1, 9)]
-    assert page.locator("tbody tr").evaluate_all(NUMBERS) == numbers
-    page.get_by_role("button", name="State", exact=True).click()
-    assert page.locator("tbody tr").evaluate_all(NUMBERS) == numbers[::-1]
-    of = small()
-    names = page.locator("bdi").all_text_contents()
-    assert sorted(names) == sorted([*(one.host for one in of.hosts), "retired", ADDRESS])
-    headings = page.locator("h3").all_text_contents()
-    assert len(headings) == len(set(headings)) == len(steps(of, limited=False))
-    assert list(map(int, page.locator("header a b").all_text_contents())) == list(of.counts.values())
-    assert f"of the account at {ADDRESS}. It changed nothing." in page.locator("header").inner_text()
-
-
-def test_hosts_without_drift_are_folded_and_found(opened: Opener) -> None:
-    page = opened(small())
-    assert "web-2" not in shown(page)
     assert page.get_by_role("status").inner_text() == "7 of 8 hosts"
-    fold = page.get_by_role("checkbox", name="Hosts without drift: 1")
-    fold.check()
-    assert page.get_by_role("status").inner_text() == "8 of 8 hosts"
-    assert shown(page)[-1] == "web-2"
-    assert page.locator("tbody tr").last.inner_text().split() == ["web-2", "OK", "ok"]
-    page.get_by_role("button", name="Host", exact=True).click()
-    assert shown(page)[-2:] == ["web-2", "web-10"]
-    fold.uncheck()
-    assert "web-2" not in shown(page)
+    page.get_by_role("checkbox", name="Hosts without drift: 1").check()
+    assert shown(page) == [*order, "web-2"]
     for words, found in {
-        "web": ["clone", "web-1", "web-2", "web-10"],
+        "web": ["clone", "web-1", "web-10", "web-2"],
         "WEB key": ["clone", "web-1"],
         "nothing has this": [],
     }.items():
@@ -139,50 +111,35 @@ def test_hosts_without_drift_are_folded_and_found(opened: Opener) -> None:
     page.get_by_label("Filter").fill("")
     page.get_by_role("link", name="OK ok 1").click()
     assert shown(page) == ["web-2"]
+    assert f"of the account at {ADDRESS}. It changed nothing." in page.locator("header").inner_text()
 
 
-def test_states_and_remedies_lead_to_their_hosts(opened: Opener) -> None:
-    page = opened(large())
-    page.get_by_role("link", name="Unreachable unreachable 5").click()
-    assert page.get_by_role("status").inner_text() == "5 of 2000 hosts"
-    page.get_by_role("link", name="Show 285 hosts in the table").click()
-    assert {row.get_attribute("data-state") for row in page.locator("tbody tr").all()[:50]} == {"wrong_permissions"}
-    assert page.get_by_role("status").inner_text() == "285 of 2000 hosts"
-    assert page.get_by_label("Filter").input_value() == "step:wrong_permissions"
-    assert page.locator("#hosts").evaluate("one => one.getBoundingClientRect().top") < 100
-    page.get_by_role("link", name="Show 5 hosts in the table").click()
-    assert shown(page) == [f"db-{number}" for number in range(5)]
-
-
-def test_a_proposed_command_is_copied(opened: Opener) -> None:
+def test_a_step_leads_to_its_hosts_and_its_command_is_copied(opened: Opener) -> None:
     page = opened(small(), permissions=["clipboard-read"])
+    page.get_by_role("link", name="Unreachable unreachable 1").click()
+    assert shown(page) == ["gone"]
     step = page.locator(".step").filter(has_text="foreign_key")
     step.get_by_role("button", name="Copy").click()
     assert step.get_by_role("button", name="Copied").is_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == "ansible-playbook monitor.cloud.rollout --limit clone"
+    page = opened(large())
+    page.get_by_role("link", name="Show 285 hosts in the table").click()
+    assert page.get_by_role("status").inner_text() == "285 of 2000 hosts"
+    assert page.get_by_label("Filter").input_value() == "step:wrong_permissions"
 
 
-def test_the_header_stays_visible(opened: Opener) -> None:
-    page = opened(large(), 360)
-    page.evaluate("scrollTo(0, document.querySelectorAll('tbody')[2].getBoundingClientRect().top)")
-    header = page.locator("thead")
-    assert header.get_by_role("button", name="Finding").is_visible()
-    assert header.evaluate("one => one.getBoundingClientRect().top") == 0
-
-
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_print_has_findings_only_with_their_colours(opened: Opener, scripts: bool) -> None:
-    page = opened(large(), java_script_enabled=scripts, color_scheme="dark")
-    if scripts:
-        page.get_by_label("Hosts without drift").check()
-        assert page.locator("tbody tr").count() == 2000
-    printed = page.pdf()
-    # Was 174 pages.
-    assert len(re.findall(rb"/Type /Page\b", printed)) < 20
-    page.emulate_media(media="print")
+def test_without_scripts_the_page_is_complete_and_print_has_findings_only(opened: Opener) -> None:
+    page = opened(small(), java_script_enabled=False, color_scheme="dark")
+    assert page.locator("tbody tr").count() == 7
     text = page.locator("main").inner_text()
-    assert "web-8\t" not in text and "web-7\t" in text
+    assert "ansible-playbook monitor.cloud.rollout --limit clone\n" in text
+    page.locator("summary").click()
+    assert page.locator("details li").all_inner_texts() == ["web-2"]
+    page = opened(large(), java_script_enabled=False)
+    # Was 174 pages.
+    assert len(re.findall(rb"/Type /Page\b", page.pdf())) < 20
+    page.emulate_media(media="print")
     assert page.locator("tbody td:nth-child(2)").first.evaluate(DOT) == ["exact", "rgb(107, 114, 128)"]
     assert not page.locator(".controls").is_visible()
 
@@ -200,17 +157,6 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     # With a command that is longer than what is shown of it.
     page = opened(report([unreachable("x" * 2000)], account([])), width, color_scheme=scheme, bypass_csp=True)
     assert Axe().run(page).response["violations"] == []
-
-
-def test_without_scripts_the_page_is_complete(opened: Opener) -> None:
-    page = opened(small(), java_script_enabled=False)
-    assert page.locator("tbody tr").count() == 7
-    assert not page.get_by_label("Filter").is_visible()
-    text = page.locator("main").inner_text()
-    assert "ansible-playbook monitor.cloud.rollout --limit clone\n" in text
-    assert "Run each command with the options of this run" in text
-    page.locator("summary").click()
-    assert page.locator("details li").all_inner_texts() == ["web-2"]
 
 
 def test_names_that_reverse_text_or_are_markup_are_shown_as_text(opened: Opener) -> None:
