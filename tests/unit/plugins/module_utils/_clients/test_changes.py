@@ -16,7 +16,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
     reconcile_fleet,
     update,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import listed
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 
@@ -98,9 +97,3 @@ def test_a_client_keeps_its_own_label_and_gets_only_the_fields_that_differ() -> 
         assert (change.action, change.values, change.after["label"]) == (action, sent, label)
     with pytest.raises(InputError, match="client 2 has it"):
         check_is_free(current[0], "web2", current)
-
-
-def test_long_lists_are_cut_short() -> None:
-    assert listed(["a", "b"]) == "'a', 'b'"
-    assert listed([str(number) for number in range(21)]).endswith("'19' and 1 more")
-    assert listed([str(number) for number in range(20)]).endswith(", '19'")

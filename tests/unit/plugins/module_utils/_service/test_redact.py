@@ -60,10 +60,12 @@ def test_other_texts_stay(text: str) -> None:
     assert holds(text, {"api_key": KEY}) is None
 
 
-def test_results() -> None:
+def test_members_of_results_are_redacted_and_control_characters_replaced() -> None:
     result = {"msg": f"no {KEY}", KEY: [1, None, (f"{KEY}x",)], "changed": True}
     shown = {"msg": "no <api_key>", KEY: [1, None, ["<api_key>x"]], "changed": True}
     assert redact_all(result, SECRETS) == shown
+    assert printable("a\x1b[mb\n") == "a [mb "
+    assert printable("a\tb", "?") == "a?b"
 
 
 @pytest.mark.parametrize(
@@ -85,12 +87,6 @@ def test_what_is_shown(text: str, secrets: dict[str, str], shown: str) -> None:
     assert redact(text, secrets) == shown
 
 
-@given(st.integers(0, len(KEY)), st.integers(0, len(KEY)), st.sampled_from(["", "x", "\n", "key: "]))
-def test_secrets_are_held_in_part_where_redaction_finds_them(start: int, length: int, other: str) -> None:
-    text = f"{other}{KEY[start : start + length]}{other}"
-    assert find_secrets(text, SECRETS) == ({"api_key": KEY} if redact(text, SECRETS) != text else {})
-
-
 def test_secrets_that_a_text_holds_in_part() -> None:
     assert find_secrets(KEY[:7], SECRETS) == {}
     for text in (KEY[:9], f"x{KEY[-9:].lower()}", KEY.replace("-", " "), _base64(KEY)):
@@ -106,8 +102,3 @@ def test_an_encoded_secret_is_held_and_a_part_is_not(form: str) -> None:
     for secrets in (SECRETS, {"other": "x" * 20, "api_key": KEY}):
         assert holds(f"see {form}", secrets) == holds(f"/etc/{KEY.lower()}/x", secrets) == "api_key"
     assert holds(f"/etc/{KEY[:20]}/x", SECRETS) is None
-
-
-def test_control_characters_are_replaced() -> None:
-    assert printable("a\x1b[mb\n") == "a [mb "
-    assert printable("a\tb", "?") == "a?b"
