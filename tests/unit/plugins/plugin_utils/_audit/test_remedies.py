@@ -202,10 +202,7 @@ def test_a_joined_report_names_the_time_of_its_audits() -> None:
         assert joined_sentences(Report("", [], [], {}, sources)) == ([f"Joined from {text}."] if text else [])
 
 
-@pytest.mark.parametrize(
-    ("drift", "ok", "shown", "more"),
-    [(49, 1, 50, 0), (50, 1, 50, 0), (200, 0, 200, 0), (201, 9, 200, 1)],
-)
+@pytest.mark.parametrize(("drift", "ok", "shown", "more"), [(49, 1, 50, 0), (50, 1, 50, 0), (201, 9, 200, 1)])
 def test_the_worst_findings_of_a_large_fleet_are_shown(drift: int, ok: int, shown: int, more: int) -> None:
     seen = [inspected(f"web-{number}", differs=["mode"] if number < drift else []) for number in range(drift + ok)]
     lines = made(report(seen, account([one.host for one in seen])))[0].partition("\n\n")[0].splitlines()

@@ -73,6 +73,8 @@ def test_all_forms_agree() -> None:
     of = every_state()
     expected = {finding.host: finding.state for finding in of.hosts}
     assert set(expected.values()) == set(STATES)
+    guide = (CHECKOUT / "docs" / "docsite" / "rst" / "guide_audit.rst").read_text(encoding="utf-8")
+    assert {state: title for title, state in re.findall(r"^   \* - (.+) \(``(\w+)``\)$", guide, re.MULTILINE)} == TITLES
     text, todo = made(of)
     assert rows_of(as_html(of, todo)) == expected
     assert f"<p>{cost(of.account)}</p>" in as_html(of, [])
@@ -87,21 +89,7 @@ def test_all_forms_agree() -> None:
     assert {host: state for host, state in columns if state in STATES} == expected
 
 
-def test_each_state_has_one_title_which_the_guide_has_too() -> None:
-    guide = (CHECKOUT / "docs" / "docsite" / "rst" / "guide_audit.rst").read_text(encoding="utf-8")
-    assert {state: title for title, state in re.findall(r"^   \* - (.+) \(``(\w+)``\)$", guide, re.MULTILINE)} == TITLES
-    assert list(TITLES) == list(STATES) and len(set(TITLES.values())) == len(STATES)
-
-
-@pytest.mark.parametrize(
-    "of",
-    [
-        every_state(),
-        report([], account([])),
-        report([inspected("web")], account([], plan={}, tiers=TIERS)),
-        joined(),
-    ],
-)
+@pytest.mark.parametrize("of", [every_state(), report([], account([])), joined()])
 def test_the_document_matches_its_schema(of: Report) -> None:
     document = json.loads(as_json(of))
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -151,10 +139,6 @@ def test_junit_has_a_failing_case_for_all_that_is_drift(orphans: bool, stale: bo
     failed = {case.get("name"): problem for case in root.iter("testcase") for problem in case}
     assert list(failed) == ["Clients without a host"] * orphans + ["a.json"] * stale and of.drift is bool(failed)
     assert (root.get("tests"), root.get("failures")) == ("3", str(len(failed)))
-    if orphans:
-        assert failed["Clients without a host"].text == f"old\n{SHOWN}"
-    if stale:
-        assert failed["a.json"].get("message") == "Made at 2026-01-01T03:04:05Z."
 
 
 def test_the_page_takes_no_text_of_hosts_for_markup_and_requests_nothing() -> None:
@@ -216,10 +200,8 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     states = {"gone": "unreachable", "new": "not_registered", "web": "ok", "db": "ok"}
     expected.update((("audit_host_state", host, state), 1) for host, state in states.items())
     assert values(fleet(), hosts=True) == expected
-    unknown: list[dict[str, Any]] = [{"plan": {}}, {"plan": None, "plan_problem": "no grant"}]
-    for facts in unknown:
-        names = {key[0] for key in values(fleet(account(["web"], **facts)))}
-        assert "clients_used" in names and not names & {"clients_included", "plan_price"}
+    names = {key[0] for key in values(fleet(account(["web"], plan={})))}
+    assert "clients_used" in names and not names & {"clients_included", "plan_price"}
 
 
 def test_each_name_is_one_series() -> None:
