@@ -56,12 +56,9 @@ def layer(name: str) -> int:
 PAIRS = list(imports())
 
 
-def test_no_import_points_upwards() -> None:
+def test_no_import_points_upwards_and_decisions_about_clients_import_nothing_of_ansible() -> None:
     assert len(PAIRS) > 200
     assert [pair for pair in PAIRS if layer(pair[0]) < layer(pair[1])] == []
-
-
-def test_decisions_about_clients_import_nothing_of_ansible() -> None:
     pure = layer("module_utils._clients")
     assert [pair for pair in PAIRS if layer(pair[0]) == pure and begins(pair[1], "ansible")] == []
 

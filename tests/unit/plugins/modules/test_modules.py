@@ -162,6 +162,6 @@ def test_region_info(options: dict[str, Any], expected: list[Any]) -> None:
     service.responses["GET /regions"] = {"data": [EU, US], "pages": 1, "results": 2}
     service.responses["GET /regions/availability"] = {"data": RECORDS, "pages": 1, "results": 2}
     service.responses["GET /regions/us"], service.responses["GET /regions/us/availability"] = US, RECORDS[1:]
-    unset = {**dict.fromkeys(("id", "country", "status", "compute_type")), "capabilities": []}
+    unset: dict[str, Any] = {**dict.fromkeys(("id", "country", "status", "compute_type")), "capabilities": []}
     found = region_info.run({**unset, "include_availability": False, **options}, service.api, False)
     assert found == {"changed": False, "regions": expected}

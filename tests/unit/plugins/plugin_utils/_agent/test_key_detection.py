@@ -35,8 +35,6 @@ _SHAPES = {
     "quoted": "[agent]\nkey='{key}'\ncode='{code}'\n",
     "json": '{{"install_code": "{code}", "api_key": "{key}"}}\n',
     "bare key": "{key}\n",
-    "one line": "--key={key} --code={code}\n",
-    "words": "{key} {code}\n",
     "code twice before": "code={code}; {code}, key={key};\n",
     "code twice after": "key={key}, code={code}; {code};\n",
     "xml": "<key>{key}</key><code>{code}</code>\n",
@@ -80,13 +78,11 @@ _ASSIGNED = "api_key = {key}\n"
         ("{key}\n", f"no key\n{_STRANGE}\n", None),
         # Only the line of the template that has the key counts.
         ("url=x\nkey={key}\n", f"url=0123456789abcdef\nkey={_STRANGE}\n", _STRANGE),
-        ("a\0b {code} {key}\n", f"a\0b x {_STRANGE}\n", _STRANGE),
         ("code={code}, key={key}\n", f"# code=x, key={_STRANGE}\n", None),
         # The first and the last place after an install code are tried.
         ("{code}, {key}\n", f"a, b c, {_STRANGE}\n", _STRANGE),
         ("{code}, {key};\n", f"a, {_STRANGE};\n", _STRANGE),
         ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
-        ("{key} {key}\n", f"{_STRANGE} x\n", _STRANGE),
         # The key in its position counts before others.
         (_ASSIGNED, f"# was {_OTHER}\napi_key = {_OWN}\n", _OWN),
         # A former key that was commented out is not in use.
