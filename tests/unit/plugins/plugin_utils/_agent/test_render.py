@@ -51,6 +51,11 @@ def test_placeholders_have_the_format_of_the_secret_and_differ_everywhere(secret
             assert all(other.isupper() == character.isupper() for other in others)
 
 
+def test_a_binary_number_has_no_placeholders() -> None:
+    with pytest.raises(InputError, match="a binary number, for which there are no placeholders"):
+        render.placeholders("0b10101010101010101")
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [

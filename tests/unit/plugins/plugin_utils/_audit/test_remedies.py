@@ -119,6 +119,14 @@ def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     }  # fmt: skip
 
 
+def test_prune_limit_is_for_the_person_to_choose_and_a_full_largest_plan_has_no_command() -> None:
+    of = report([], account([f"web-{number}" for number in range(41)], plan=TIERS[2], tiers=TIERS), ["web-0"])
+    plan, prune = made(of)[1]
+    assert (plan.kind, plan.command) == ("plan", ()) and "No tier is known that includes as many" in plan.text
+    assert "prune_limit" not in prune.shell
+    assert "More than 10 are deleted only with a prune_limit that you choose." in prune.text
+
+
 def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
     seen = [inspected("new", "unverifiable"), inspected("new-2", "unknown"), inspected("fresh", "no_file")]
     todo = made(report(seen, account(["old"], masked=["old"])))[1]
