@@ -180,15 +180,14 @@ def test_errors_count_whatever_the_status() -> None:
 
 
 def test_redirects_are_errors() -> None:
-    status = 302
-    error = _error(status, {"id": 1}, Location="https://user:secret@sso.example.com/login?key=secret#secret")
+    error = _error(302, {"id": 1}, Location="https://user:secret@sso.example.com/login?key=secret#secret")
     assert "a redirect to 'https://sso.example.com/login', which is not followed" in str(error)
     assert (error.retryable, error.outcome) == (False, "not_done")
     assert "secret" not in str(error)
-    assert "a redirect to 'https://[::1'" in str(_error(status, b"", Location="https://a:secret@[::1"))
+    assert "a redirect to 'https://[::1'" in str(_error(302, b"", Location="https://a:secret@[::1"))
     # Without an address.
-    error = _error(status, method="GET")
-    assert error.problem == f"the service returned {status}, which is not a valid response to this request"
+    error = _error(302, method="GET")
+    assert error.problem == "the service returned 302, which is not a valid response to this request"
     assert "another server" in error.hint
 
 
