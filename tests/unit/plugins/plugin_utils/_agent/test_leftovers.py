@@ -18,6 +18,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     failure,
+    markers_in,
     remove_command,
     write_command,
 )
@@ -120,6 +121,15 @@ def test_files_with_other_names_are_not_leftovers(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == sorted([*before, path])
     assert failure(remove_file(path)) == ""
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_marker_is_there_before_the_file_is(tmp_path: Path) -> None:
+    path, seen = tmp_path / "root" / "agent.conf", tmp_path / "seen"
+    script = f'case "$*" in */agent.conf*) ls -A "{path.parent}" > "{seen}";; esac; exec /bin/mv "$@"'
+    done = write_file(path, service="agent", tools=stub_tools(tmp_path / "tools", mv=script))
+    (marker,) = markers_in(done.stdout)
+    names = seen.read_text().split()
+    assert (f".agent.conf.restart-{marker}" in names, "agent.conf" in names) == (True, False)
 
 
 def test_only_markers_are_removed(tmp_path: Path) -> None:

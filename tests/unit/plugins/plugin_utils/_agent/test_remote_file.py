@@ -12,6 +12,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -120,13 +121,14 @@ def test_the_life_of_a_file_with_the_tools_of(tmp_path: Path, box: str) -> None:
     _live(root, "-dash", tools=tools)
 
 
-@pytest.mark.parametrize("login", ["tcsh", "fish"])
+@pytest.mark.parametrize("login", ["bsd-csh", "tcsh", "fish", "zsh"])
 def test_the_life_of_a_file_under_a_login_shell(tmp_path: Path, login: str) -> None:
     """As sshd starts a command that core has given to sudo: a shell in a shell in the login shell."""
     skip_without(login)
     between = tmp_path / "shell"
     between.write_text(
-        "#!/usr/bin/env python3\nimport os, shlex, sys\n"
+        # Without the search for packages, which takes most of the time.
+        f"#!{sys.executable} -IS\nimport os, shlex, sys\n"
         'inner = "/bin/sh -c " + shlex.quote("umask 022 ; " + sys.argv[2])\n'
         'command = "/bin/sh -c " + shlex.quote(inner + " && sleep 0")\n'
         f"os.execvp({login!r}, [{login!r}, '-c', command])\n"
@@ -250,6 +252,18 @@ def test_a_mount_is_refused_and_check_mode_predicts_it(tmp_path: Path, removes: 
 def test_check_mode_predicts_that_no_program_can_be_run(tmp_path: Path) -> None:
     tools = stub_tools(tmp_path / "tools", ls="exit 126")
     assert "sudo has noexec" in failure(in_shell(enter_command(f"{tmp_path}/conf/agent.conf"), tools=tools))
+
+
+def test_a_message_of_the_dynamic_linker_is_no_count_of_dd(tmp_path: Path) -> None:
+    """It precedes the output of each program while a library of /etc/ld.so.preload is missing."""
+    path, message = tmp_path / "root" / "agent.conf", "ERROR: ld.so: object '/lib/1.so' cannot be preloaded: ignored."
+    tools = stub_tools(tmp_path / "tools", dd=f'echo "{message}" >&2; exec /bin/dd "$@"')
+    for content in (b"old", b"new"):
+        assert failure(write_file(path, content, backup=True, tools=tools)) == ""
+    assert sorted(file.read_bytes() for file in path.parent.iterdir()) == [b"new", b"old"]
+    for given in (b"n", b"newest, at 13"):
+        assert "did not arrive completely" in failure(write_file(path, given=given, tools=tools))
+    assert len(os.listdir(path.parent)) == 2
 
 
 _SYSTEMD, _INIT = "/run/systemd/system", "/etc/init.d"
