@@ -224,3 +224,14 @@ def test_what_is_not_an_audit_is_refused_by_its_name(members: dict[str, Any], me
         parse("a.json", {**VALID, **members})
     with pytest.raises(InputError, match="^a.json is not an audit"):
         parse("a.json", [members])
+
+
+def test_the_time_of_an_audit_is_shown_in_one_form() -> None:
+    for stated in ("2026-01-02T04:00:00+01:00", "٢٠٢٦-01-02T03:00:00Z", EARLIER):
+        found = joined({"a.json": one_host(stated)}, max_age=0)
+        assert [source["generated_at"] for source in found.sources] == [EARLIER]
+
+
+def test_other_members_have_no_effect() -> None:
+    entry = {**HOST, "unreachable": True, "msg": "{{ 7 * 7 }}", "state": "foreign_key", "detail": "x", "label": "y"}
+    assert states(joined({"a.json": {**VALID, "hosts": [entry]}})) == {"web": ("ok",)}
