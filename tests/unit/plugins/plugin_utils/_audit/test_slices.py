@@ -235,3 +235,8 @@ def test_the_time_of_an_audit_is_shown_in_one_form() -> None:
 def test_other_members_have_no_effect() -> None:
     entry = {**HOST, "unreachable": True, "msg": "{{ 7 * 7 }}", "state": "foreign_key", "detail": "x", "label": "y"}
     assert states(joined({"a.json": {**VALID, "hosts": [entry]}})) == {"web": ("ok",)}
+
+
+def test_the_label_that_the_inventory_gives_a_host_now_counts() -> None:
+    found = joined({"a.json": one_host(EARLIER)}, account(["web"]), {"web": "www"})
+    assert states(found) == {"web": ("foreign_key", "not_registered")}
