@@ -4,7 +4,8 @@
 
 """An unprivileged user who owns the directory of the file, or the one above it, gains nothing while root writes.
 
-The writer is stopped before each command of its shell, and at one of these stops the user replaces a name.
+The writer is stopped before each command of its shell, and at one of these stops the user replaces a name. That a
+writer which trusts names loses to it is tested too: without that, no success would mean nothing.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import dataclasses
 import itertools
 import os
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -39,16 +41,20 @@ OLD = "api_key=THE-OLD-KEY\n"
 SECRET = "what only root may ever read\n"
 # No process has the number.
 LEFTOVER = f".{NAME}.writing-99999999-aB3dE6gH"
+ENDLESS = "the command did not end"
 # The stops at which the writer enters the directory.
 ENTERING = range(1, 12)
 
+Cases = tuple[tuple[str, str], ...]
 
-def _each(target: str, *decoys: str) -> tuple[tuple[str, str], ...]:
+
+def _each(target: str, *decoys: str) -> Cases:
     return tuple((target, decoy) for decoy in decoys)
 
 
-# Which name is replaced (the temporary entry, the file, what a killed writer has left, the directory) and by what:
-# links to a victim, files and directories of the user, or a trap: an empty directory, where what is made is replaced.
+# Which name is replaced (the temporary entry, the file, both, what a killed writer has left, the directory) and by
+# what: links to a victim, files and directories of the user, or a trap: an empty directory, in which what is made
+# there is replaced too.
 _ABOVE = _each("directory", "victims", "own directory", "links")
 _NAMED = _each("name", "own directory", "victims", "fifo", "link")
 _ENTRY = _each("entry", "link", "own", "fifo", "victims", "own directory", "links", "empty victims", "trap")
@@ -57,8 +63,8 @@ _MADE = _each("directory", "victims", "own directory", "empty victims", "trap")
 _LINKS = {"link": "secret", "victims": "", "empty victims": "empty"}
 # By how the content gets to its path, and by what the command finds and does.
 KEPT, ABSENT = "a file is replaced and kept", "a file does not arrive"
-CASES: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
-    ("input", KEPT): (*_ENTRY, *_NAMED, *_ABOVE),
+CASES: dict[tuple[str, str], Cases] = {
+    ("input", KEPT): (*_ENTRY, *_NAMED, ("both", "own"), *_ABOVE),
     ("input", ABSENT): (*_LEFT, *_each("entry", "link", "victims", "own directory"), *_ABOVE),
     ("input", "a file is removed"): (*_LEFT, *_ABOVE),
     ("input", "a file is new"): _NAMED,
@@ -156,9 +162,11 @@ class Attacker:
         self._seen: list[object] = []
         # By device and inode: open files.
         self._opened: dict[tuple[int, int], int] = {}
-        self._aside = (ground.base if target == "directory" else ground.directory) / "decoy"
+        self._decoys = [(ground.base if target == "directory" else ground.directory) / f"decoy-{n}" for n in (1, 2)]
         with _as_user():
-            self._make(self._aside, decoy)
+            self._make(self._decoys[0], decoy)
+            if target == "both":
+                self._make(self._decoys[1], "link")
 
     def _make(self, path: Path, kind: str) -> None:
         if kind in _LINKS:
@@ -192,28 +200,39 @@ class Attacker:
         Returns whether it matters what the writer does next.
         """
         self.stops += 1
-        ground, trapping = self._ground, self._decoy == "trap"
         if not self._first:
-            seen: list[object] = [(path, path.lstat()[:7]) for path in sorted(ground.base.rglob("*"))]
+            seen: list[object] = [(path, path.lstat()[:7]) for path in sorted(self._ground.base.rglob("*"))]
             self.changes |= {self.stops} if seen != self._seen else set()
             self._seen = seen
         with _as_user():
-            self._open_all(ground.base)
-            hidden = [path for path in _inside(ground.directory) if path.name[0] == "." and path.name != LEFTOVER]
+            self._open_all(self._ground.base)
+            hidden = [path for path in _inside(self._ground.directory) if path.name[0] == "." and path.name != LEFTOVER]
             self._entry = self._entry or next(iter(hidden), None)
-            names = {"name": ground.path, "directory": ground.directory, "leftover": ground.directory / LEFTOVER}
-            target = names.get(self._target, self._entry)
-            if target and self.stops in (self._first, self._last):
-                _exchange(self._aside, target)
-            if target and trapping and self.stops >= self._first > 0:
-                self._spring(target)
-        return trapping or self.stops < self._last + 12 or not self._first
+            if self.stops in (self._first, self._last):
+                self._replace()
+            if self._decoy == "trap" and self.stops >= self._first > 0:
+                self._spring()
+        return self._decoy == "trap" or self.stops < self._last + 12 or not self._first
 
-    def _spring(self, trap: Path) -> None:
-        for path in _inside(trap):
+    def _replace(self) -> None:
+        ground, entry = self._ground, self._entry
+        targets: dict[str, list[Path | None]] = {
+            "entry": [entry],
+            "name": [ground.path],
+            "both": [entry, ground.path],
+            "directory": [ground.directory],
+            "leftover": [ground.directory / LEFTOVER],
+        }
+        for decoy, target in zip(self._decoys, targets[self._target], strict=False):
+            if target:
+                _exchange(decoy, target)
+
+    def _spring(self) -> None:
+        trap = self._entry if self._target == "entry" else self._ground.directory
+        for path in _inside(trap) if trap else ():
             if not path.is_symlink():
                 with contextlib.suppress(OSError):
-                    path.rename(self._aside.with_name(f"taken-{time.monotonic_ns()}"))
+                    path.rename(self._decoys[0].with_name(f"taken-{time.monotonic_ns()}"))
                     path.symlink_to(self._ground.victim / "secret")
 
     def loot(self) -> str:
@@ -275,16 +294,33 @@ class Stops:
         return ended
 
 
-def _command(ground: Ground, way: str) -> str:
+def naive_command(desired: Desired, *, backup: bool, source: str | None) -> str:
+    """A writer that resolves every name again in the directory of the file, for a proof that the attacks work."""
+    path, size = desired.path, len(desired.data or b"")
+    directory, quoted = shlex.quote(os.path.dirname(path)), shlex.quote(path)
+    keep = f'u=$(mktemp {directory}/.XXXXXXXX); cp {quoted} "$u"; mv -f "$u" {quoted}~'
+    return f"""e={directory}; umask 077; [ -d {directory} ] || (umask 022; mkdir -p {directory})
+for d in {directory}/.{NAME}.writing-*; do [ -d "$d" ] || continue; rm -f "$d/{NAME}"; rmdir "$d"; done
+t=$(mktemp {directory}/.XXXXXXXX); trap 'rm -f "$t"' EXIT
+cat {source or ""} > "$t"; [ $(wc -c < "$t") -eq {size} ] || exit 1
+chown {desired.owner}:{desired.group} "$t"; chmod {desired.mode:04o} "$t"
+{keep if backup else ":"}
+mv -f "$t" {quoted} && echo "monitor.cloud done" """
+
+
+def _command(ground: Ground, way: str, naive: bool) -> str:
     """The command that is attacked."""
     path = str(ground.path)
     if ground.situation == "a file is removed":
-        return remote_file.remove_command(path)
+        remove = f"e={path}; rm -f {path} && echo 'monitor.cloud done'"
+        return remove if naive else remote_file.remove_command(path)
     # With an announced size that is never reached, the writer has to clean up.
     data = KEY.encode() + b"x" * (ground.situation == ABSENT)
     desired = Desired(path, data, owner="root", group="daemon", mode=0o640)
     source = str(ground.safe / "source") if way == "file" else None
-    return remote_file.write_command(desired, backup=ground.situation == KEPT, source=source)
+    return (naive_command if naive else remote_file.write_command)(
+        desired, backup=ground.situation == KEPT, source=source
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -298,37 +334,40 @@ class Trial:
     moment: int = 0
     turns: int = 0
 
-    def run(self) -> tuple[set[str], bool, Attacker]:
+    def run(self, *, naive: bool = False) -> tuple[set[str], bool, Attacker]:
         """What the user got, whether the file was written nevertheless, and the attacker."""
-        with (
-            tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root,
-            tempfile.TemporaryFile() as given,
-            tempfile.TemporaryFile() as output,
-        ):
+        with tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root:
             os.chmod(root, 0o755)
             ground = Ground(Path(root), self.situation, self.target)
             attacker = Attacker(ground, self.target, self.decoy, self.moment, self.turns)
-            stops = Stops(ground.root)
+            done = self._stopped(ground, attacker, naive)
+            written = done is not None and not remote_file.failure(done)
+            lost = ground.losses(attacker.loot(), written=written)
+            return lost if done else {*lost, ENDLESS}, written, attacker
+
+    def _stopped(self, ground: Ground, attacker: Attacker, naive: bool) -> Completed | None:
+        """Run the command as root, with stops; None if it did not end."""
+        stops = Stops(ground.root)
+        command = ["dash", "-c", stops.prefix + _command(ground, self.way, naive)]
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
             given.write(KEY.encode())
             given.seek(0)
-            command = ["dash", "-c", stops.prefix + _command(ground, self.way)]
             process = subprocess.Popen(
                 command, stdin=given, stdout=output, stderr=subprocess.DEVNULL, start_new_session=True
             )
-            ended = stops.serve(lambda: process.poll() is not None, attacker.act, 30.0)
+            # A naive writer hangs at a FIFO: the trial does not wait for it.
+            ended = stops.serve(lambda: process.poll() is not None, attacker.act, 0.5 if naive else 30.0)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
             output.seek(0)
-            written = ended and not remote_file.failure(Completed(code, output.read().decode(), ""))
-            lost = ground.losses(attacker.loot(), written=written)
-            return lost if ended else {*lost, "the command did not end"}, written, attacker
+            return Completed(code, output.read().decode(), "") if ended else None
 
 
 def trials(way: str, situation: str) -> list[Trial]:
     """Each case at each stop, for good and for one command only.
 
-    In the short form all cases at the first stop, and a third of them at each stop beside a change.
+    In the short form all cases at the first stop, and half of them at each stop beside a change.
     """
     cases = [Trial(way, situation, *case) for case in CASES[way, situation]]
     usual = cases[0].run()[2]
@@ -338,11 +377,11 @@ def trials(way: str, situation: str) -> list[Trial]:
     beside = {*ENTERING, *changes, *(stop - 1 for stop in changes)}
 
     def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
-        if target == "entry" and moment not in entry or target != "directory" and moment in ENTERING[1:]:
+        if target in ("entry", "both") and moment not in entry or target != "directory" and moment in ENTERING[1:]:
             return False
         if SOAK or moment + turns == 1:
             return True
-        return moment in (changes if turns else beside) and (number + moment + turns) % 3 == 0
+        return moment in (changes if turns else beside) and (number + moment + turns) % 2 == 0
 
     return [
         dataclasses.replace(case, moment=moment, turns=turns)
@@ -350,6 +389,13 @@ def trials(way: str, situation: str) -> list[Trial]:
         for moment, turns in itertools.product(range(1, usual.stops + 1), (0, 1))
         if is_tried(number, case.target, moment, turns)
     ]
+
+
+@pytest.mark.parametrize("situation", [situation for way, situation in CASES if way == "input"])
+def test_a_naive_writer_is_not_safe_in_hostile_directories(situation: str) -> None:
+    # It has fewer commands: only early attacks come in time.
+    tried = sorted(trials("input", situation), key=lambda trial: trial.moment)
+    assert any(trial.run(naive=True)[0] - {ENDLESS} for trial in tried)
 
 
 @pytest.mark.parametrize(("way", "situation"), CASES)

@@ -368,3 +368,15 @@ def test_a_rollout_by_a_proxy_and_amid_netrc_files_shows_no_secret_to_others(
         assert secure.tokens["read_write"].encode() not in proxy.received
         assert b"\nauthorization:" not in proxy.received.lower()
         assert trap.connections == 0
+
+
+def test_warnings_of_other_code_stay_enabled() -> None:
+    """In a process of its own."""
+    script = (
+        "import warnings, urllib3\n"
+        "from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings\n"
+        "Http(Settings('https://127.0.0.1/v4'))\n"
+        "warnings.warn('unverified', urllib3.exceptions.InsecureRequestWarning)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "unverified" in done.stderr

@@ -280,3 +280,12 @@ def test_a_host_whose_sudo_refuses_the_user_is_reported(one: Controller) -> None
     run = one.succeed("monitor.cloud.audit")
     assert "Hosts: 1 (1 not_registered)." in run.output
     assert "Could not be inspected: Missing sudo password." in " ".join(run.output.split())
+
+
+def test_a_key_with_many_zeros(emulator: Emulator, single: Local) -> None:
+    """Ids of tasks have as many: the one in a host's result was redacted, and the host counted as not inspected."""
+    key = {"data.api_key": "00000000-1111-2222-0000000000000001"}
+    single.monitor()
+    emulator.fault(kind="edit", operation="list_clients", add=key, times=-1)
+    assert single.run("monitor.cloud.rollout").code == 0
+    assert audit(single)[1] == {"web-1": ["ok"]}

@@ -184,3 +184,12 @@ def test_the_timeout_of_a_task_ends_its_requests(single: Local) -> None:
     labels = "{{ range(100) | map('regex_replace', '^', 'label-') | list }}"
     run = single.run(single.tasks(f'- monitor.cloud.monitor_clients: {{labels: "{labels}"}}\n  timeout: 3\n'))
     assert (run.code, len(single.service.clients())) == (2, 10)
+
+
+def test_a_token_that_is_the_name_of_a_field_changes_no_result(single: Local) -> None:
+    grants = {"account_access": "read_write", "monitor_subscription": True, "add_monitor": True}
+    token = single.service.set_token("named", value="api_key", grants=grants)
+    run = single.succeed("monitor.cloud.rollout", "-vv", MONITOR_API_TOKEN=token)
+    [client] = single.service.clients()
+    assert found_in(run.output, [client["api_key"], client["install_code"]]) == []
+    assert client["api_key"] in (single.read("web-1") or "")

@@ -394,3 +394,24 @@ def test_hosts_that_do_not_reach_the_role_stay_as_they_are(single: Local) -> Non
         single.write(host, single.expected(host))
     single.run(book, "-e", "monitor_agent_state=absent")
     assert configured(single) == left_out and labels(single) == sorted(left_out)
+
+
+def test_in_rescue_of_the_role_itself_all_hosts_but_the_first_are_to_run_again(three: Local) -> None:
+    """Of a task that runs once, core takes the failure of the first host only for rescued."""
+    three.service.set_plan("monitor-3")
+    three.service.seed(labels=["elsewhere"])
+    tasks = f"""
+    - block:
+        - {ROLE}
+      rescue:
+        - monitor.cloud.monitor_plan: {{min_clients: 4}}
+          run_once: true
+          delegate_to: localhost
+        - {ROLE}
+"""
+    run = three.run(three.tasks(tasks))
+    again = run.of(CONFIGURE)
+    assert (run.code, configured(three)) == (2, {"web-1"}), run.output
+    assert all(again[host].result["msg"].endswith("Run again.") for host in ("web-2", "web-3"))
+    assert three.succeed().changed_hosts() == {"web-2", "web-3"}
+    assert labels(three) == ["elsewhere", "web-1", "web-2", "web-3"]

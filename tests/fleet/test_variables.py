@@ -16,6 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, ROLLOUT,
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
     labels,
+    refuse,
     role_play,
 )
 
@@ -298,3 +299,8 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     retire = controller.succeed("monitor.cloud.retire", *arguments, *FOR_HOSTS, **environment)
     assert retire.changed_hosts() == {"web-1", "web-2"}
     assert labels(controller) == sorted(configured(controller)) == ["db-1", "db-2"]
+
+
+def test_an_address_is_required_before_a_removal(monitored: Local) -> None:
+    play = role_play(monitored, role="vars: {monitor_agent_state: absent}")
+    assert "base_url" in refuse(monitored, play, environment={"MONITOR_BASE_URL": ""})

@@ -27,8 +27,10 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     region_info,
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Open, as_json, service
 from ansible_collections.monitor.cloud.tests.support.tasks import (
     Module,
+    as_module,
     failed,
     go,
     labels,
@@ -343,3 +345,23 @@ def test_many_labels_on_an_account_with_many_other_clients(emulator: Emulator) -
     assert [entry["operation"] for entry in emulator.requests()] == ["list_clients"] * 2
     assert again["clients"].keys() == result["clients"].keys()
     assert again["key_owners"] == result["key_owners"]
+
+
+def test_a_client_whose_id_is_text(opened: Open) -> None:
+    """Messages propose to rename or delete a client by its id, so the option takes such an id."""
+    account, listener = service(opened)
+    uuid = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
+    client = {**Account.CLIENT, "id": uuid}
+    replies = {"GET": client, "POST": {**client, "label": "www1"}, "DELETE": {}}
+    account.there, account.overrides = [client], {(method, uuid): as_json(value) for method, value in replies.items()}
+    for module, options in (
+        (monitor_client_info, {}),
+        (monitor_client, {}),
+        (monitor_client, {"label": "www1"}),
+        (monitor_client, {"state": "absent"}),
+    ):
+        result = as_module(module, {"id": uuid, **options}, account)[0]
+        assert "msg" not in result
+        (shown,) = result.get("clients") or [result["client"]]
+        assert shown["id"] == uuid
+    assert [request.method for request in listener.requests if request.method != "GET"] == ["POST", "DELETE"]

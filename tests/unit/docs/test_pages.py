@@ -11,7 +11,7 @@ import yaml
 from packaging.version import Version
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
-from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, TARGETS
+from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAGE, PAIRS, TARGETS, series
 from ansible_collections.monitor.cloud.tests.tools.test_lint import STEPS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
 
@@ -33,6 +33,44 @@ def test_each_promise_names_tests() -> None:
     promised = _text("SECURITY.md").split("## What is promised")[1].split("## What is not promised")[0]
     for promise in re.split(r"\n(?=\*\*)", promised)[1:]:
         assert re.search(r"`tests/[\w/]+(\.py)?`", promise), promise
+
+
+def test_each_part_of_the_faults_has_its_rows() -> None:
+    parts = {
+        path.stem.removeprefix("test_").replace("_", " ") for path in (CHECKOUT / "tests/faults").glob("test_*.py")
+    }
+    figures, _heading, descriptions = _text("docs/faults.md").partition("## What each part does")
+    for rows in figures.partition("| column |")[0], descriptions:
+        assert sorted(re.findall(r"^\| ([a-z ]+) \|", rows, re.MULTILINE)) == sorted({*parts, "part"})
+
+
+# Documents, and the rows of docs/benchmarks.md whose ratio, or also whose times, they repeat.
+REPEATED = [
+    ("README.md", ["local, 100 hosts, steady run / ping"], False),
+    (
+        "docs/docsite/rst/guide_fast_path.rst",
+        [
+            "local, 100 hosts, steady run / ping",
+            "SSH, 50 hosts, steady run / ping",
+            "pipelining, 50 hosts, steady run / ping",
+            "1 local host, steady run / ping",
+        ],
+        False,
+    ),
+    ("docs/docsite/rst/guide_uri.rst", ["today's playbook / steady run", "today's playbook / first rollout"], True),
+]
+
+
+@pytest.mark.parametrize(("path", "rows", "times"), REPEATED)
+def test_repeated_figures_are_those_of_the_benchmarks(path: str, rows: list[str], times: bool) -> None:
+    lines = _text("docs/benchmarks.md").splitlines()
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    measured = {cells[0]: cells for cells in table}
+    words = _text(path).split()
+    for row in rows:
+        _name, _limit, ratio, _cpu, of, _rounds = measured[row]
+        for figure in [ratio, *re.findall(r"[\d.]+", of if times else "")]:
+            assert any(figure == word.strip("[].,") for word in words), (row, figure)
 
 
 GALAXY = yaml.safe_load(_text("galaxy.yml"))
@@ -72,3 +110,11 @@ def test_the_oldest_core_is_the_one_that_is_required() -> None:
     role = yaml.safe_load(_text("roles/monitor_agent/meta/main.yml"))
     assert role["galaxy_info"]["min_ansible_version"] == oldest
     assert f"ansible-core {oldest} and newer" in _text("README.md")
+
+
+def test_each_core_was_run_without_a_failure() -> None:
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| 2.")]
+    ran = [series(line) for line in rows if "not run" not in line]
+    assert set(ran) <= set(PAIRS)
+    assert {core for core, _python in ran} == set(CONTROLLERS)
+    assert all(line.split("|")[4].strip() == "0" for line in rows), rows

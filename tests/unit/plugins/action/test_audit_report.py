@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report of an audit as a task, and which clients renamed hosts keep."""
+"""The report of an audit as a task: its files, and options that are refused."""
 
 import json
 import os
@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.action import adoptions
 from ansible_collections.monitor.cloud.plugins.action.audit_report import ActionModule, _write
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import OWN, RENAMED, action_of, fleet
 
@@ -54,12 +53,3 @@ def test_files_of_other_runs_with_the_same_process_id_are_left_alone(tmp_path: P
     other.touch()
     assert _write(str(path), "{}") == str(path)
     assert (path.read_text(encoding="utf-8"), sorted(tmp_path.iterdir())) == ("{}", [path, other])
-
-
-def test_a_client_gets_the_label_of_the_only_host_with_its_key() -> None:
-    for result, renames, conflicts in ((OWN, {"old": "web"}, []), ({**RENAMED, "label": "db"}, {}, ["web", "db"])):
-        variables = fleet(web=RENAMED, db=result)
-        done = action_of(adoptions.ActionModule, {"account": "account", "config": "audit"}, variables).run(
-            task_vars=variables
-        )
-        assert (done["renames"], sorted(one["host"] for one in done["conflicts"])) == (renames, sorted(conflicts))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What actions on hosts share: options, input, commands for other shells, and facts that set a variable."""
+"""What actions on hosts share: options, connections that pass no input, and commands for other shells."""
 
 import types
 from typing import Any
@@ -16,7 +16,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
     documented,
     passes_stdin,
 )
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, problem
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
@@ -52,24 +51,3 @@ def test_a_command_reaches_a_posix_shell(monkeypatch: pytest.MonkeyPatch, execut
     assert (action.shell('echo "$a"'), commands) == (Completed(3, "out", ""), [run])
     with pytest.raises(InputError, match="some SSH servers take no more than 8000"):
         action.shell("x" * 8001)
-
-
-@pytest.mark.parametrize(
-    ("own", "refused"),
-    [
-        ({"ansible_facts": {"a": "x"}, "a": "x"}, True),
-        ({"ansible_facts": {"a": {"b": ["x"]}}, "a": {"b": ["y"]}}, True),
-        # A number can't be marked as that of a host.
-        ({"ansible_facts": {"a": 1}, "a": 2}, True),
-        ({"ansible_facts": {"other": "x"}, "a": "x"}, False),
-        ({"ansible_facts": {"a": "x"}}, False),
-    ],
-)
-def test_a_fact_that_sets_a_variable_is_named(own: dict[str, Any], refused: bool) -> None:
-    assert problem("web", own, {"a", "b"}).startswith("Facts of host web would decide: a. ") is refused
-
-
-def test_names_are_found_through_templates() -> None:
-    source = {"a": "{{ b | default(c) }}", "b": ["{% if d %}x{% endif %}"], "c": "plain e"}
-    assert names_in(["{{ a }}", "f"], source) >= {"a", "b", "c", "d"}
-    assert names_in(["{{ a }}", "f"], source).isdisjoint({"e", "f", "plain"})

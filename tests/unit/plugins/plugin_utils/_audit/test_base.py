@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The audits that a joined report is made of, and the whole inventory."""
+"""The audits that a joined report is made of: paths, patterns and variables, and what is none."""
 
 import json
 import os
@@ -14,7 +14,6 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import slices_of
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import host_variables, read_inventory
 
 AUDIT: dict[str, Any] = {"schema_version": 2, "generated_at": "2026-01-02T03:04:05Z", "hosts": []}
 TEXT = json.dumps(AUDIT)
@@ -74,25 +73,3 @@ def test_what_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path], Any], 
 def test_what_names_no_audit(audits: list[Any], pattern: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         names(*audits, pattern=pattern)
-
-
-class _Locked(dict[str, Any]):
-    """The variables of a host with a label in a vault, of which the password is unknown."""
-
-    def get(self, key: str, default: Any = None) -> Any:
-        raise ValueError("no password.")
-
-
-def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
-    own = {
-        "web.1": {"audit": {"changed": False}, "monitor_agent_label": "web1"},
-        "failed": {"audit": {"changed": False}, "monitor_agent_state": "absent"},
-        "locked": _Locked(),
-    }
-    variables = {"hostvars": {**own, "localhost": {}}, "groups": {"all": list(own)}, "ansible_play_hosts": ["web.1"]}
-    found = read_inventory({**variables, "ansible_play_hosts_all": ["web.1", "failed", "localhost"]}, "audit")
-    assert found.labels == {"web.1": "web1", "failed": "failed", "locked": "locked", "localhost": "localhost"}
-    assert found.results == {"web.1": {"changed": False}, "failed": {}, "locked": {}, "localhost": {}}
-    assert (found.absent, found.unreadable) == ({"failed"}, ["locked"])
-    with pytest.raises(InputError, match="monitor_agent_label of host locked: no password. Check its template"):
-        host_variables(own, "locked")

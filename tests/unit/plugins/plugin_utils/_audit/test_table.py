@@ -1,0 +1,71 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The table of an audit: its columns, its sentences, and what of a large fleet it shows."""
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH, joined_sentences, rows, table
+from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, made, report, unreachable
+
+
+def test_the_table_as_it_is_printed() -> None:
+    name = "a-name-that-is-longer-than-thirty-characters"
+    of = report([unreachable("gone"), inspected(name, "no_file")], account(["gone", name, "old"], plan=TIERS[0]))
+    text, _todo = made(of)
+    assert (
+        text
+        == """\
+HOST                            STATE           FINDING
+gone                            unreachable     Unreachable. Could not be reached: no route.
+a-name-that-is-longer-than-thi  not_configured  Not configured. There is no configuration.
+rty-characters
+
+Hosts: 2 (1 unreachable, 1 not_configured).
+Clients without a host: 1 (old).
+Clients: 3 of 3 that monitor-3 includes, 10 a month.
+
+What to do:
+
+  Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of
+  reports.
+
+  Unreachable (unreachable): 1. Find out why Ansible can't reach these hosts, then audit again.
+    ansible-playbook monitor.cloud.audit --limit gone
+
+  Not configured (not_configured): 1. The host has a client, but no key. Configure the host.
+    ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
+
+  Clients without a host: 1. Clients of hosts that are gone, or of other users of this account. The
+  command lists what would be deleted, with all data of these clients, and a digest of the list:
+  prune_confirm=DIGEST then deletes it. First find out whose key is on gone: adopt lets a renamed
+  host keep its client.
+    ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
+    )
+    assert table(report([], account([])), []) == ("\nHosts: none.\nClients: 0. The plan is not known: it was not read")
+
+
+def test_a_long_text_is_cut_and_the_last_column_takes_the_rest_of_the_line() -> None:
+    lines = rows(("HOST", "FINDING"), [("x" * 2_000_000, "y" * 2_000_000)])
+    assert 10_000 < sum(map(len, lines)) < 50_000
+    assert len(rows(("HOST", "STATE", "FINDING"), [("web", "ok", "x" * WIDTH)])[1]) == WIDTH
+
+
+def test_a_joined_report_names_the_time_of_its_audits() -> None:
+    times = {"": "", "1": "1 audit, made at 1", "11": "2 audits, made at 1", "213": "3 audits, made from 1 to 3"}
+    for given, text in times.items():
+        sources = [{"generated_at": time} for time in given]
+        assert joined_sentences(Report("", [], [], {}, sources)) == ([f"Joined from {text}."] if text else [])
+
+
+@pytest.mark.parametrize(
+    ("drift", "ok", "shown", "more"),
+    [(49, 1, 50, 0), (50, 1, 50, 0), (200, 0, 200, 0), (201, 9, 200, 1)],
+)
+def test_the_worst_findings_of_a_large_fleet_are_shown(drift: int, ok: int, shown: int, more: int) -> None:
+    seen = [inspected(f"web-{number}", differs=["mode"] if number < drift else []) for number in range(drift + ok)]
+    lines = made(report(seen, account([one.host for one in seen])))[0].partition("\n\n")[0].splitlines()
+    assert len([line for line in lines if line.startswith("web-")]) == shown
+    assert lines[shown + 1 :] == ([f"... and {more} more findings."] if more else [])
