@@ -73,6 +73,64 @@ def test_new_file(machines: Callable[..., list[Host]], controllers: MakeControll
         assert controller.hosts[name].read("/opt/agent") == codes[name]
 
 
+ABSENT = ("-e", "monitor_agent_state=absent")
+_LINKED = "/etc/monitor/link/agent.conf"
+# What is at the path, and the start of the reason why a file is not written there. Two are for a user, the last is for
+# another path.
+REFUSED = {
+    f"mkdir -p {CONFIG}": f"{CONFIG} is a directory",
+    "mkdir /etc/monitor; mount -t tmpfs -o ro tmpfs /etc/monitor": f"{CONFIG} can't be written",
+    f"mkdir /etc/monitor; touch {CONFIG}; mount --bind {CONFIG} {CONFIG}": f"{CONFIG} could not be {{}}: the path is",
+    f"mkdir /etc/monitor; mkfifo {CONFIG}": f"{CONFIG} is neither a regular file nor",
+    "mkdir -m 700 /opt/agent; ln -s /opt/agent/a/b /etc/monitor": f"{CONFIG} is in a directory that this user can't",
+    f"mkdir -m 1777 /etc/monitor; ln -s nowhere {CONFIG}": f"{CONFIG} can't be written",
+    "mkdir /etc/monitor /opt/agent; echo old > /opt/agent/agent.conf; ln -s /opt/agent /etc/monitor/link; "
+    "chown daemon /etc/monitor": f"{_LINKED} could not be {{}}: a parent directory is a symbolic link",
+}
+
+
+def test_what_cannot_be_written_is_refused(machines: Callable[..., list[Host]], controllers: MakeController) -> None:
+    """Check mode and run fail alike, report the reason, and change nothing. Only what is not there needs no removal."""
+    controller = controllers(*machines(*(f"web-{number:02}" for number in range(1, len(REFUSED) + 1))))
+    for machine, prepare in zip(controller.hosts.values(), REFUSED, strict=True):
+        machine.run(prepare)
+    controller.host_vars = dict.fromkeys(("web-05", "web-06"), {"ansible_user": USER})
+    controller.host_vars["web-07"] = {"monitor_agent_config_path": _LINKED}
+    before, reasons = snapshots(controller), dict(zip(controller.hosts, REFUSED.values(), strict=True))
+    for state, done, refused in (((), "written", {*reasons}), (ABSENT, "removed", {*reasons} - {"web-02"})):
+        starts = {name: reason.format(done) for name, reason in reasons.items()}
+        for options in (["--check"], []):
+            failures = controller.run(ROLLOUT, *options, *state).failures()
+            assert {name for name, start in starts.items() if failures.get(name, "").startswith(start)} == refused
+            assert snapshots(controller) == before
+            assert controller.hosts["web-07"].read(_LINKED) == "old\n"
+    assert controller.run("monitor.cloud.audit").code == 0, "an audit writes nothing"
+
+
+# What is at the path, which is replaced or removed without being read: its target may be endless.
+ENDLESS = [
+    ("mkfifo elsewhere; ln -s elsewhere agent.conf", "present"),
+    ("ln -s /dev/zero agent.conf", "present"),
+    ("truncate -s 1T elsewhere; ln -s elsewhere agent.conf", "present"),
+    ("truncate -s 1T agent.conf", "present"),
+    ("ln -s /dev/zero agent.conf", "absent"),
+    ("truncate -s 1T agent.conf", "absent"),
+]
+
+
+def test_endless_files_are_replaced_or_removed(six: Controller) -> None:
+    expected = {}
+    for machine, (prepare, state) in zip(six.hosts.values(), ENDLESS, strict=True):
+        machine.run(f"mkdir -p /etc/monitor; cd /etc/monitor; {prepare}")
+        six.host_vars[machine.name] = {"monitor_agent_state": state}
+        expected[machine.name] = RIGHT if state == "present" else ""
+    assert six.run("monitor.cloud.audit").code == 0
+    converge(six, changes=six.hosts)
+    assert {name: machine.facts() for name, machine in six.hosts.items()} == expected
+    six.host_vars.clear()
+    assert "(2 not_registered, 4 ok)" in six.run("monitor.cloud.audit").output
+
+
 # What is set, and what the file then has.
 OWNED: list[tuple[dict[str, Any], str]] = [
     ({"owner": "daemon"}, "regular file 600 daemon root"),

@@ -39,6 +39,8 @@ def test_the_report_is_written_and_drift_fails_on_request(tmp_path: Path, fails:
         ({"json": "/tmp/a", "html": "/tmp/../tmp/a"}, "Several reports have the path /tmp/a"),
         ({"max_age": "nan"}, "max_age nan is not a number of hours"),
         ({"json": "/dev/null"}, "/dev/null: it is not a regular file"),
+        ({"json": "/proc/audit.json"}, "The report could not be written to /proc/audit.json: "),
+        ({"account": "missing"}, "There is no variable 'missing'. First run the task that registers it."),
         ({"account": "{{ x }}"}, "account must be the name of a variable"),
     ],
 )

@@ -198,3 +198,10 @@ def test_a_client_without_secrets_has_placeholders_of_another_ones_format(
     assert rendered.text == rendered.pattern == " ".join(SENTINELS.values())
     lengths = rendering[0]("{{ client.api_key | length }} {{ client.install_code | length }}", client, formats).text
     assert lengths == ("40 20" if formats else "35 35")
+
+
+def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "latin.j2"
+    path.write_bytes("# café".encode("latin-1"))
+    with pytest.raises(InputError, match="the text is not UTF-8. Convert the text."):
+        render._text_of(action_of(ActionModule, {}, {}), str(path))
