@@ -118,6 +118,11 @@ def opened() -> Iterator[Callable[..., Listener]]:
         listener.stop()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the test that takes longest: at the end, all processes but one would wait for it."""
+    items.sort(key=lambda item: item.path.name != "test_kinds_of_hosts.py")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """With CI=true, a skipped test counts as failed, but for those that need containers where none boots."""
