@@ -250,6 +250,36 @@ def test_a_restart_that_was_not_done_is_done_by_the_next_run(controller: Control
     assert pending(agents) == set()
 
 
+# Each kills the writer, which is the tool's parent, before or after a step of it.
+KILLER = """#!/bin/sh
+case "$*" in {case}) kill=y;; *) kill=;; esac
+[ "$kill{when}" = ybefore ] || "/usr/bin/{tool}" "$@"
+code=$?
+[ -z "$kill" ] || kill -9 $PPID
+exit $code
+"""
+KILLED_AT = [
+    (when, *step)
+    # The marker is moved, the configuration is moved, the private directory is removed.
+    for step in (("mv", "*restart-*"), ("mv", "*./agent.conf*"), ("rmdir", "*writing-*"))
+    for when in ("before", "after")
+]
+
+
+def test_a_writer_that_is_killed_loses_no_restart(six: Controller) -> None:
+    agents = with_agents(six)
+    for host, (when, tool, case) in zip(agents.hosts.values(), KILLED_AT, strict=True):
+        host.write("old\n")
+        host.write(KILLER.format(when=when, tool=tool, case=case), f"/usr/local/sbin/{tool}", mode="755")
+    run = agents.run()
+    assert {event.status for event in run.of(CONFIGURE).values()} <= {"failed", "unreachable"}, run.output
+    for host in agents.hosts.values():
+        host.run("rm /usr/local/sbin/*")
+    steps = converge(agents, changes=agents.hosts)
+    assert steps.run.changed_hosts(HANDLER) == run_with_their_configuration(agents) == set(agents.hosts)
+    assert [entries(host) for host in agents.hosts.values()] == [["agent.conf"]] * len(agents.hosts)
+
+
 # A marker of another run, which wrote between the task and the restart of this one.
 LATER = ".agent.conf.restart-0123abcd"
 
