@@ -4,6 +4,8 @@
 
 """Labels, tried with many host names; which values are masks, and what of a client is shown."""
 
+import hashlib
+import json
 import re
 import unicodedata
 from typing import Any
@@ -14,12 +16,15 @@ from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import (
     Views,
+    as_text,
     check_label,
     check_labels,
+    check_own,
     client_label,
     fingerprint,
     is_masked,
     labels_of_hosts,
+    listed,
     mask_reason,
     masked,
     matching,
@@ -44,9 +49,37 @@ def test_every_host_has_a_portable_label_and_always_the_same(host: str) -> None:
     check_label(label)
 
 
+@given(st.from_regex(_PORTABLE, fullmatch=True))
+def test_a_name_that_is_a_label_stays_as_it_is(host: str) -> None:
+    assert client_label(host) == host
+
+
 @given(st.sets(_HOSTS, max_size=20))
 def test_hosts_differ_so_labels_differ(hosts: set[str]) -> None:
     assert len({client_label(host) for host in hosts}) == len(hosts)
+
+
+def test_the_label_of_a_host_without_a_portable_name() -> None:
+    assert [client_label(host) for host in ("web 9", "!!!", "a" * 40)] == [
+        "web-9-b7c7099e",
+        "host-e84c538e",
+        "a" * 23 + "-e33cdf9c",
+    ]
+
+
+def test_the_label_of_localhost_is_refused() -> None:
+    for label in ("localhost", client_label("::1")):
+        with pytest.raises(InputError, match=f"The label '{label}' is that of localhost"):
+            check_own(label)
+    check_own("web-1")
+
+
+def test_a_message_names_up_to_twenty_and_counts_the_others() -> None:
+    names = [str(number) for number in range(22)]
+    assert listed(names[:2]) == "'0', '1'"
+    assert listed(names[:20]) == ", ".join(map(repr, names[:20]))
+    assert listed(names) == ", ".join(map(repr, names[:20])) + " and 2 more"
+    assert listed(names[:3], 2, str) == "0, 1 and 1 more"
 
 
 @given(st.text(max_size=40))
@@ -58,36 +91,41 @@ def test_length_is_all_that_is_checked(label: str) -> None:
             check_label(label)
 
 
-def test_the_inventory_may_set_a_label_and_an_invalid_one_matters_only_in_the_batch() -> None:
-    own = {"db.example.com": "database", "web1": "", "web2": "a"}
-    assert labels_of_hosts(["db.example.com", "web1"], ["web2"], own.get) == {
-        "web1": "web1",
-        "db.example.com": "database",
-    }
+def test_a_value_that_is_not_text_is_not_a_valid_label() -> None:
+    for label in (None, 1.1, 83, True, ["web1"]):
+        with pytest.raises(InputError, match="is not text"):
+            as_text(label)
 
 
-@pytest.mark.parametrize(
-    ("hosts", "others", "own", "message"),
-    [
-        (["web1"], ["web1", "web2"], {"web2": "web1"}, "The hosts web1 and web2 have the same label 'web1'"),
-        (["web1", "web2"], [], {"web2": "a"}, "monitor_agent_label of host web2: The label 'a' has 1 character;"),
-        (["web1"], [], {"web1": 1.1}, "is not text"),
-    ],
-)
-def test_labels_of_hosts_that_are_refused(
-    hosts: list[str], others: list[str], own: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        labels_of_hosts(hosts, others, own.get)
-
-
-def test_labels_and_patterns_that_are_refused() -> None:
+def test_a_label_twice_is_refused() -> None:
+    check_labels(["web1", "web2"])
     with pytest.raises(InputError, match="'web1' is listed twice. Labels are unique: give each host its own."):
         check_labels(["web1", "web2", "web1"])
-    for pattern in ("(", "a{99999999999999999999}", "(" * 3000 + ")" * 3000, r"\1"):
-        with pytest.raises(InputError, match="^prune_pattern .* is not a valid regular expression"):
-            matching(pattern, "prune_pattern", [])
-    # A whole label counts.
+
+
+def test_the_inventory_may_set_a_label_that_no_other_host_has() -> None:
+    own = {"db.example.com": "database", "web1": ""}
+    assert labels_of_hosts([*own], [], own.get) == {"web1": "web1", "db.example.com": "database"}
+    # Even outside of the batch.
+    with pytest.raises(InputError, match="The hosts web1 and web2 have the same label 'web1'"):
+        labels_of_hosts(["web1"], ["web1", "web2"], {"web2": "web1"}.get)
+
+
+@pytest.mark.parametrize(("label", "length"), [("a", "1 character"), ("ab", "2 characters")])
+def test_an_invalid_label_names_its_host_and_matters_only_in_the_batch(label: str, length: str) -> None:
+    own = {"web2": label}
+    with pytest.raises(InputError, match=f"monitor_agent_label of host web2: The label {label!r} has {length};"):
+        labels_of_hosts(["web1", "web2"], [], own.get)
+    assert labels_of_hosts(["web1"], ["web2"], own.get) == {"web1": "web1"}
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}", "(" * 3000 + ")" * 3000, r"\1", "(?i"])
+def test_an_invalid_pattern_names_its_option(pattern: str) -> None:
+    with pytest.raises(InputError, match="^prune_pattern .* is not a valid regular expression"):
+        matching(pattern, "prune_pattern", [])
+
+
+def test_a_pattern_matches_whole_labels_of_any_characters() -> None:
     assert matching("w.*1", "prune_pattern", ["web1", "w\n1", "web12", "aw1"]) == ["web1", "w\n1"]
 
 
@@ -125,10 +163,18 @@ def test_keys(value: str) -> None:
     assert not is_masked(value)
 
 
+def test_a_fingerprint_is_twelve_digits_of_the_hash() -> None:
+    assert fingerprint("é" * 40) == hashlib.sha256(("é" * 40).encode()).hexdigest()[:12]
+
+
+def test_a_key_on_two_clients_is_a_mask() -> None:
+    clients = [_client(1), _client(2, api_key=_client(1)["api_key"]), _client(3)]
+    assert masked(clients) == dict.fromkeys((1, 2), "The same api_key is on 2 clients.")
+    assert masked([clients[0], clients[2]]) == {}
+
+
 @pytest.mark.parametrize("field", ["api_key", "install_code"])
 def test_one_masked_field_makes_the_client_masked(field: str) -> None:
-    twice = [_client(1), _client(2, api_key=_client(1)["api_key"]), _client(3)]
-    assert masked(twice) == dict.fromkeys((1, 2), "The same api_key is on 2 clients.")
     clients = [_client(1, **{field: "[REDACTED]"}), _client(2)]
     assert masked(clients) == {1: f"The {field} holds U+005B LEFT SQUARE BRACKET, as masks do."}
     without = _client(3)
@@ -149,8 +195,11 @@ def test_an_install_code_may_be_short_and_one_for_the_account(code: str) -> None
     assert code not in str(Views(clients).show({**clients[0], "command": f"install {code}"}))
 
 
+_ODD = ["$", "`", '"', "#", "%", "{", "\\", "\u202e", "\u200b", "é", "!"]
+
+
 @pytest.mark.parametrize("field", ["api_key", "install_code"])
-@pytest.mark.parametrize("character", ["$", '"', "#", "{", "\\", "\u202e", "é"])
+@pytest.mark.parametrize("character", _ODD)
 def test_a_key_with_another_character_is_refused_by_its_name(field: str, character: str) -> None:
     client = _client(1, **{field: f"{_KEY}{character}x"})
     assert mask_reason(client) == ""
@@ -162,26 +211,22 @@ def test_a_key_with_another_character_is_refused_by_its_name(field: str, charact
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
-def test_a_line_end_in_any_other_field_is_refused(end: str) -> None:
-    for name, value in (("created", f"2026{end}x"), ("label", end), ("apps", {f"a{end}": 1}), ("x", [{"y": [end]}])):
-        reason = why_unusable(_client(1, **{name: value}))
-        assert reason.startswith(f"the field {name!r} holds the line end U+{ord(end):04X}")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("created", "2026{}x"), ("updated", "{}"), ("label", "web1{}"), ("apps", {"a{}b": True}), ("x", [{"y": ["{}"]}])],
+)
+def test_a_line_end_in_any_other_field_is_refused(name: str, value: Any, end: str) -> None:
+    text = json.loads(json.dumps(value).replace("{}", json.dumps(end)[1:-1]))
+    assert why_unusable(_client(1, **{name: text})).startswith(
+        f"the field {name!r} holds the line end U+{ord(end):04X}"
+    )
 
 
-def test_masks_and_predicted_clients_are_not_refused() -> None:
+def test_nothing_of_a_mask_or_of_a_predicted_client_is_refused() -> None:
     assert why_unusable(_client(1, api_key="-" * 20 + "1234567")) == "the api_key has fewer than 8 letters and digits"
     assert why_unusable(_client(1, api_key="Az09._~+/=:@-abcdefgh")) == ""
     assert why_unusable({"id": None, "label": "web1", "apps": {}, "created": None}) == ""
     assert why_unusable(_client(1, api_key="***", install_code=None, apps={"a": [1, None]})) == ""
-    clients, predicted = [_client(1), _client(2, api_key="[REDACTED]")], {"id": None, "label": "new1"}
-    views = Views(clients, [predicted])
-    assert views.show(predicted) == {"id": None, "label": "new1", "key_fingerprint": None, "keys_masked": False}
-    shown = {"web1": fingerprint(clients[0]["api_key"]), "web2": "masked"}
-    assert views.diff([(clients[0], {}), (clients[1], {}), ({}, predicted)]) == {
-        "before": shown,
-        "after": {"new1": "new"},
-    }
-    assert list(views.key_owners().values()) == ["web1"]
 
 
 def test_views_leave_out_secrets_unless_requested() -> None:
@@ -219,3 +264,17 @@ def test_masks_are_judged_over_all_that_is_known_and_the_last_of_an_id_counts() 
     assert views.show(created)["keys_masked"] is True
     assert views.key_owners() == {}
     assert Views([before], [{**before, "label": "www1"}]).key_owners() == {fingerprint(_KEY): "www1"}
+
+
+def test_predicted_clients_have_no_key() -> None:
+    predicted = [{"id": None, "label": "new1"}, {"id": None, "label": "new2"}]
+    views = Views([_client(1)], predicted)
+    assert views.show(predicted[0]) == {"id": None, "label": "new1", "key_fingerprint": None, "keys_masked": False}
+    assert views.diff([({}, one) for one in predicted]) == {"before": {}, "after": {"new1": "new", "new2": "new"}}
+    assert list(views.key_owners().values()) == ["web1"]
+
+
+def test_a_diff_shows_a_client_without_a_readable_key_as_masked() -> None:
+    clients = [_client(1), _client(2, api_key="[REDACTED]")]
+    shown = {"web1": fingerprint(clients[0]["api_key"]), "web2": "masked"}
+    assert Views(clients).diff([(one, {}) for one in clients]) == {"before": shown, "after": {}}

@@ -10,7 +10,7 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
@@ -23,6 +23,24 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
     use_of_plan,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+
+
+@given(st.integers(1, 200), st.integers(0, 200), st.integers(0, 200))
+@example(2, 1, 3)
+@example(2, 1, 2)
+def test_capacity_is_exact(existing: int, new: int, included: int) -> None:
+    plan, larger = {"id": "monitor-x", "clients_included": included}, {"id": "huge", "clients_included": 1000}
+    use = use_of_plan(existing, new, plan, [{**larger, "price": {"monthly": 7}}])
+    if existing + new > included:
+        message = (
+            f"includes {included} clients, and {existing + new} are needed.* huge includes 1000 clients, 7 a month"
+        )
+        with pytest.raises(InputError, match=message):
+            check_capacity(use)
+    else:
+        check_capacity(use)
+    check_capacity(use_of_plan(existing, new, {}, []))
+
 
 _TIERS: list[dict[str, Any]] = [
     {"id": f"monitor-{size}", "clients_included": size, "price": {"hourly": 0.1, "monthly": size}}
@@ -44,7 +62,9 @@ _TIERS: list[dict[str, Any]] = [
             for price, text in (
                 ({"hourly": 0.1}, "price not known"),
                 ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
+                ({"monthly": 0, "currency": 7}, "0 a month"),
                 ({"monthly": 1500000.0, "currency": "IDR"}, "1500000 IDR a month"),
+                ({"monthly": 12345.67}, "12345.67 a month"),
             )
         ),
     ],
@@ -59,34 +79,13 @@ def test_the_use_of_a_plan_and_its_cost_in_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("desired", "existing", "problem"),
-    [
-        ("monitor-3", 3, None),
-        ("monitor-3", 4, "The account has 4 clients, and 'monitor-3' includes 3"),
-        ("free", 1, "The account has 1 client, and the limit of the free plan is unknown."),
-        ("free", 0, None),
-    ],
-)
-def test_clients_must_fit_into_a_plan(desired: str, existing: int, problem: str | None) -> None:
-    change = plan_change(_TIERS[0], _TIERS, desired, None)
-    with pytest.raises(InputError, match=problem) if problem else contextlib.nullcontext():
-        check_plan_fits(change, existing)
-
-
-def test_new_clients_need_room_in_the_plan() -> None:
-    check_capacity(use_of_plan(2, 1, _TIERS[1], _TIERS))
-    message = "includes 3 clients, and 4 are needed.* monitor-10 includes 10 clients, 10 a month"
-    with pytest.raises(InputError, match=message):
-        check_capacity(use_of_plan(2, 2, _TIERS[1], _TIERS))
-    check_capacity(use_of_plan(2, 2, {}, []))
-
-
-@pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
         ({"hourly": 0.1, "monthly": 20}, {"hourly": 0.3, "monthly": 60.5}, {"hourly": 0.2, "monthly": 40.5}),
+        ({"monthly": 20}, {"hourly": 0.3, "monthly": 5}, {"monthly": -15}),
         ("free", {"monthly": 5}, {"monthly": 5}),
         ({"monthly": 5}, "free", {"monthly": -5}),
+        ("7 EUR", {"monthly": 5}, {}),
         ({"monthly": "7"}, {"monthly": 5}, {}),
     ],
 )
@@ -102,6 +101,21 @@ def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
     assert change.changed is (change.before != change.after)
 
 
+@pytest.mark.parametrize(
+    ("desired", "existing", "problem"),
+    [
+        ("monitor-3", 3, None),
+        ("monitor-3", 4, "The account has 4 clients, and 'monitor-3' includes 3"),
+        ("free", 1, "The account has 1 client, and the limit of the free plan is unknown."),
+        ("free", 0, None),
+    ],
+)
+def test_whether_a_plan_fits(desired: str, existing: int, problem: str | None) -> None:
+    change = plan_change(_TIERS[0], _TIERS, desired, None)
+    with pytest.raises(InputError, match=problem) if problem else contextlib.nullcontext():
+        check_plan_fits(change, existing)
+
+
 _NO_TIER = "No subscription includes {} clients; the largest, {}, includes {}. Choose a smaller"
 
 
@@ -109,9 +123,11 @@ _NO_TIER = "No subscription includes {} clients; the largest, {}, includes {}. C
     ("plan", "tiers", "desired", "expected"),
     [
         ({}, _TIERS, 1, "monitor-3"),
+        ({}, _TIERS, 3, "monitor-3"),
         ({}, _TIERS, 4, "monitor-10"),
         (_TIERS[0], _TIERS, 4, "monitor-100"),
         ({**_TIERS[3], "id": "monitor-ten"}, _TIERS, 10, "monitor-ten"),
+        ({"id": "monitor-10"}, _TIERS, 1, "monitor-3"),
         # A tier that is no longer offered.
         ({"id": "monitor-5", "clients_included": 5}, _TIERS, "monitor-5", "monitor-5"),
         ({}, [], 1, _NO_TIER.format(1, None, 0)),
