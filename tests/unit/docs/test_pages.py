@@ -44,8 +44,8 @@ def test_each_part_of_the_faults_has_its_rows() -> None:
         assert sorted(re.findall(r"^\| ([a-z ]+) \|", rows, re.MULTILINE)) == sorted({*parts, "part"})
 
 
-# Documents, and the rows of docs/benchmarks.md whose ratio, or also whose times, they repeat.
-REPEATED = [
+# Documents, and the rows of docs/benchmarks.md whose ratio, or also whose times, they copy.
+FIGURES = [
     ("README.md", ["local, 100 hosts, steady run / ping"], False),
     (
         "docs/docsite/rst/guide_fast_path.rst",
@@ -61,8 +61,8 @@ REPEATED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "rows", "times"), REPEATED)
-def test_repeated_figures_are_those_of_the_benchmarks(path: str, rows: list[str], times: bool) -> None:
+@pytest.mark.parametrize(("path", "rows", "times"), FIGURES)
+def test_copied_figures_are_those_of_the_benchmarks(path: str, rows: list[str], times: bool) -> None:
     lines = _text("docs/benchmarks.md").splitlines()
     table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     measured = {cells[0]: cells for cells in table}
