@@ -209,7 +209,7 @@ class ActionModule(HostAction):
             host = self.variables["inventory_hostname"]
             problem = f"{desired.path} on {host} can't get its owner and group: {done.message}"
             if not self._task.check_mode:
-                raise InputError(problem)
+                raise InputError(f"{problem} Create them on the host, or choose others.")
             self._display.warning(f"{problem} The run would fail, unless an earlier task adds owner and group.")
         return False
 

@@ -77,7 +77,7 @@ options:
     description:
       - Seconds within which a whole response must arrive, in each attempt, connection included; at most a day.
         Connecting to an address takes 10 seconds at most.
-      - A response, or all pages of a list, may have at most 64 MiB, as sent and as decoded, and two million values.
+      - A response, or all pages of a list, may have at most 64 MiB when decoded, and two million values.
         A list may have 10,000 pages, and take 15 minutes in addition to O(retry_timeout). More is an error.
       - If not set, the environment variable E(MONITOR_TIMEOUT) is used.
     type: float
@@ -92,7 +92,8 @@ options:
     type: float
     default: 300.0
   page_size:
-    description: Items per page when clients or tiers are listed. If not set, the largest page that the service takes.
+    description: Items per page when clients or tiers are listed. If not set, 500, or 100 if the service refuses 500,
+      or the service's default if it refuses both.
     type: int
 """
 
@@ -139,8 +140,8 @@ options:
 options:
   seal_keys:
     description:
-      - Whether clients in the result carry their keys encrypted, as C(sealed_keys). Only M(monitor.cloud.agent_config)
-        and M(monitor.cloud.agent_install) of the same run of Ansible can decrypt them, each for its own client.
+      - Whether clients in the result carry their keys encrypted, as C(sealed_keys). Only plugins of this
+        collection can decrypt them, in the same run of Ansible.
       - So the registered variable shows no key, in output, fact caches and callbacks. Cannot be used with C(async).
     type: bool
     default: false

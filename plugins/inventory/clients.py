@@ -18,9 +18,10 @@ description:
   - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have another meaning as names of hosts. So
     their hosts are C(client-all) and so on, unless an earlier source has a host with that name.
   - Fails if two labels give the same name.
-  - Each field of the client but its keys is a variable with the prefix C(monitor_), such as C(monitor_id),
-    C(monitor_label), C(monitor_apps), C(monitor_created) and C(monitor_updated). C(monitor_key_fingerprint) is the
-    first 12 hexadecimal digits of the SHA-256 of the client's key, null if the key is masked.
+  - Each field of the client that the collection knows, but for the keys, is a variable with the prefix C(monitor_),
+    such as C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created) and C(monitor_updated).
+    C(monitor_key_fingerprint) is the first 12 hexadecimal digits of the SHA-256 of the client's key, null if the key
+    is masked.
   - If the label derived from the host's name differs, the host also has C(monitor_agent_label), by which the role
     P(monitor.cloud.monitor_agent#role) finds its client.
   - O(compose) can use C(inventory_hostname). Derive C(ansible_host) from it, not from C(monitor_label), which can begin

@@ -13,8 +13,8 @@ short_description: Configure the monitoring agent of a host with its client's ke
 version_added: 1.0.0
 description:
   - Writes the configuration of a host's agent from a template that sees the host's client, or removes it.
-  - Inspects the host with a single shell command, and writes with another command only if something differs. Needs no
-    Python on the host.
+  - Inspects the host with a shell command. If something differs, more commands find out what, and write the file.
+    Needs no Python on the host.
   - Over a connection that passes no standard input, the content is transferred to a private temporary file first, as
     core does with modules.
   - The file is written in a private directory beside the path, C(.<name>.writing-<process>-<random>), and moved to
@@ -28,7 +28,8 @@ description:
   - Returns whose key the host carried before, so that clones are found, and warns of the key of another client.
   - The template is rendered with placeholders, which are then replaced by the client's secrets. So no message of a
     template shows a secret. A template that transforms a secret, or whose text differs each time, is refused.
-    Comparisons with a secret see the placeholder. Options that hold a secret are refused.
+    A comparison with a secret compares a placeholder, so its result is wrong without an error. Options that hold a
+    secret are refused.
   - Cannot be delegated. On a Windows host or a network device O(state=present) fails, and O(state=absent) does nothing.
   - Calls no API. Use M(monitor.cloud.monitor_clients) first.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.changes, monitor.cloud._shared.client]
@@ -174,6 +175,7 @@ EXAMPLES = r"""
     registration: registered
   become: true
 
+# The template is one of yours, in templates/ beside the playbook.
 - name: Write the configuration that a service reads, so that no restart is lost
   monitor.cloud.agent_config:
     path: /etc/monitor/agent.conf
@@ -214,39 +216,39 @@ path:
   sample: /etc/monitor/agent.conf
 label:
   description: Label of the host's client.
-  returned: success
+  returned: success, without O(restarted)
   type: str
   sample: web1
 state:
   description: The option O(state).
-  returned: success
+  returned: success, without O(restarted)
   type: str
   sample: present
 before_uninstall:
   description: Whether the removal was only checked because of O(before_uninstall).
-  returned: success
+  returned: success, without O(restarted)
   type: bool
 registered:
   description: Whether the host has a client. Without one, if O(registration) names a result of
     M(monitor.cloud.monitor_client_info), everything else is checked and nothing is written. Always true with
     O(state=absent).
-  returned: success
+  returned: success, without O(restarted)
   type: bool
 key_owner:
   description: Whose key the file carried before the task. V(no_file), V(no_key), V(own), V(other) for the key of
     another client of the account, V(unknown) for a key of no client of the account, or V(unverifiable) if the keys are
     masked or the file cannot be read.
-  returned: success
+  returned: success, without O(restarted)
   type: str
   sample: other
 owner_label:
   description: Label of the client whose key the file carried before; null if not known.
-  returned: success
+  returned: success, without O(restarted)
   type: str
   sample: db1
 key_fingerprint:
   description: First 12 hexadecimal digits of the SHA-256 of the key that the file carried before; null for none.
-  returned: success
+  returned: success, without O(restarted)
   type: str
   sample: 1f3a5c7e9b2d
 differs:
@@ -287,7 +289,7 @@ service_state:
   sample: active
 service_differs:
   description: V(state) and V(enabled), if the service is not as O(service_started) and O(service_enabled) require.
-  returned: success
+  returned: success, without O(restarted)
   type: list
   elements: str
   sample: [enabled]

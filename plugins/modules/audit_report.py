@@ -12,7 +12,7 @@ module: audit_report
 short_description: Report which hosts are monitored, and under whose key
 version_added: 1.0.0
 description:
-  - Evaluates the registered results of M(monitor.cloud.monitor_clients) and M(monitor.cloud.agent_config), both in
+  - Evaluates the registered results of M(monitor.cloud.monitor_client_info), and of M(monitor.cloud.agent_config) in
     check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
   - With O(audits), evaluates audits of other runs instead. The report then has the hosts as these audits inspected
     them, and the account and the inventory as they are now.
@@ -105,6 +105,7 @@ EXAMPLES = r"""
   run_once: true
   delegate_to: localhost
 
+# The template is one of yours, in templates/ beside the playbook.
 - name: Inspect each host
   monitor.cloud.agent_config:
     path: /etc/monitor/agent.conf
@@ -135,7 +136,7 @@ EXAMPLES = r"""
 RETURN = r"""
 drift:
   description: Whether a host is in another state than V(ok), there is an orphan, or a joined audit is stale.
-  returned: always, once the last host was inspected
+  returned: success, or failure because of drift, once the last host was inspected
   type: bool
   sample: true
 report:
@@ -148,7 +149,7 @@ report:
   type: dict
 files:
   description: Absolute paths of the files that were written, by their kind.
-  returned: always
+  returned: success, or failure because of drift
   type: dict
   sample: {html: /srv/audit.html}
 """

@@ -43,8 +43,8 @@ options:
   renames:
     description:
       - Clients to rename first, old label to new label.
-      - If only the new label exists, there is nothing to do. If both exist, and for chains and swaps, the task fails
-        before anything is changed.
+      - If only the new label exists, there is nothing to do. If both exist, for chains and swaps, and if neither exists
+        and O(labels) lacks the new label, the task fails before anything is changed.
       - Not with O(state=absent).
     type: dict
     default: {}
@@ -127,25 +127,25 @@ key_owners:
   sample: {1f3a5c7e9b2d: web1}
 created:
   description: Labels of the clients that were created.
-  returned: always, once the account was read
+  returned: success, or failure of some labels
   type: list
   elements: str
   sample: [web1]
 renamed:
   description: New labels of the clients that were renamed.
-  returned: always, once the account was read
+  returned: success, or failure of some labels
   type: list
   elements: str
   sample: []
 deleted:
   description: Labels of the clients that were deleted.
-  returned: always, once the account was read
+  returned: success, or failure of some labels
   type: list
   elements: str
   sample: []
 unchanged:
   description: Labels for which there was nothing to do.
-  returned: always, once the account was read
+  returned: success, or failure of some labels
   type: list
   elements: str
   sample: [web2, web3]
@@ -157,7 +157,7 @@ cost:
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
 failures:
   description: Why a label failed, reason by label.
-  returned: always, once the account was read
+  returned: success, or failure of some labels
   type: dict
   sample: {}
 api_usage:

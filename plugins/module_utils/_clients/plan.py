@@ -114,8 +114,8 @@ def plan_change(plan: Tier, tiers: Sequence[Tier], subscription: str | None, min
         # The current plan can be a tier that the service no longer lists.
         by_id = {FREE: {}, **{str(tier["id"]): tier for tier in [*tiers, plan] if tier}}
         if subscription not in by_id:
-            known = listed([str(tier["id"]) for tier in sorted(tiers, key=_size)])
-            raise InputError(f"There is no subscription {subscription!r}. Choose one of {known}, or 'free'.")
+            known = listed([FREE, *(str(tier["id"]) for tier in sorted(tiers, key=_size))])
+            raise InputError(f"There is no subscription {subscription!r}. Choose one of: {known}.")
         expected = by_id[subscription]
     action: t.Literal["none", "switch"] = "none" if expected.get("id") == plan.get("id") else "switch"
     return Change(action, str(expected.get("id", FREE)), plan, expected)
@@ -128,7 +128,9 @@ def _tier_for(plan: Tier, tiers: Sequence[Tier], min_clients: int) -> Tier:
         return plan
     tier = smallest_tier(tiers, min_clients)
     if tier is None:
-        largest = max(tiers, key=_size, default={"id": None, "clients_included": 0})
+        if not tiers:
+            raise InputError("The service lists no subscriptions. Check base_url and brand.")
+        largest = max(tiers, key=_size)
         raise InputError(
             f"No subscription includes {min_clients} clients; the largest, {largest['id']!r}, "
             f"includes {largest['clients_included']}. Choose a smaller min_clients."

@@ -109,7 +109,10 @@ def registered_client(options: Mapping[str, t.Any], variables: Mapping[str, t.An
 def registered_result(name: str, variables: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
     """The result that a task registered as variable ``name``; InputError if the result holds no clients."""
     if name in (variables.get("ansible_facts") or ()):
-        raise InputError(f"The host reports a fact {name}, and could get another host's client. Nothing was done.")
+        raise InputError(
+            f"The host reports a fact {name}, and could get another host's client. Nothing was done. Remove that fact, "
+            "or register the result under another name."
+        )
     result = variables.get(name)
     if not isinstance(result, Mapping):
         raise InputError(

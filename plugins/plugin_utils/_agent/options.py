@@ -58,7 +58,7 @@ def desired_file(options: Mapping[str, t.Any], text: str | None) -> Desired:
 def absolute(path: str) -> str:
     """The path; InputError unless it is the absolute path of a file."""
     if not path.startswith("/") or path.endswith("/") or _CONTROL.search(path) or posixpath.normpath(path) == "/":
-        raise InputError(f"path {path!r} must be the absolute path of a file.")
+        raise InputError(f"path {path!r} must be the absolute path of a file, such as '/etc/monitor/agent.conf'.")
     # Temporary directories and backups get longer names than the file, and a name has at most 255 bytes.
     if any(len(name.encode("utf-8", "replace")) > _LONGEST_NAME for name in path.split("/")):
         raise InputError(f"path {path!r} has a name of more than {_LONGEST_NAME} bytes. Choose a shorter one.")
@@ -98,5 +98,5 @@ def file_owner(option: str, name: str | None) -> str | None:
     """A user or group by name or number, None if empty; InputError if chown or find could misread it."""
     # chown reads +0 as the number 0, find as "more than 0".
     if name and _NOT_AN_OWNER.search(name):
-        raise InputError(f"{option} {name!r} must be a name or a number.")
+        raise InputError(f"{option} {name!r} must be a name or a number, without spaces or ':'.")
     return name or None

@@ -157,7 +157,10 @@ def placeholders(secret: str) -> tuple[str, ...]:
             sets = tuple(map("".join, zip(*columns, strict=True)))
             if {*map(_yaml_type, sets)} == {_yaml_type(secret)}:
                 return sets
-    raise InputError("A secret of the client has the form of a binary number, for which there are no placeholders.")
+    raise InputError(
+        "A secret of the client is a binary number to YAML, which no placeholder can replace in a template. Use "
+        "content instead of template, or delete the client, so that the next run creates another."
+    )
 
 
 def replaced(text: str, given: Mapping[str, str]) -> str:

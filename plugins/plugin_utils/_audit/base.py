@@ -79,7 +79,11 @@ class FleetAction(PrivateAction):
         if missing := [name for name in names if name and not hasattr(self.variables.get(name), "get")]:
             raise InputError(f"There is no variable {missing[0]!r}. First run the task that registers it.")
         if names[0] in (self.variables.get("ansible_facts") or ()):
-            raise InputError(f"A host reports a fact {names[0]}, and would choose the clients. Nothing was done.")
+            host = self.variables["inventory_hostname"]
+            raise InputError(
+                f"{host} reports a fact {names[0]}, and would choose the clients. Nothing was done. Remove that fact, "
+                "or register the result under another name."
+            )
         result, plan, tiers = (self.variables[name] if name else {} for name in names)
         if not isinstance(result.get("clients"), list):
             raise InputError(

@@ -4,8 +4,8 @@
 
 """The findings of an audit: the states of hosts, renamed hosts, clients without a host, and the account. Pure.
 
-Works on what two tasks registered: monitor_clients in check mode for the account, agent_config in check mode for each
-host. Handles fingerprints of keys, never a key.
+Works on what two tasks registered: monitor_client_info for the account, agent_config in check mode for each host.
+Handles fingerprints of keys, never a key.
 """
 
 from __future__ import annotations
