@@ -16,9 +16,9 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.modules import refuse_facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, problem
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, names_of_lookups, problem
 
-# Variables whose templates may use facts, because they concern nothing but the host itself.
+# Variables whose templates may use facts outside of lookups, because they concern nothing but the host itself.
 _FREE = {
     "monitor_agent_config_path",
     "monitor_agent_config_owner",
@@ -71,6 +71,10 @@ def _chosen(own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: 
     """The names of the variables with the prefixes for a host, and all names in their templates."""
     chosen = {name for name in {*own, *variables} if name.startswith(prefixes)}
     # Both the host's own value and the play's, because core decides which one counts.
-    values = [source[name] for name in chosen - _FREE for source in (own, variables) if name in source]
-    # Skip dictionaries: with these prefixes, only results of tasks are dictionaries.
-    return chosen | names_in([value for value in values if not isinstance(value, dict)], own, variables)
+    sources = (own, variables)
+    values = [source[name] for name in chosen - _FREE for source in sources if name in source]
+    # Skip dictionaries: with these prefixes, only results of tasks and free variables are dictionaries.
+    deciding = names_in([value for value in values if not isinstance(value, dict)], *sources)
+    free = [source[name] for name in chosen & _FREE for source in sources if name in source]
+    # A lookup in a template runs on the controller, so a fact in it would choose one of the controller's files.
+    return chosen | deciding | names_of_lookups(free, *sources)

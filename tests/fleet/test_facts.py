@@ -124,6 +124,27 @@ def test_a_fact_that_the_template_of_another_host_reads_is_refused(three: Local)
     assert naming("own") in str(run.failures()) and run.calls() == [], run.output
 
 
+LOOKUP = "{{ lookup('ansible.builtin.file', site_file) }}"
+
+
+def test_facts_choose_no_file_of_the_controller(pair: Local) -> None:
+    """Neither by a variable that may be made of facts, nor by the text of a template, with which the host fails alone."""
+    (pair.directory / "site").write_text("known", encoding="utf-8")
+    (pair.directory / "site.j2").write_text(f"{{{{ client.api_key }}}} {LOOKUP}", encoding="utf-8")
+    pair.group_vars |= {"site_file": str(pair.directory / "site"), "monitor_agent_settings": {"site": LOOKUP}}
+    hostile(pair, site_file="/etc/hostname")
+    play = role_play(pair, play=MINIMUM, facts=True)
+    run = pair.run(play)
+    assert naming("site_file") in str(run.failures()) and run.calls() == [], run.output
+    pair.group_vars["monitor_agent_settings"] = {}
+    pair.group_vars["monitor_agent_config_template"] = str(pair.directory / "site.j2")
+    for options in (["--check"], []):
+        failures = pair.run(play, *options).failures()
+        assert failures.keys() == {"web-2"} and naming("site_file") in failures["web-2"], failures
+    assert (pair.read("web-2"), labels(pair)) == (None, ["of-another", "web-1"])
+    assert (pair.read("web-1") or "").endswith(" known")
+
+
 def test_facts_that_come_with_packages_are_refused(pair: Local) -> None:
     pair.monitor()
     before = pair.files()

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Mapping
 from ansible import template
 from ansible.utils.unsafe_proxy import AnsibleUnsafe
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TRUSTS_MARKED
-
+# Since 2.19 a string is a template only if it is marked as trusted; before, unless it is marked as unsafe.
+TRUSTS_MARKED = hasattr(template, "trust_as_template")
 # What begins an expression or a statement, which can fail or name a variable; a comment can do neither.
 TEMPLATE = re.compile(r"\{[{%]")
 _WORD = re.compile(r"\w+")
+# What reads a file, a variable or the environment of the controller by a name that another value can give.
+_READS = re.compile(r"\b(lookup|query|q)\s*\(|\b(expandvars|fileglob)\b|\bvars\s*[.\[]")
 
 
 def problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
@@ -54,16 +56,28 @@ def _is_of_host(value: t.Any) -> bool:
 
 def names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
     """All words in templates, and in the templates that these words name: at least the variables they depend on."""
+    return set().union(*map(_words, _templates_in(values, *sources)))
+
+
+def names_of_lookups(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
+    """:func:`names_in`, but only for templates that read a file, a variable or the environment of the controller."""
+    return names_in([text for text in _templates_in(values, *sources) if _READS.search(text)], *sources)
+
+
+def _templates_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
     found: set[str] = set()
     pending = list(values)
     while pending:
         value = pending.pop()
         if isinstance(value, (dict, list)):
             pending += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, str) and TEMPLATE.search(value):
-            # Ansible's vars, hostvars and groups contain every variable, so each would count as a dependency.
-            words = set(_WORD.findall(value)) - found - {"vars", "hostvars", "groups"}
-            words_of_values = words - {"ansible_facts"}
-            pending += [source[name] for name in words_of_values for source in sources if name in source]
-            found |= words
+        elif isinstance(value, str) and TEMPLATE.search(value) and value not in found:
+            found.add(value)
+            names = _words(value) - {"ansible_facts"}
+            pending += [source[name] for name in names for source in sources if name in source]
     return found
+
+
+def _words(text: str) -> set[str]:
+    # Ansible's vars, hostvars and groups contain every variable, so each would count as a dependency.
+    return set(_WORD.findall(text)) - {"vars", "hostvars", "groups"}

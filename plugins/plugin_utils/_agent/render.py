@@ -27,12 +27,12 @@ from ansible.utils.unsafe_proxy import wrap_var
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import TRUSTS_MARKED
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import setting_texts
 
-# Since 2.19 a string is a template only if it is marked as trusted; before, unless it is marked as unsafe.
-TRUSTS_MARKED = hasattr(ansible_template, "trust_as_template")
 # With two sets of placeholders, a filter that reduces a key to one character could go undetected.
 _SETS = 4
 # Placeholders choose among at least this many characters of a kind. If the secret has fewer, others are added, first
@@ -247,6 +247,9 @@ def _template_file(
     roots = [*variables.get("ansible_search_path", ()), action._loader.get_basedir(), os.path.dirname(path)]
     search = [found for root in roots for found in (os.path.join(root, "templates"), root)]
     text = _text_of(action, path)
+    names = facts.names_of_lookups([text], variables)
+    if message := facts.problem(variables["inventory_hostname"], variables, names):
+        raise InputError(message)
     # Many templates begin with ansible_managed, core's deprecated setting; this is its default.
     known = {"ansible_managed": "Ansible managed", **variables}
     options: dict[str, t.Any] = {"trim_blocks": True, "newline_sequence": "\n"}

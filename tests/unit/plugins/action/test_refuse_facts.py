@@ -25,6 +25,9 @@ class HostVars(dict[str, Any]):
         ({"address": "{{ a }}", "a": "https://evil", "monitor_agent_base_url": "{{ address }}"}, "a"),
         ({"monitor_agent_label": "{{ ansible_facts.a }}"}, "ansible_facts"),
         ({"a": "/etc", "monitor_agent_config_path": "{{ a }}/agent.conf"}, ""),
+        ({"a": "/etc", "monitor_agent_packages": ["{{ lookup('file', a) }}"]}, "a"),
+        ({"a": "/etc", "monitor_agent_settings": {"b": "{{ a | expandvars }}"}}, "a"),
+        ({"monitor_agent_install_command": "{{ lookup('env', ansible_facts.a) }}"}, "ansible_facts"),
         ({"other": "https://evil"}, ""),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, problem
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, names_of_lookups, problem
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,21 @@ def test_names_are_found_through_templates() -> None:
     source = {"a": "{{ b | default(c) }}", "b": ["{% if d %}x{% endif %}"], "c": "plain e"}
     assert names_in(["{{ a }}", "f"], source) >= {"a", "b", "c", "d"}
     assert names_in(["{{ a }}", "f"], source).isdisjoint({"e", "f", "plain"})
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ lookup('file', a) }}", True),
+        ("{{ query('env', a) }}", True),
+        ("{{ q ('vars', a) }}", True),
+        ("{{ a | expandvars }}", True),
+        ("{{ vars[a] }}", True),
+        ("{{ read }}", True),
+        (["{{ a }}", "{{ lookup('env', 'HOME') }}"], False),
+        ("{{ a }} query vars {{ hostvars[b].c }}", False),
+    ],
+)
+def test_names_of_lookups_are_those_that_choose_what_is_read(template: Any, expected: bool) -> None:
+    source = {"read": "{{ lookup('file', b) }}", "b": "{{ a }}"}
+    assert ("a" in names_of_lookups([template], source)) is expected

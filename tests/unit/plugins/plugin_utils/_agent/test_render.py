@@ -52,7 +52,7 @@ def test_placeholders_have_the_format_of_the_secret_and_differ_everywhere(secret
 
 
 def test_a_binary_number_has_no_placeholders() -> None:
-    with pytest.raises(InputError, match="a binary number, for which there are no placeholders"):
+    with pytest.raises(InputError, match="is a binary number to YAML"):
         render.placeholders("0b10101010101010101")
 
 
