@@ -157,7 +157,7 @@ _SERVICE = """
 if [ -d /run/systemd/system ]; then
     echo "service|$(exec systemctl is-active -- "$v" 2>/dev/null)|$(exec systemctl is-enabled -- "$v" 2>/dev/null)"
 elif [ -x "/etc/init.d/$v" ]; then
-    "/etc/init.d/$v" status </dev/null >/dev/null 2>&1
+    (cd / && exec "/etc/init.d/$v" status) </dev/null >/dev/null 2>&1
     case $? in 0) echo "service|active|";; [123]) echo "service|inactive|";; esac
 fi
 """
@@ -336,7 +336,8 @@ elif [ -f "../$n" ]; then
     # Named as core names backups: the process number distinguishes backups of the same second.
     b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
     ln "../$n" "$f-" || q {no_backup}
-    [ -f "$f-" ] && { [ -L "$f-" ] || cat "$f-" > "./$b"; } || q 1
+    # In blocks of 512 or 1024 bytes, because the owner of the file can let it grow.
+    [ -f "$f-" ] && { [ -L "$f-" ] || (ulimit -f 256 && exec cat "$f-" > "./$b"); } || q 1
     # chmod, because in a directory with a default ACL the umask has no effect.
     chmod go= "./$b" && rm -f "$f-" && mv -f "./$b" .. || q 1
 fi

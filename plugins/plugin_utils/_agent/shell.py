@@ -24,6 +24,12 @@ BEGUN = "monitor.cloud begun"
 # 1.9.13 kills programs with a variable of more than 4 KiB.
 DEFAULTS = "set +efuC; unset SUDO_COMMAND"
 
+# Another user may own the directory that a command enters, so no program or library may be taken from there. An entry
+# that does not begin with a slash is relative, as is an empty one.
+_WITHOUT_RELATIVE = """
+        case :$PATH: in *::*|*:[#-.0-~]*) PATH=/usr/sbin:/usr/bin:/sbin:/bin;; esac
+        case :$LD_LIBRARY_PATH: in *::*|*:[#-.0-~]*) unset LD_LIBRARY_PATH;; esac"""
+
 _LONGEST_MESSAGE = 500
 _MOST_EXAMINED = 50_000
 # Lines after which no ";" is allowed, because the statement continues.
@@ -97,5 +103,6 @@ def start(path: str) -> str:
         [ -z "$ZSH_VERSION" ] || emulate sh
         [ -z "$BASH_VERSION" ] || shopt -u failglob
         LC_ALL=C; export LC_ALL
+        {_WITHOUT_RELATIVE}
         {variable("a", directory.rstrip("/"))}
         {variable("n", name)}"""

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.owners import permissions_command
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
     failure,
     got_no_input,
@@ -28,6 +29,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file i
 )
 from ansible_collections.monitor.cloud.tests.support.host_files import (
     SHELLS,
+    TOOLS,
     facts_of,
     in_shell,
     old_file,
@@ -119,6 +121,40 @@ def test_a_failed_write_leaves_nothing_in_a_directory_that_was_moved(tmp_path: P
     tools = stub_tools(tmp_path / "tools", dd=f'mv "{path.parent}" "{moved}"; mkdir "{path.parent}"; exit 1')
     done = write_file(path, shell=shell, tools=tools)
     assert (done.returncode, os.listdir(moved), os.listdir(path.parent)) == (1, [], []), done
+
+
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+@pytest.mark.parametrize("entry", ["", ".", "bin", "~"])
+def test_no_program_or_library_is_taken_from_the_directory(
+    owned: Path, tmp_path: Path, entry: str, shell: list[str]
+) -> None:
+    """Even if PATH and LD_LIBRARY_PATH of the user have an entry that is relative to it."""
+    skip_without(shell[0])
+    path, ran = owned / "agent.conf", tmp_path / "ran"
+    for directory in (owned, owned / entry):
+        stub_tools(directory, **dict.fromkeys([*TOOLS, "getfacl"], f'echo "$0" >> "{ran}"'))
+    libraries = stub_tools(tmp_path / "tools", stat=f'echo "$LD_LIBRARY_PATH" > "{ran}"; exec /usr/bin/stat "$@"')
+    for variable in (f"PATH={entry}:{os.environ['PATH']}", f"PATH={os.environ['PATH']}:{entry}"):
+        relative = ["env", variable, *shell]
+        assert failure(write_file(path, shell=relative)) == ""
+        assert facts_of(path, relative).digest == hashlib.sha256(b"new").hexdigest()
+        in_shell(permissions_command(str(path), {"user": "root"}), shell=relative)
+        assert failure(remove_file(path)) == "" and not ran.exists()
+    assert failure(write_file(path)) == ""
+    for value, seen in ((f"{entry}:/opt/lib", ""), (f"/opt/lib:{entry}", ""), ("/opt/lib", "/opt/lib")):
+        facts_of(path, ["env", f"LD_LIBRARY_PATH={value}", *shell], libraries)
+        assert ran.read_text() == f"{seen}\n"
+
+
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+def test_no_backup_is_made_of_a_file_that_has_grown(tmp_path: Path, shell: list[str]) -> None:
+    skip_without(shell[0])
+    path = old_file(tmp_path)
+    path.write_bytes(b"x" * 4 * LARGEST_FILE + b"x")
+    assert failure(write_file(path, backup=True, shell=shell))
+    assert (os.listdir(path.parent), path.stat().st_size) == (["agent.conf"], 4 * LARGEST_FILE + 1)
+    path.write_bytes(b"x" * LARGEST_FILE)
+    assert failure(write_file(path, backup=True, shell=shell)) == ""
 
 
 def _set_default_acl(directory: Path, entry: str) -> None:
