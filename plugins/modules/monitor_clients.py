@@ -173,7 +173,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Views, as_text, listed
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 
 OPTIONS = {
     # The type str would turn a nested list into one label, and prune would delete the clients in that list.
@@ -215,9 +215,12 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         )
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
     remaining = [client for client in current if client["id"] not in gone]
-    views, clients = apply.views_of(
-        api, remaining, [entry.client for entry in done], include_keys=params["include_keys"]
-    )
+    try:
+        views, clients = apply.views_of(
+            api, remaining, [entry.client for entry in done], include_keys=params["include_keys"]
+        )
+    except ApiError as error:
+        raise TaskFailure(str(error), result) from error
     made = [entry.change for entry in done if entry.change.changed and not entry.error]
     return {
         **result,

@@ -209,21 +209,27 @@ def views_of(
     """The views of ``clients`` of the account ``known``, and the clients, with keys as far as the service shows them.
 
     Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the token
-    has read-only access, or the first client is masked in its own response too.
+    has read-only access, or the first client is masked in its own response too. Raises ApiError.
     """
+    failures: list[ApiError] = []
 
     def read(client: fields.Client) -> fields.Client:
-        with contextlib.suppress(ApiError):
-            return _with_keys(client, api.get_client(client["id"]) or {})
-        return client
+        try:
+            # After a failure no other client is read, because each read would be retried for as long.
+            return client if failures else _with_keys(client, api.get_client(client["id"]) or {})
+        except ApiError as error:
+            failures.extend([error] if error.status != 403 else [])
+            return client
 
     views = fields.Views(known, clients, include_keys=include_keys, reads_only=api.reads_only)
     todo = [client for client in clients if include_keys and not api.reads_only and client.get("id") in views.masked]
     shown = [read(client) for client in todo[:1]]
-    if shown == todo[:1]:
+    if shown == todo[:1] and not failures:
         return views, list(clients)
     with concurrent.futures.ThreadPoolExecutor(max_workers=api.http.settings.concurrency) as pool:
         shown += pool.map(read, todo[1:])
+    if failures:
+        raise failures[0]
     found = {client["id"]: client for client in shown}
     clients = [found.get(client.get("id"), client) for client in clients]
     return fields.Views(known, clients, include_keys=include_keys), clients

@@ -231,3 +231,16 @@ def test_keys_that_only_the_list_masks_are_read_one_by_one(
     emulator.clear_log()
     go(emulator, module, **options)
     assert len(emulator.requests("get_client")) == ("id" in options)
+
+
+@pytest.mark.parametrize("skip", [0, 1], ids=["the first", "a later one"])
+@pytest.mark.parametrize("module", [monitor_clients, monitor_client_info])
+def test_clients_are_not_read_one_by_one_after_a_failure(emulator: Emulator, module: Module, skip: int) -> None:
+    """Each of thousands would be retried for as long as the first."""
+    names = [client["label"] for client in emulator.seed(labels=[f"web{number}" for number in range(30)])]
+    emulator.configure(mask_for="all", mask_in="lists")
+    emulator.fault(kind="status", status=503, operation="get_client", times=-1, skip=skip)
+    options = {"labels": names} if module is monitor_clients else {}
+    with pytest.raises(MonitorError, match="the service returned 503"):
+        go(emulator, module, include_keys=True, retry_timeout=0.0, **options)
+    assert len(emulator.requests("get_client")) <= skip + 8
