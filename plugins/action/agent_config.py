@@ -31,7 +31,12 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
     registered_result,
 )
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired, absolute, desired_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import (
+    LARGEST_FILE,
+    Desired,
+    absolute,
+    desired_file,
+)
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import given_environment, without_logging
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 
@@ -63,7 +68,7 @@ class ActionModule(HostAction):
             self.client.check_readable()
         # Render for a host without a client too: a template that fails must be found before the client is created.
         text = self._rendered.text
-        result = self._converge(desired_file(options, text if self.client.state == "readable" else None))
+        result = self._converge(desired_file(options, text, is_known=self.client.state == "readable"))
         if self.client.missing:
             # Without a client nothing was written, so there is no change to report.
             result.update(changed=False)
@@ -170,6 +175,7 @@ class ActionModule(HostAction):
         if decided.writes and not self._audits:
             self._check_machine(decided.key)
             self._rendered.check()
+            backup = "content" in decided.differences and self._backs_up(found)
             if self._only_checks:
                 done = self.shell(remote_file.enter_command(path))
                 remote_file.check_done(done, f"{path} could not be written")
@@ -177,11 +183,17 @@ class ActionModule(HostAction):
             if result["owner_missing"]:
                 result["changed"] = self._task.check_mode
             elif not self._only_checks:
-                markers = self._put(desired, backup=self.options["backup"] and "content" in decided.differences)
+                markers = self._put(desired, backup=backup)
         if desired.service:
             result["restart_markers"] = list(markers)
         self._warn_of_clone(decided.key)
         return result
+
+    def _backs_up(self, found: remote_file.HostFile) -> bool:
+        """Whether a changed file is kept; InputError if it is too large, because its owner could fill the disk."""
+        if self.options["backup"] and (found.size or 0) > LARGEST_FILE:
+            raise InputError(f"{self.options['path']} is too large for a backup. Move it away, or set backup: false.")
+        return bool(self.options["backup"])
 
     @property
     def _only_checks(self) -> bool:
@@ -325,8 +337,9 @@ class ActionModule(HostAction):
             with without_logging(self._connection):
                 path = self._connection._shell.join_path(directory, "content")
                 source = str(self._transfer_data(path, desired.data or b""))
-            # With world_readable_temp core would let all users of the host read the file.
+            # With these options core would let all users of the host, or a group, read the file.
             self._connection._shell.set_option("world_readable_temp", False)
+            self._connection._shell.set_option("common_remote_group", None)
             try:
                 self._fixup_perms2((directory, source))
             except AnsibleError as error:

@@ -184,10 +184,14 @@ def test_backup_and_content_of_options_in_a_variable(one: Controller) -> None:
     (machine,) = one.hosts.values()
     machine.run(f"mkdir -p /etc/monitor; echo old > {CONFIG}; chmod 644 {CONFIG}")
     content = "key: @api_key@ of {{ inventory_hostname }}"
-    converge(one, own_play(one, content=content, backup=True, in_variable=True), changes={"web-1"})
+    play = own_play(one, content=content, backup=True, in_variable=True)
+    converge(one, play, changes={"web-1"})
     [client] = one.service.clients()
     assert machine.read() == f"key: {client['api_key']} of web-1"
     assert machine.read(machine.run("ls /etc/monitor/agent.conf.*~").strip()) == "old\n"
+    machine.run(f"truncate -s 70000 {CONFIG}")
+    for options in (["--check"], []):
+        assert one.run(play, *options).failures()["web-1"].startswith(f"{CONFIG} is too large for a backup. ")
 
 
 # By host: its template, and the text that this makes.

@@ -40,6 +40,7 @@ INVALID: list[tuple[str, Any, str]] = [
     ("config_template", "nowhere.j2", "nowhere.j2"),
     ("config_template", "{{ playbook_dir }}/failing.j2", "nowhere_set"),
     ("config_template", "{{ playbook_dir }}/base64.j2", "transforms the api_key or the install_code"),
+    ("config_template", "{{ playbook_dir }}/large.j2", "larger than 64 KiB"),
     ("settings", {"api_key": "x"}, "the name 'api_key'"),
     ("settings", {"a": "b\nc"}, "setting 'a'"),
     ("base_url", ["https://api.example.com"], "uses another account than the first host of its batch"),
@@ -54,7 +55,9 @@ def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: 
     single.add(*hosts, *valid)
     for host, (name, value, _reason) in zip(hosts, INVALID, strict=True):
         single.host_vars[host][f"monitor_agent_{name}"] = value
-    for template, text in {"failing": "{{ nowhere_set }}\n", "base64": "{{ client.api_key | b64encode }}\n"}.items():
+    templates = {"failing": "{{ nowhere_set }}\n", "base64": "{{ client.api_key | b64encode }}\n"}
+    templates["large"] = "{{ client.api_key * 9000 }}\n"
+    for template, text in templates.items():
         (single.directory / f"{template}.j2").write_text(text, encoding="utf-8")
     for options, created in ((["--check"], []), ([], valid)):
         run = single.run(role_play(single), *options)

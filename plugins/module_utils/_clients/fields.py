@@ -276,7 +276,8 @@ class Views:
         """A client for a result, ``{}`` for none: without secrets, with ``key_fingerprint`` and ``keys_masked``.
 
         With ``include_keys`` the two secrets stay, unless masked: a template that uses a mask must fail. Without
-        ``include_keys``, other fields that contain a secret are left out too, such as an install command.
+        ``include_keys``, other fields that contain a secret are left out too, such as an install command, but not id
+        and label.
         """
         if not client:
             return {}
@@ -287,7 +288,8 @@ class Views:
             **{
                 name: value
                 for name, value in client.items()
-                if name not in left_out and not any(secret in str(value) for secret in secrets)
+                if name in ("id", "label")
+                or (name not in left_out and not any(secret in str(value) for secret in secrets))
             },
             "key_fingerprint": fingerprint(key) if isinstance(key, str) and not reason else None,
             "keys_masked": bool(reason),

@@ -36,11 +36,14 @@ class Desired(t.NamedTuple):
     service: str = ""
 
 
-def desired_file(options: Mapping[str, t.Any], text: str | None) -> Desired:
-    """The file that options ask for; InputError if they are invalid."""
+def desired_file(options: Mapping[str, t.Any], text: str, *, is_known: bool = True) -> Desired:
+    """The file that options ask for; InputError if they are invalid.
+
+    Without ``is_known`` the text has no keys yet. Its size is checked all the same, before the client is created.
+    """
     desired = Desired(
         path=options["path"],
-        data=None if text is None else text.encode("utf-8"),
+        data=text.encode("utf-8") if is_known else None,
         owner=file_owner("owner", options["owner"]),
         group=file_owner("group", options["group"]),
         mode=file_mode(options["mode"]),
@@ -48,7 +51,7 @@ def desired_file(options: Mapping[str, t.Any], text: str | None) -> Desired:
         service=str(options["service"] or ""),
     )
     # The next run could not read a larger file.
-    if len(desired.data or b"") > LARGEST_FILE:
+    if len(text.encode("utf-8")) > LARGEST_FILE:
         raise InputError(
             f"The content for {desired.path} is larger than {LARGEST_FILE // 1024} KiB. Check the template."
         )

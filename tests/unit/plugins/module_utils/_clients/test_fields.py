@@ -244,6 +244,8 @@ def test_views_leave_out_secrets_unless_requested() -> None:
     requested = Views([client], include_keys=True).show(client)
     assert requested == {**plain, **client}
     assert Views([client]).show({}) == {}
+    # Users of the account choose labels, and could choose one that has the code.
+    assert Views([]).show(_client(1, label="x-12345", install_code="12345"))["label"] == "x-12345"
 
 
 def test_a_mask_is_never_shown_as_a_key() -> None:

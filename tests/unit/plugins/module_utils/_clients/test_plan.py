@@ -63,6 +63,7 @@ _TIERS: list[dict[str, Any]] = [
                 ({"hourly": 0.1}, "price not known"),
                 ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
                 ({"monthly": 0, "currency": 7}, "0 a month"),
+                ({"monthly": 0, "currency": "\x1b[2KEUR"}, "0 a month"),
                 ({"monthly": 1500000.0, "currency": "IDR"}, "1500000 IDR a month"),
                 ({"monthly": 12345.67}, "12345.67 a month"),
             )

@@ -22,7 +22,7 @@ _OPTIONS = {**dict.fromkeys(("owner", "group", "service")), "path": "/a", "mode"
 
 
 def _taken(option: str, value: Any) -> Any:
-    return absolute(value) if option == "path" else getattr(desired_file({**_OPTIONS, option: value}, None), option)
+    return absolute(value) if option == "path" else getattr(desired_file({**_OPTIONS, option: value}, ""), option)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,12 @@ def test_refused_values(option: str, values: list[Any], message: str) -> None:
 
 
 def test_the_file_that_options_ask_for() -> None:
-    assert desired_file(_OPTIONS, None) == Desired("/a", None, None, None, 0o640, False, "")
+    assert desired_file(_OPTIONS, "", is_known=False) == Desired("/a", None, None, None, 0o640, False, "")
     options, text = {**_OPTIONS, "group": "", "service": "x"}, "é" * (LARGEST_FILE // 2)
     assert desired_file(options, text) == Desired("/a", text.encode(), None, None, 0o640, False, "x")
-    with pytest.raises(InputError, match="larger than 64 KiB"):
-        desired_file(options, f"{text}x")
+    for is_known in (True, False):
+        with pytest.raises(InputError, match="larger than 64 KiB"):
+            desired_file(options, f"{text}x", is_known=is_known)
 
 
 def test_settings_are_sorted_texts() -> None:
