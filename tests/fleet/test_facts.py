@@ -128,7 +128,7 @@ LOOKUP = "{{ lookup('ansible.builtin.file', site_file) }}"
 
 
 def test_facts_choose_no_file_of_the_controller(pair: Local) -> None:
-    """Neither by a variable that may be made of facts, nor by the text of a template, with which the host fails alone."""
+    """Neither by a variable that may be made of facts, nor by the text of a template: its host fails alone."""
     (pair.directory / "site").write_text("known", encoding="utf-8")
     (pair.directory / "site.j2").write_text(f"{{{{ client.api_key }}}} {LOOKUP}", encoding="utf-8")
     pair.group_vars |= {"site_file": str(pair.directory / "site"), "monitor_agent_settings": {"site": LOOKUP}}
