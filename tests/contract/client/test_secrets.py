@@ -240,7 +240,7 @@ def test_clients_are_not_read_one_by_one_after_a_failure(emulator: Emulator, mod
     names = [client["label"] for client in emulator.seed(labels=[f"web{number}" for number in range(30)])]
     emulator.configure(mask_for="all", mask_in="lists")
     emulator.fault(kind="status", status=503, operation="get_client", times=-1, skip=skip)
-    options = {"labels": names} if module is monitor_clients else {}
+    options: Any = {"labels": names} if module is monitor_clients else {}
     with pytest.raises(MonitorError, match="the service returned 503"):
         go(emulator, module, include_keys=True, retry_timeout=0.0, **options)
     assert len(emulator.requests("get_client")) <= skip + 8
