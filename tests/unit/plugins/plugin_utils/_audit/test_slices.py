@@ -117,6 +117,9 @@ def test_of_audits_that_differ_the_latest_counts_and_is_named() -> None:
     assert states(found) == {"web": ("ok",)}
     assert found.notes == ["new.json and old.json differ about 1 host (web). new.json counts."]
     assert {source["name"]: source["hosts"] for source in found.sources} == {"old.json": 0, "new.json": 1}
+    # One that was made this second is not from the future.
+    found = joined({"new.json": one_host("2026-01-02T12:00:00Z"), "old.json": one_host(LATER, differs=["mode"])})
+    assert states(found) == {"web": ("ok",)}
 
 
 def test_an_audit_from_the_future_replaces_no_finding() -> None:
@@ -133,7 +136,7 @@ def test_an_audit_from_the_future_replaces_no_finding() -> None:
         ("2026-01-01T12:00:00Z", 24, ""),
         # Two clocks never agree; one of a controller can be that of another time zone.
         ("2026-01-02T12:10:00Z", 24, ""),
-        ("2026-01-02T12:30:00Z", 24, "in the future, so a clock is wrong"),
+        ("2026-01-02T12:10:01Z", 24, "in the future, so a clock is wrong"),
         ("2020-01-01T00:00:00Z", 0, ""),
     ],
 )
@@ -224,6 +227,12 @@ def test_what_is_not_an_audit_is_refused_by_its_name(members: dict[str, Any], me
         parse("a.json", {**VALID, **members})
     with pytest.raises(InputError, match="^a.json is not an audit"):
         parse("a.json", [members])
+
+
+def test_members_at_their_limits_are_taken() -> None:
+    most: dict[str, Any] = {"host": "x" * 255, "owner_label": "x" * 255, "differs": ["mode"] * 20, "reason": "x" * 301}
+    permissions = {str(number): {"found": None, "expected": "x" * 255} for number in range(20)}
+    assert len(parse("a.json", {**VALID, "hosts": [{**HOST, **most, "permissions": permissions}]}).hosts) == 1
 
 
 def test_the_time_of_an_audit_is_shown_in_one_form() -> None:

@@ -7,7 +7,7 @@
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import WIDTH, joined_sentences, rows, table
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import joined_sentences, rows, table
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, made, report, unreachable
 
 
@@ -50,7 +50,15 @@ What to do:
 def test_a_long_text_is_cut_and_the_last_column_takes_the_rest_of_the_line() -> None:
     lines = rows(("HOST", "FINDING"), [("x" * 2_000_000, "y" * 2_000_000)])
     assert 10_000 < sum(map(len, lines)) < 50_000
-    assert len(rows(("HOST", "STATE", "FINDING"), [("web", "ok", "x" * WIDTH)])[1]) == WIDTH
+    for header in (("HOST", "FINDING"), ("HOST", "STATE", "FINDING")):
+        assert len(rows(header, [["x" * 100] * len(header)])[1]) == 100
+    longest, longer = ("".join(rows(("HOST", "FINDING"), [("web", "x" * size)])) for size in (10_000, 10_001))
+    assert "…" in longer and "…" not in longest
+
+
+def test_the_second_line_of_a_paragraph_is_indented() -> None:
+    text = table(report([], account([f"client-{number}" for number in range(30)])), [])
+    assert "\n  client-" in text
 
 
 def test_a_joined_report_names_the_time_of_its_audits() -> None:
