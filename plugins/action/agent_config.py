@@ -337,9 +337,10 @@ class ActionModule(HostAction):
             with without_logging(self._connection):
                 path = self._connection._shell.join_path(directory, "content")
                 source = str(self._transfer_data(path, desired.data or b""))
-            # With these options core would let all users of the host, or a group, read the file.
+            # With these options core would let all users of the host, or a group, read the file. No group is named ":",
+            # and without a value core would read the option from its configuration again.
             self._connection._shell.set_option("world_readable_temp", False)
-            self._connection._shell.set_option("common_remote_group", None)
+            self._connection._shell.set_option("common_remote_group", ":")
             try:
                 self._fixup_perms2((directory, source))
             except AnsibleError as error:

@@ -119,7 +119,8 @@ options:
     description:
       - Whether to keep an old file with other content, beside the new file, with a process number and the date in its
         name. Only the user who writes owns and can read the old file.
-      - Needs a file system with hard links. The target of a symbolic link gets no backup, because it stays unchanged.
+      - An old file of more than 64 KiB is refused. Needs a file system with hard links. The target of a symbolic link
+        gets no backup, because it stays unchanged.
     type: bool
     default: false
   service:

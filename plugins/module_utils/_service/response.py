@@ -48,6 +48,8 @@ _HINTS = {
 # What follows the error in a JSON text that was cut within a word, a number or an escape, or before a value.
 _CUT_OFF = re.compile(r"|tr?u?|fa?l?s?|nu?l?|[-.]|e[-+]?|u[\da-f]{0,4}", re.IGNORECASE)
 _LONGEST_ID = 64
+# Characters of a text of the service in a message.
+_LONGEST_SHOWN = 200
 # With the smallest known page size, 25, enough for 250,000 clients.
 _MAX_PAGES = 10_000
 
@@ -131,7 +133,8 @@ class Response(t.NamedTuple):
             return self._error(problem, hint=_OTHER_SERVER)
         # The address is shown without credentials, query and fragment, which can hold secrets.
         bare = re.sub(r"(?<=//)[^/]*@|[?#].*", "", self.headers["Location"], flags=re.DOTALL)
-        problem = f"the service returned {self.status}, a redirect to {self.redact(bare)!r}, which is not followed"
+        shown = self.redact(bare)[:_LONGEST_SHOWN]
+        problem = f"the service returned {self.status}, a redirect to {shown!r}, which is not followed"
         return self._error(problem, hint="Set base_url to the right address.")
 
     def _refusal(self, body: t.Any) -> ApiError:
@@ -341,5 +344,6 @@ def requested(item: Object, **expected: t.Any) -> Object:
         returned = item.get(field)
         if returned is None or str(returned) != str(value):
             hint = "Check base_url and any proxy or gateway before it: the response is about another object."
-            raise OtherObject(f"the service returned the {field} {returned!r} instead of {value!r}", hint=hint)
+            shown = str(returned)[:_LONGEST_SHOWN]
+            raise OtherObject(f"the service returned the {field} {shown!r} instead of {value!r}", hint=hint)
     return item

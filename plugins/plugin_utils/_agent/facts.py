@@ -19,7 +19,9 @@ TRUSTS_MARKED = hasattr(template, "trust_as_template")
 TEMPLATE = re.compile(r"\{[{%]")
 _WORD = re.compile(r"\w+")
 # What reads a file, a variable or the environment of the controller by a name that another value can give.
-_READS = re.compile(r"\b(lookup|query|q)\s*\(|\b(expandvars|fileglob)\b|\bvars\s*[.\[]")
+_READS = re.compile(
+    r"\b(lookup|query|q)\(|\b(expandvars|fileglob)\b|\bvars[.\[]|\{%[-+]?\s*(include|import|extends|from)\s+[^'\"\s]"
+)
 
 
 def problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
@@ -36,8 +38,9 @@ def problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
         return ""
     return (
         f"Facts of host {host} would decide: {', '.join(sorted(found)[:5])}. A host reports its own facts, so it could "
-        "get the token, or another host's client. Nothing was done. Find out why the host reports them. Set such "
-        "variables in the inventory or the play, or by set_fact without cacheable, with a name that no fact has."
+        "get the token, a file of the controller, or another host's client. Nothing was done. Find out why the host "
+        "reports them. Set such variables in the inventory or the play, or by set_fact without cacheable, with a name "
+        "that no fact has. A template with a lookup can use no facts at all."
     )
 
 

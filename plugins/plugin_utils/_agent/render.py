@@ -247,7 +247,9 @@ def _template_file(
     roots = [*variables.get("ansible_search_path", ()), action._loader.get_basedir(), os.path.dirname(path)]
     search = [found for root in roots for found in (os.path.join(root, "templates"), root)]
     text = _text_of(action, path)
-    names = facts.names_of_lookups([text], variables)
+    # The template sees the settings under a name that is no variable.
+    settings = {"agent_settings": variables.get("monitor_agent_settings")}
+    names = facts.names_of_lookups([text], variables, settings)
     if message := facts.problem(variables["inventory_hostname"], variables, names):
         raise InputError(message)
     # Many templates begin with ansible_managed, core's deprecated setting; this is its default.

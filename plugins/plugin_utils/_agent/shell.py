@@ -25,10 +25,14 @@ BEGUN = "monitor.cloud begun"
 DEFAULTS = "set +efuC; unset SUDO_COMMAND"
 
 # Another user may own the directory that a command enters, so no program or library may be taken from there. An entry
-# that does not begin with a slash is relative, as is an empty one.
+# that does not begin with a slash is relative, as is an empty one. The dynamic linker also separates entries by ";".
 _WITHOUT_RELATIVE = """
-        case :$PATH: in *::*|*:[#-.0-~]*) PATH=/usr/sbin:/usr/bin:/sbin:/bin;; esac
-        case :$LD_LIBRARY_PATH: in *::*|*:[#-.0-~]*) unset LD_LIBRARY_PATH;; esac"""
+        p=$PATH:
+        while [ "$p" ]; do case $p in /*) p=${p#*:};; *) PATH=/usr/sbin:/usr/bin:/sbin:/bin; p=;; esac; done
+        p=$LD_LIBRARY_PATH:
+        while [ "$p" ]; do
+            case $p in *";"*) unset LD_LIBRARY_PATH; p=;; /*) p=${p#*:};; *) unset LD_LIBRARY_PATH; p=;; esac
+        done"""
 
 _LONGEST_MESSAGE = 500
 _MOST_EXAMINED = 50_000

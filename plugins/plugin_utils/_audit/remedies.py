@@ -161,7 +161,7 @@ def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[st
         "with all data of these clients, and a digest of the list: prune_confirm=DIGEST then deletes it."
     )
     if len(labels) > _PRUNE_LIMIT:
-        text += f" More than {_PRUNE_LIMIT} are deleted only with a prune_limit that you choose."
+        text += f" More than {_PRUNE_LIMIT} are listed and deleted only with a prune_limit that you choose."
     if report.unidentified:
         hosts = findings.named(report.unidentified)
         text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
@@ -244,3 +244,21 @@ def test_clients_are_not_read_one_by_one_after_a_failure(emulator: Emulator, mod
     with pytest.raises(MonitorError, match="the service returned 503"):
         go(emulator, module, include_keys=True, retry_timeout=0.0, **options)
     assert len(emulator.requests("get_client")) <= skip + 8
+
+
+def test_a_failure_to_read_the_keys_hides_no_change(emulator: Emulator) -> None:
+    emulator.configure(mask_for="all", mask_in="everywhere")
+    emulator.fault(kind="status", status=503, operation="get_client", times=-1)
+    for module, options in ((monitor_client, {"label": "web1"}), (monitor_clients, {"labels": ["web2"]})):
+        with pytest.raises(TaskFailure) as raised:
+            go(emulator, module, include_keys=True, retry_timeout=0.0, **options)
+        assert raised.value.details["changed"] is True
+    assert [client["label"] for client in emulator.clients()] == ["web1", "web2"]
+
+
+def test_clients_that_cannot_be_read_one_by_one_are_masked(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    emulator.configure(mask_for="all", mask_in="lists")
+    emulator.fault(kind="status", status=405, operation="get_client", skip=1)
+    found = go(emulator, monitor_client_info, include_keys=True)["clients"]
+    assert [client["keys_masked"] for client in found] == [False, True]

@@ -37,7 +37,9 @@ def test_names_are_found_through_templates() -> None:
     [
         ("{{ lookup('file', a) }}", True),
         ("{{ query('env', a) }}", True),
-        ("{{ q ('vars', a) }}", True),
+        ("{{ q('vars', a) }}", True),
+        ("{% include a %}", True),
+        ("{% include 'a.j2' %} {{ a }}", False),
         ("{{ a | expandvars }}", True),
         ("{{ vars[a] }}", True),
         ("{{ read }}", True),

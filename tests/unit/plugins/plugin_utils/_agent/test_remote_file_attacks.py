@@ -124,7 +124,7 @@ def test_a_failed_write_leaves_nothing_in_a_directory_that_was_moved(tmp_path: P
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
-@pytest.mark.parametrize("entry", ["", ".", "bin", "~"])
+@pytest.mark.parametrize("entry", ["", ".", " bin", '"q"', "é"])
 def test_no_program_or_library_is_taken_from_the_directory(
     owned: Path, tmp_path: Path, entry: str, shell: list[str]
 ) -> None:
@@ -141,7 +141,8 @@ def test_no_program_or_library_is_taken_from_the_directory(
         in_shell(permissions_command(str(path), {"user": "root"}), shell=relative)
         assert failure(remove_file(path)) == "" and not ran.exists()
     assert failure(write_file(path)) == ""
-    for value, seen in ((f"{entry}:/opt/lib", ""), (f"/opt/lib:{entry}", ""), ("/opt/lib", "/opt/lib")):
+    unsafe = f"{entry}:/opt/lib", f"/opt/lib:{entry}", f"/opt/lib;{entry}"
+    for value, seen in (*((one, "") for one in unsafe), ("/opt/lib:/lib", "/opt/lib:/lib")):
         facts_of(path, ["env", f"LD_LIBRARY_PATH={value}", *shell], libraries)
         assert ran.read_text() == f"{seen}\n"
 
