@@ -7,6 +7,7 @@
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, facts_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
 from ansible_collections.monitor.cloud.tests.support.audits import (
     TIERS,
     account,
@@ -119,11 +120,27 @@ def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
 
 
 def test_prune_limit_is_for_the_person_to_choose_and_a_full_largest_plan_has_no_command() -> None:
-    of = report([], account([f"web-{number}" for number in range(41)], plan=TIERS[2], tiers=TIERS), ["web-0"])
-    plan, prune = made(of)[1]
-    assert (plan.kind, plan.command) == ("plan", ()) and "No tier is known that includes as many" in plan.text
+    names = [f"web-{number}" for number in range(41)]
+    of = report([inspected("new", "no_file")], account(names, plan=TIERS[2], tiers=TIERS), ["web-0"])
+    plan, _rollout, prune = made(of)[1]
+    assert (plan.kind, plan.command) == ("plan", ()) and "42 are needed. No tier is known that includes as" in plan.text
     assert "prune_limit" not in prune.shell
-    assert "More than 10 are deleted only with a prune_limit that you choose." in prune.text
+    more = "More than 10 are listed and deleted only with a prune_limit that you choose."
+    for orphans in (10, 11):
+        assert (more in made(report([], account(names[:orphans])))[1][0].text) is (orphans > 10)
+
+
+def test_names_that_moved_on_take_several_runs() -> None:
+    for owners, several in (({"web-2": "web-1", "web-3": "web-2"}, True), ({"web-2": "web-1"}, False)):
+        seen = [inspected(host, "other", owner_label=owner) for host, owner in owners.items()]
+        [step] = made(report(seen, account(["web-1", "web-2"] if several else ["web-1"])))[1]
+        assert (step.kind, "run the command again" in step.text) == ("renamed", several)
+
+
+def test_hosts_whose_label_cannot_be_read_are_named() -> None:
+    of = report([], account(["old"]))
+    [named], [limited] = (steps(of, limited=True, unreadable=hosts) for hosts in (["db"], []))
+    assert named.text.startswith(limited.text) and "db" in named.text.removeprefix(limited.text)
 
 
 def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
