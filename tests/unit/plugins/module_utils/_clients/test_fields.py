@@ -32,6 +32,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     why_unusable,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Field
 
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
 _HOSTS = st.text(max_size=70) | st.from_regex(r"[a-z0-9.-]{1,60}", fullmatch=True)
@@ -280,3 +281,18 @@ def test_a_diff_shows_a_client_without_a_readable_key_as_masked() -> None:
     clients = [_client(1), _client(2, api_key="[REDACTED]")]
     shown = {"web1": fingerprint(clients[0]["api_key"]), "web2": "masked"}
     assert Views(clients).diff([(one, {}) for one in clients]) == {"before": shown, "after": {}}
+
+
+def test_a_diff_shows_each_field_that_is_set_and_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a further field, which CONTRIBUTING describes how to add."""
+    more = {**CLIENT.fields, "notes": Field(settable=True), "read": Field()}
+    monkeypatch.setattr(f"{Views.__module__}.CLIENT", CLIENT._replace(fields=more))
+    before = _client(1, notes="a", read=1)
+    changed, same = {**before, "notes": "b", "read": 2}, {**before, "label": "www1"}
+    key = fingerprint(before["api_key"])
+    for after, shown in (
+        (changed, ({"web1": {"key": key, "notes": "a"}}, {"web1": {"key": key, "notes": "b"}})),
+        (same, ({"web1": key}, {"www1": key})),
+        ({}, ({"web1": key}, {})),
+    ):
+        assert tuple(Views([before]).diff([(before, after)]).values()) == shown
