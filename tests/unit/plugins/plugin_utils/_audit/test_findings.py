@@ -5,7 +5,6 @@
 """The states of hosts, the orphans and the account: what an audit makes of what was registered."""
 
 import dataclasses
-import time
 
 import pytest
 
@@ -135,6 +134,7 @@ def test_what_adopt_would_do_and_why(seen: Host, labels: str, inventory: str, ad
         ({"app-2": "old", "old": "old"}, "old", "conflict nothing", {}),
         # Names moved on: once, to a host that has a client, with a clone, in a circle, to an invalid label.
         ({"web-2": "web-1", "web-3": "web-2"}, "web-1 web-2", "later adopt", {"web-2": "web-3"}),
+        ({"web2": "web1", "web3": "web2", "web4": "web3"}, "web1 web2 web3", "later later adopt", {"web3": "web4"}),
         ({"web-2": "web-1", "web-3": "web-2"}, "web-1 web-2 web-3", "conflict conflict", {}),
         ({"web-2": "web-1", "web-3": "web-2", "web-4": "web-2"}, "web-1 web-2", "conflict conflict conflict", {}),
         ({"web-1": "web-2", "web-2": "web-3", "web-3": "web-1"}, "web-1 web-2 web-3", "conflict " * 3, {}),
@@ -207,6 +207,6 @@ def test_a_reason_is_one_line_of_bounded_length() -> None:
     long = facts_of({"msg": "\x1b[31m" + "x" * 5000})
     assert long["reason"] == f"\ufffd[31m{'x' * 295}…"
     assert facts_of({"msg": "x" * 300})["reason"] == "x" * 300 + "."
-    begun = time.process_time()
-    assert facts_of({"msg": "x y" * 5_000_000})["reason"].endswith("y…")
-    assert time.process_time() - begun < 0.5
+    # The rest of a long message is not read.
+    for spaces, reason in ((2999, "x."), (3000, "no reason given.")):
+        assert facts_of({"msg": " " * spaces + "x"})["reason"] == reason
