@@ -344,6 +344,6 @@ def requested(item: Object, **expected: t.Any) -> Object:
         returned = item.get(field)
         if returned is None or str(returned) != str(value):
             hint = "Check base_url and any proxy or gateway before it: the response is about another object."
-            shown = str(returned)[:_LONGEST_SHOWN]
-            raise OtherObject(f"the service returned the {field} {shown!r} instead of {value!r}", hint=hint)
+            shown = repr(returned)[:_LONGEST_SHOWN]
+            raise OtherObject(f"the service returned the {field} {shown} instead of {value!r}", hint=hint)
     return item
