@@ -211,7 +211,8 @@ def views_of(
     """The views of ``clients`` of the account ``known``, and the clients, with keys as far as the service shows them.
 
     Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the token
-    has read-only access, or the first client is masked in its own response too. Raises ApiError.
+    has read-only access, or the first client is masked in its own response too. Raises ApiError
+    if such a read fails, but for a client that the service does not show.
     """
     failures: list[ApiError] = []
 
@@ -220,7 +221,8 @@ def views_of(
             # After a failure no other client is read, because each read would be retried for as long.
             return client if failures else _with_keys(client, api.get_client(client["id"]) or {})
         except ApiError as error:
-            failures.extend([error] if error.status not in _NOT_READABLE else [])
+            if error.status not in _NOT_READABLE:
+                failures.append(error)
             return client
 
     views = fields.Views(known, clients, include_keys=include_keys, reads_only=api.reads_only)
