@@ -7,6 +7,7 @@
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -177,6 +178,17 @@ def test_facts_of_a_module_choose_nothing_for_the_next_one(pair: Local, case: st
     run = pair.run(role_play(pair, role="ignore_errors: true"))
     assert re.match(r"Facts of host web-[12] would decide: site_file\.", [*run.failures().values()][0]), run.output
     assert run.of(task) == {} and "web-2" in labels(pair)
+
+
+def test_no_fact_that_comes_with_a_restart_chooses_the_path(pair: Local) -> None:
+    (pair.directory / "site").write_text("known", encoding="utf-8")
+    pair.group_vars["site_file"] = str(pair.directory / "site")
+    variables = hostile(pair, instead=True, site_file="/etc/hostname").host_vars["web-2"]
+    directory = pair.path("web-2").parent
+    variables |= {"monitor_agent_config_path": f"{directory}/agent-{LOOKUP}", "monitor_agent_service": "agent"}
+    pair.succeed()
+    # No marker is left, so the agent counts as restarted.
+    assert [file.name for file in directory.iterdir()] == ["agent-known"]
 
 
 def test_facts_that_come_with_packages_are_refused(pair: Local) -> None:
