@@ -16,7 +16,12 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.modules import refuse_facts
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import documented
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, names_of_lookups, problem
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import (
+    names_in,
+    names_of_lookups,
+    problem,
+    variables_of_lookups,
+)
 
 # Variables whose templates may use facts outside of lookups, because they concern nothing but the host itself.
 _FREE = {
@@ -29,6 +34,16 @@ _FREE = {
     "monitor_agent_packages",
     "monitor_agent_install_command",
     "monitor_agent_install_creates",
+    "monitor_agent_uninstall_command",
+    "monitor_agent_uninstall_removes",
+    "monitor_agent_service",
+    "monitor_agent_state",
+}
+# Core renders these also between a module, which may report facts, and the next check: in a condition of a block, or in
+# failed_when.
+_OF_MODULES = {
+    "monitor_agent_repository",
+    "monitor_agent_packages",
     "monitor_agent_uninstall_command",
     "monitor_agent_uninstall_removes",
     "monitor_agent_service",
@@ -63,7 +78,10 @@ class ActionModule(ActionBase):
                     hosts[host] = variables["hostvars"].raw_get(host)
             # Check all names for all hosts, because a template of one host can read the variables of another.
             names = {"inventory_hostname"}.union(*(_chosen(own, variables, prefixes) for own in hosts.values()))
-            message = next(filter(None, (problem(host, own, names) for host, own in hosts.items())), "")
+            problems = (
+                problem(host, own, names) or _problem_of_lookup(host, own, variables) for host, own in hosts.items()
+            )
+            message = next(filter(None, problems), "")
         return {"failed": True, "msg": message} if message else {"changed": False}
 
 
@@ -78,3 +96,16 @@ def _chosen(own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: 
     free = [source[name] for name in chosen & _FREE for source in sources if name in source]
     # A lookup in a template runs on the controller, so a fact in it would choose one of the controller's files.
     return chosen | deciding | names_of_lookups(free, *sources)
+
+
+def _problem_of_lookup(host: str, own: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> str:
+    """The error message if a fact that the host reports later could choose what a lookup reads; else empty."""
+    for name in sorted(_OF_MODULES):
+        values = [source[name] for source in (own, variables) if name in source]
+        if found := variables_of_lookups(values, own, variables):
+            return (
+                f"{name} of {host} has a lookup, and names the variables {', '.join(sorted(found)[:5])}. A host could "
+                "report facts with these names later, and so choose what is read on the controller. Nothing was done. "
+                f"Write text instead of variables into the lookup, or the value itself into {name}."
+            )
+    return ""

@@ -26,6 +26,8 @@ description:
     P(monitor.cloud.monitor_agent#role) finds its client.
   - O(compose) can use C(inventory_hostname). Derive C(ansible_host) from it, not from C(monitor_label), which can begin
     with C(-) or hold any character.
+  - Give this source last, or in a directory under a name that sorts last. A host that only a later source names would
+    keep C(monitor_agent_label), which any user of the account can choose by the label of a client.
   - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
   - A token with read-only access is enough.
   - The options of the connection and O(label_pattern) may be templates, which see no variables of hosts.

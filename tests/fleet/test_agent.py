@@ -88,7 +88,7 @@ def test_packages_are_installed_on_a_host_that_has_no_lists_of_packages_yet(one:
 
 def test_packages_that_fail_leave_the_configuration(single: Local) -> None:
     single.host_vars["web-1"].update(monitor_agent_packages=["bash"], ansible_python_interpreter="/nowhere/python")
-    text = "The configuration is written, unless it waits for its owner, but packages could not be installed: "
+    text = "The packages could not be installed, as the task before reports. The configuration is written, "
     assert single.run().failures()["web-1"].startswith(text)
     assert single.read("web-1") == single.expected("web-1")
 

@@ -7,7 +7,6 @@
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,28 +16,34 @@ from ansible_collections.monitor.cloud.tests.support.runs import WHOLE, Local
 from ansible_collections.monitor.cloud.tests.support.servers import Open, forbidden
 from ansible_collections.monitor.cloud.tests.support.steps import labels, own_play, refuse, role_play
 
+# With {later}, modules do nothing, and those of this name report the facts; setup counts only if it is named. The last
+# module is kept.
 INTERPRETER = """#!{python}
-import json, subprocess, sys
-if {instead} and "setup" not in sys.argv[1]:
-    result = {{"changed": True, "ansible_facts": {{}}}}
+import json, shutil, subprocess, sys
+module = sys.argv[1]
+shutil.copy(module, sys.argv[0] + "-module")
+if {later!r} and ("setup" not in module or {later!r} == "setup"):
+    result = {{"changed": True, "ansible_facts": {facts} if {later!r} in module else {{}}}}
 else:
     done = subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
     result = json.loads(done.stdout)
-if "ansible_facts" in result and {instead} == ("setup" not in sys.argv[1]):
-    result["ansible_facts"].update({facts})
+    if "ansible_facts" in result and not {later!r}:
+        result["ansible_facts"].update({facts})
 print(json.dumps(result))
 """
+# A part of the path of every module.
+ANY = "AnsiballZ_"
 MINIMUM = "gather_subset: ['!all', '!min']"
 GATHER = f"- {{hosts: all, gather_facts: true, {MINIMUM}}}\n"
 # The path is relative to the directory of the controller.
 CACHE = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": "facts"}
 
 
-def hostile(controller: Local, given: dict[str, Any] | None = None, *, instead: bool = False, **more: Any) -> Local:
-    """The controller, with a host that reports these facts; ``instead`` of what modules but setup do."""
+def hostile(controller: Local, given: dict[str, Any] | None = None, *, later: str = "", **more: Any) -> Local:
+    """The controller, with a host that reports these facts: as gathered, or ``later``, by modules of this name."""
     path = controller.directory / "python"
     path.write_text(
-        INTERPRETER.format(python=sys.executable, facts={**(given or {}), **more}, instead=instead), encoding="utf-8"
+        INTERPRETER.format(python=sys.executable, facts={**(given or {}), **more}, later=later), encoding="utf-8"
     )
     path.chmod(0o755)
     controller.group_vars["ansible_python_interpreter"] = sys.executable
@@ -153,37 +158,83 @@ def test_facts_choose_no_file_of_the_controller(pair: Local) -> None:
     assert (pair.read("web-1") or "").endswith(" known")
 
 
-# A variable of the host, and the task that would render it after an earlier task.
-LATER: dict[str, tuple[dict[str, Any], str]] = {
-    "repository": (
-        {"monitor_agent_packages": ["agent"],
-         "monitor_agent_repository": {"uris": ["https://192.0.2.1"], "suites": ["x"], "signed_by": LOOKUP}},
-        "Add the repository of apt",
-    ),
+# The module that reports the fact, variables of the host, and the task that would use the fact.
+REPOSITORY = {"uris": ["https://192.0.2.1"], "suites": ["x"], "signed_by": "x"}
+LATER: dict[str, tuple[str, dict[str, Any], str]] = {
+    "apt": (ANY, {"monitor_agent_repository": REPOSITORY}, "Add the repository of apt"),
+    "dnf": ("deb822", {"monitor_agent_repository": {**REPOSITORY, "baseurl": "x"}}, "Add the repository of dnf"),
     "packages": (
-        {"monitor_agent_state": "absent", "monitor_agent_uninstall": True, "monitor_agent_service": "agent",
-         "monitor_agent_packages": [LOOKUP]},
+        ANY,
+        {"monitor_agent_state": "absent", "monitor_agent_uninstall": True, "monitor_agent_service": "agent"},
         "Remove the packages",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", LATER)
 def test_facts_of_a_module_choose_nothing_for_the_next_one(pair: Local, case: str) -> None:
-    variables, task = LATER[case]
+    module, variables, task = LATER[case]
     pair.monitor()
-    (pair.directory / "site").write_text("known", encoding="utf-8")
-    pair.group_vars["site_file"] = str(pair.directory / "site")
-    hostile(pair, instead=True, site_file="/etc/hostname").host_vars["web-2"].update(variables)
+    pair.group_vars["monitor_agent_packages"] = ["agent"]
+    pair.host_vars["web-1"]["monitor_agent_packages"] = []
+    hostile(pair, later=module, monitor_agent_repository=REPOSITORY).host_vars["web-2"].update(variables)
     run = pair.run(role_play(pair, role="ignore_errors: true"))
-    assert re.match(r"Facts of host web-[12] would decide: site_file\.", [*run.failures().values()][0]), run.output
+    refusal = r"Facts of host web-[12] would decide: monitor_agent_repository\."
+    assert re.match(refusal, [*run.failures().values()][0]), run.output
     assert run.of(task) == {} and "web-2" in labels(pair)
+
+
+def test_a_lookup_beside_modules_names_no_variable(pair: Local) -> None:
+    """Core renders some variables between the facts of a module and the next check."""
+    pair.group_vars |= {"asset": "known", "monitor_agent_state": "{{ lookup('pipe', 'echo present; : ' ~ asset) }}"}
+    run = pair.run()
+    message = "monitor_agent_state of web-1 has a lookup, and names the variables asset. "
+    assert run.failures()["web-1"].startswith(message) and run.calls() == [], run.output
+    pair.group_vars["monitor_agent_state"] = "{{ lookup('pipe', 'echo present') }}"
+    pair.succeed()
+
+
+@pytest.mark.parametrize("task", ["service: {name: agent, state: restarted}", "package: {name: agent}"])
+def test_no_token_of_module_defaults_reaches_a_host(pair: Local, task: str) -> None:
+    """A host can name a module of this collection as its service or package manager, and core then runs it there."""
+    name = "monitor.cloud.monitor_plan_info"
+    facts = {"ansible_service_mgr": name, "ansible_pkg_mgr": name}
+    module = pair.directory / "python-module"
+    hostile(pair, facts, later="setup")
+    pair.host_vars["web-2"]["monitor_agent_service" if "service" in task else "monitor_agent_packages"] = "agent"
+    defaults = "module_defaults: {group/monitor.cloud.api: {api_token: \"{{ lookup('env', 'GIVEN') }}\"}}"
+    token = pair.service.tokens["read_write"]
+    # Core gives it to a task of the play, as SECURITY.md tells. Both plays are the same file.
+    pair.run(pair.tasks(f"- {task}\n", play=defaults), GIVEN=token)
+    assert token in module.read_text(encoding="utf-8")
+    pair.succeed(role_play(pair, play=defaults), GIVEN=token)
+    assert token not in module.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("playbook", "variable"),
+    [
+        ("rollout", "monitor_agent_label"),
+        ("audit", "monitor_agent_audit_html"),
+        ("adopt", "monitor_agent_label"),
+        ("retire -e target=all", "monitor_agent_label"),
+    ],
+)
+def test_facts_are_refused_before_core_renders_the_variables_of_the_role(
+    pair: Local, playbook: str, variable: str
+) -> None:
+    made = pair.directory / "made"
+    pair.group_vars |= {"asset": "a", variable: "{{ lookup('pipe', 'echo ' ~ asset) }}-{{ inventory_hostname }}"}
+    hostile(pair, asset=f"a; touch {made}")
+    pair.succeed(pair.play(GATHER), **CACHE)
+    run = pair.run(*f"monitor.cloud.{playbook}".split(), **CACHE)
+    assert naming("asset") in str(run.failures()) and not made.exists(), run.output
 
 
 def test_no_fact_that_comes_with_a_restart_chooses_the_path(pair: Local) -> None:
     (pair.directory / "site").write_text("known", encoding="utf-8")
     pair.group_vars["site_file"] = str(pair.directory / "site")
-    variables = hostile(pair, instead=True, site_file="/etc/hostname").host_vars["web-2"]
+    variables = hostile(pair, later=ANY, site_file="/etc/hostname").host_vars["web-2"]
     directory = pair.path("web-2").parent
     variables |= {"monitor_agent_config_path": f"{directory}/agent-{LOOKUP}", "monitor_agent_service": "agent"}
     pair.succeed()
@@ -194,7 +245,7 @@ def test_no_fact_that_comes_with_a_restart_chooses_the_path(pair: Local) -> None
 def test_facts_that_come_with_packages_are_refused(pair: Local) -> None:
     pair.monitor()
     before = pair.files()
-    hostile(pair, instead=True, inventory_hostname="web-1", monitor_agent_label="web-1")
+    hostile(pair, later=ANY, inventory_hostname="web-1", monitor_agent_label="web-1")
     pair.host_vars["web-2"]["monitor_agent_packages"] = ["agent"]
     run = pair.run()
     # ansible-core 2.21 gives the facts of one host to all.
@@ -206,7 +257,7 @@ def test_facts_that_come_with_packages_are_refused(pair: Local) -> None:
 def test_no_fact_that_comes_with_a_restart_decides_which_clients_are_retired(pair: Local, opened: Open) -> None:
     pair.monitor()
     listener = forbidden(opened)
-    hostile(pair, instead=True, monitor_agent_base_url=f"http://127.0.0.1:{listener.port}/v4")
+    hostile(pair, later=ANY, monitor_agent_base_url=f"http://127.0.0.1:{listener.port}/v4")
     pair.host_vars["web-2"]["monitor_agent_service"] = "agent"
     run = pair.succeed("monitor.cloud.retire", "-e", "target=web-2 labels=of-another")
     assert (labels(pair), listener.requests) == (["web-1"], []), run.output

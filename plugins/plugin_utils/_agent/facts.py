@@ -10,18 +10,22 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
+import jinja2
 from ansible import template
 from ansible.utils.unsafe_proxy import AnsibleUnsafe
+from jinja2 import nodes
 
 # Since 2.19 a string is a template only if it is marked as trusted; before, unless it is marked as unsafe.
 TRUSTS_MARKED = hasattr(template, "trust_as_template")
 # What begins an expression or a statement, which can fail or name a variable; a comment can do neither.
 TEMPLATE = re.compile(r"\{[{%]")
 _WORD = re.compile(r"\w+")
-# What reads a file, a variable or the environment of the controller by a name that another value can give.
-_READS = re.compile(
-    r"\b(lookup|query|q)\(|\b(expandvars|fileglob)\b|\bvars[.\[]|\{%[-+]?\s*(include|import|extends|from)\s+[^'\"\s]"
-)
+# A template without these words reads no file, variable or environment of the controller by a name that it is given.
+_READS = re.compile(r"\b(lookup|query|q|vars|expandvars|fileglob|include|import|extends|from)\b")
+_FILTERS = re.compile(r"\b(expandvars|fileglob)\b")
+_LOOKUPS = {"lookup", "query", "q"}
+_INCLUDES = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+_JINJA = jinja2.Environment()
 
 
 def problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
@@ -64,7 +68,26 @@ def names_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]
 
 def names_of_lookups(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
     """:func:`names_in`, but only for templates that read a file, a variable or the environment of the controller."""
-    return names_in([text for text in _templates_in(values, *sources) if _READS.search(text)], *sources)
+    return names_in([text for text in _templates_in(values, *sources) if _names_if_reading(text) is not None], *sources)
+
+
+def variables_of_lookups(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
+    """The variables that are named in a template with a lookup, also in templates that the values name."""
+    return set().union(*(_names_if_reading(text) or () for text in _templates_in(values, *sources)))
+
+
+def _names_if_reading(text: str) -> set[str] | None:
+    """The variables in a template that reads something of the controller; None for a template that reads nothing."""
+    if not _READS.search(text):
+        return None
+    try:
+        tree = _JINJA.parse(text)
+    except jinja2.TemplateError:
+        # Not valid, or with statements of extensions: every word may be a variable.
+        return _words(text)
+    names = {name.name for name in tree.find_all(nodes.Name)}
+    by_name = any(not isinstance(node.template, nodes.Const) for node in tree.find_all(_INCLUDES))
+    return names - _LOOKUPS if names & {*_LOOKUPS, "vars"} or by_name or _FILTERS.search(text) else None
 
 
 def _templates_in(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:

@@ -25,7 +25,7 @@ class HostVars(dict[str, Any]):
         ({"address": "{{ a }}", "a": "https://evil", "monitor_agent_base_url": "{{ address }}"}, "a"),
         ({"monitor_agent_label": "{{ ansible_facts.a }}"}, "ansible_facts"),
         ({"a": "/etc", "monitor_agent_config_path": "{{ a }}/agent.conf"}, ""),
-        ({"a": "/etc", "monitor_agent_packages": ["{{ lookup('file', a) }}"]}, "a"),
+        ({"a": "/etc", "monitor_agent_install_creates": "{{ lookup('file', a) }}"}, "a"),
         ({"a": "/etc", "monitor_agent_settings": {"b": "{{ a | expandvars }}"}}, "a"),
         ({"monitor_agent_install_command": "{{ lookup('env', ansible_facts.a) }}"}, "ansible_facts"),
         ({"other": "https://evil"}, ""),
@@ -40,6 +40,17 @@ def test_a_fact_that_decides_is_refused_through_templates_too(own: dict[str, Any
     done = action_of(ActionModule, {}, variables).run(task_vars=variables)
     assert done.get("failed", False) is bool(refused)
     assert f"Facts of host web would decide: {refused}. " in done.get("msg", "") or not refused
+
+
+@pytest.mark.parametrize(
+    ("value", "refused"), [("{{ lookup('file', b) }}", True), ("{{ lookup('file', 'b') }}", False)]
+)
+def test_a_lookup_of_a_variable_is_refused_beside_modules(value: str, refused: bool) -> None:
+    hostvars = HostVars(web={"monitor_agent_packages": [value], "monitor_agent_config_path": "{{ lookup('file', b) }}"})
+    variables = {"inventory_hostname": "web", "groups": {"all": ["web"]}, "hostvars": hostvars}
+    variables["ansible_play_hosts_all"] = ["web"]
+    message = action_of(ActionModule, {}, variables).run(task_vars=variables).get("msg", "")
+    assert message.startswith("monitor_agent_packages of web has a lookup, and names the variables b. ") is refused
 
 
 def test_a_delegated_role_is_refused() -> None:

@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import names_in, names_of_lookups, problem
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import (
+    names_in,
+    names_of_lookups,
+    problem,
+    variables_of_lookups,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,9 +44,16 @@ def test_names_are_found_through_templates() -> None:
         ("{{ query('env', a) }}", True),
         ("{{ q('vars', a) }}", True),
         ("{% include a %}", True),
+        ("{% include('b/' ~ a) %}", True),
+        ("{% from 'b' ~ a import c %}", True),
         ("{% include 'a.j2' %} {{ a }}", False),
+        ("{{ lookup ('file', a) }}", True),
+        ("{% set read = lookup %}{{ read('file', a) }}", True),
+        ("{{ [a] | map('ansible.builtin.fileglob') }}", True),
+        # With the extension jinja2.ext.do, which this cannot read.
+        ("{% do lookup('file', a) %}", True),
         ("{{ a | expandvars }}", True),
-        ("{{ vars[a] }}", True),
+        ("{{ vars [a] }}", True),
         ("{{ read }}", True),
         (["{{ a }}", "{{ lookup('env', 'HOME') }}"], False),
         ("{{ a }} query vars {{ hostvars[b].c }}", False),
@@ -50,3 +62,17 @@ def test_names_are_found_through_templates() -> None:
 def test_names_of_lookups_are_those_that_choose_what_is_read(template: Any, expected: bool) -> None:
     source = {"read": "{{ lookup('file', b) }}", "b": "{{ a }}"}
     assert ("a" in names_of_lookups([template], source)) is expected
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ a }}", set()),
+        ("{{ lookup('file', 'a') }}", set()),
+        ("{{ lookup('file', 'a' ~ b.c) | d }}", {"b"}),
+        ("{{ read }}", {"b"}),
+        ("{{ vars['b'] }}", {"vars"}),
+    ],
+)
+def test_variables_of_lookups_are_those_beside_a_lookup(template: str, expected: set[str]) -> None:
+    assert variables_of_lookups([template], {"read": "{{ lookup('file', b) }}"}) == expected
