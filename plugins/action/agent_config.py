@@ -94,7 +94,7 @@ class ActionModule(HostAction):
                 f"The play, or a task, gives {host} the label {self.host_label!r}, the inventory {own or 'none'!r}. So "
                 "several hosts could get one client. Set monitor_agent_label in the inventory."
             )
-        # Compared for a removal too: in another account the client would not be found, and would stay.
+        # Compare the account for a removal too: the client would not be found in another account, and would stay.
         read = self._registration
         known = read.get("account_fingerprint")
         if known and any(options[name] is not None for name in ("inventory_label", *ACCOUNT_OPTIONS)):

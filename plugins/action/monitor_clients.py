@@ -102,7 +102,8 @@ class ActionModule(sealed_keys.PrivateAction):
             )
         if _SHOWS_LOOPS and self._task.loop and not self._task.no_log:
             return (
-                "include_keys cannot be used in a loop before ansible-core 2.19, which gives the keys to callbacks. "
+                "include_keys and seal_keys cannot be used in a loop, because ansible-core before 2.19 gives the "
+                "results of items to callbacks. "
                 "Use monitor_clients with all labels instead of the loop, or set no_log: true."
             )
         return ""

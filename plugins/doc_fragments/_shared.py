@@ -97,7 +97,7 @@ options:
     type: int
 """
 
-    # Adds an attribute, with which DOCUMENTATION ends. Annotated, because the sanity test yamllint reads only literals.
+    # DOCUMENTATION ends with its attributes, and this adds one. Annotated, because yamllint reads only literals.
     API: str = f"""{CONNECTION}{DOCUMENTATION}  action_group:
     description: Use C(group/monitor.cloud.api) in C(module_defaults) to set defaults for this module.
     support: full

@@ -31,7 +31,7 @@ def client_labels(hosts: Sequence[str], hostvars: Mapping[str, t.Any]) -> dict[s
         raise AnsibleFilterError("client_labels takes a list of hosts. Use client_label for one host.")
     own, unreadable = {}, []
     try:
-        # Not the hosts of hostvars: before 2.19 the implicit localhost is among them, after a task is delegated to it.
+        # groups.all, because before 2.19 hostvars has the implicit localhost too, after a task is delegated to it.
         everyone = host_variables(hostvars, hosts[0])["groups"]["all"] if hosts else ()
         for host in dict.fromkeys([*hosts, *everyone]):
             try:

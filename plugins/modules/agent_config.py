@@ -70,7 +70,8 @@ options:
     description:
       - With O(registration) of M(monitor.cloud.monitor_client_info), the task fails if O(base_url), O(api_token) and
         O(brand) differ from those by which that task read the account. Nothing is sent to the service.
-      - If empty, the environment variable E(MONITOR_BASE_URL) counts. If not set, the account is not compared.
+      - If empty, the environment variable E(MONITOR_BASE_URL) counts. The account is not compared if O(base_url),
+        O(api_token), O(brand) and O(inventory_label) are not set.
     type: str
   api_token:
     description: As O(base_url), with E(MONITOR_API_TOKEN).

@@ -84,7 +84,7 @@ options:
     description:
       - Name under which the report is passed on to later jobs, as M(ansible.builtin.set_stats) does. It holds no key.
       - Cannot be used with O(fail_on_drift), because Ansible discards the artifact of a failed task.
-      - The report then proposes neither adopt nor prune, because it may be about a slice of the inventory.
+      - With O(config), the report then proposes neither adopt nor prune, because it may be of a slice of the inventory.
     type: str
   fail_on_drift:
     description:

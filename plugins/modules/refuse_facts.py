@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: refuse_facts
-short_description: Fail if facts of hosts would decide instead of variables
+short_description: Fail if facts of hosts set variables of the role
 version_added: 1.0.0
 description:
   - Facts come from the hosts, and take precedence over the inventory. A compromised host can report a fact with the
@@ -36,7 +36,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Refuse facts that would decide
+- name: Refuse facts that set variables of the role
   monitor.cloud.refuse_facts:
   run_once: true
 """

@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 
-# What messages state about variables of the role, which the two plugins do not read.
+# The parts of messages that name variables of the role, which the two plugins do not read.
 _OF_ROLE = re.compile(r" \((of the role: )?monitor_agent_\w+\)|\bmonitor_agent_\w+, ")
 
 
@@ -26,7 +26,7 @@ def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]
     params = {name: option(name) for name in CONNECTION_OPTIONS}
     params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
     for name in ("allow_http", "validate_certs"):
-        # Core converts any other text to false, so an empty variable would turn the check of certificates off.
+        # Core converts an empty text to false, so an empty variable would turn the check of certificates off.
         value = given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
         try:
             params[name] = CONNECTION_OPTIONS[name]["default"] if value in (None, "") else boolean(value)

@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import (
 )
 from ansible_collections.monitor.cloud.tests.support.steps import converge, labels, role_play, text_of
 
-AGAIN = "Install the packages of these lists, after the configuration"
+AGAIN = "Install the packages again, with the new lists"
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 

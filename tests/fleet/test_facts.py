@@ -55,7 +55,7 @@ def hostile(controller: Local, given: dict[str, Any] | None = None, *, later: st
 
 def naming(*names: str) -> str:
     """The start of a refusal that names these facts."""
-    return f"Facts of host web-2 would decide: {', '.join(names)}. "
+    return f"Facts of host web-2 set what must not come from a host: {', '.join(names)}. "
 
 
 # In the order of their names.
@@ -179,7 +179,7 @@ def test_facts_of_a_module_choose_nothing_for_the_next_one(pair: Local, case: st
     pair.host_vars["web-1"]["monitor_agent_packages"] = []
     hostile(pair, later=module, monitor_agent_repository=REPOSITORY).host_vars["web-2"].update(variables)
     run = pair.run(role_play(pair, role="ignore_errors: true"))
-    refusal = r"Facts of host web-[12] would decide: monitor_agent_repository\."
+    refusal = r"Facts of host web-[12] set what must not come from a host: monitor_agent_repository\."
     assert re.match(refusal, [*run.failures().values()][0]), run.output
     assert run.of(task) == {} and "web-2" in labels(pair)
 
@@ -249,7 +249,7 @@ def test_facts_that_come_with_packages_are_refused(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_packages"] = ["agent"]
     run = pair.run()
     # ansible-core 2.21 gives the facts of one host to all.
-    refusal = r"Facts of host web-[12] would decide: inventory_hostname, monitor_agent_label\."
+    refusal = r"Facts of host web-[12] set what must not come from a host: inventory_hostname, monitor_agent_label\."
     assert re.match(refusal, run.failures()["web-2"]), run.output
     assert pair.files() == before
 
@@ -285,7 +285,7 @@ def test_facts_do_not_decide_through_templates(single: Local, opened: Open) -> N
             single.group_vars[name] = "known-only"
     chosen = dict.fromkeys(DECIDING, f"http://127.0.0.1:{listener.port}/v4")
     before = f"ansible.builtin.set_fact: {json.dumps({**chosen, 'cacheable': True})}"
-    facts, hosts = f"would decide: {', '.join(DECIDING)}. ", list(single.host_vars)
+    facts, hosts = f"set what must not come from a host: {', '.join(DECIDING)}. ", list(single.host_vars)
     run = single.run(role_play(single, before=before), **CACHE)
     assert run.calls() == [] and f"Facts of host {hosts[0]} {facts}" in str(run.failures()), run.output
     message = refuse(single, role_play(single, role="ignore_errors: true"), "--limit", hosts[-1], environment=CACHE)
@@ -324,7 +324,7 @@ LATE = {
         "Read the account",
         "Configure the agent, or remove its configuration",
         "Delete the clients of hosts whose configuration is removed",
-        "Do what is new on the host, or uninstall the agent",
+        "Configure, install, restart or uninstall the agent",
     ),
     "audit --limit web-2": ("Read the plan", "Report"),
     "adopt --limit web-2": ("Determine which clients are kept", "Give the clients the labels of their hosts"),
@@ -371,7 +371,8 @@ def test_facts_of_the_implicit_localhost_are_refused(pair: Local) -> None:
 """
     play = pair.play(f"- hosts: localhost\n  gather_facts: false\n  tasks:{tasks}")
     run = pair.run(play)
-    assert "Facts of host localhost would decide: monitor_agent_label. " in str(run.failures()), run.output
+    refusal = "Facts of host localhost set what must not come from a host: monitor_agent_label. "
+    assert refusal in str(run.failures()), run.output
     assert run.calls() == []
 
 
@@ -413,7 +414,8 @@ def test_a_host_that_says_that_it_is_another_gets_no_key_in_a_play_of_the_user(p
     run = controller.run(
         own_play(controller, play=MINIMUM, facts=True, path="{{ monitor_agent_config_path }}", content="x")
     )
-    assert "Facts of host web-1 would decide: inventory_hostname. " in str(run.failures()), run.output
+    refusal = "Facts of host web-1 set what must not come from a host: inventory_hostname. "
+    assert refusal in str(run.failures()), run.output
     assert controller.read("web-2") is None
 
 

@@ -117,9 +117,7 @@ def test_a_label_whose_template_fails_stops_the_run(monitored: Local) -> None:
     assert re.search(_UNDEFINED, run.failures()["web-1"], re.DOTALL), run.failures()
     # It is no host of this run, which shows that the label is unknown.
     run = monitored.succeed(role_play(monitored), "--limit", "web-1")
-    assert "The label of web-3 is unknown, because variables of that host cannot be read." in " ".join(
-        run.output.split()
-    )
+    assert "Labels are unknown, because variables of these hosts cannot be read: web-3." in " ".join(run.output.split())
 
 
 # A device runs commands of its own only.
@@ -221,7 +219,7 @@ UNKNOWN_HOSTS = [
         "-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine }}'",
         "adopt",
         {},
-        "would decide: ansible_facts",
+        "set what must not come from a host: ansible_facts",
     ),
     # It is refused for the setting, whether or not there are sources that cannot be read.
     ("-i inventory.yml -i broken.yml", _PRUNE, {}, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true"),

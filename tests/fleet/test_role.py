@@ -39,12 +39,12 @@ REMOVE = "Delete the clients of hosts whose configuration is removed"
 # In the include that REMOVE is.
 DELETE = "Delete the clients of hosts without a configuration"
 COST = "Show what the new clients cost"
-NEW = "Do what is new on the host, or uninstall the agent"
+NEW = "Configure, install, restart or uninstall the agent"
 # What each run shows, in this order, whatever the state; then what is new.
 TASKS = [
     "Validating arguments against arg spec 'main' - Register the hosts of the play and configure their agents",
     "Check that monitor_agent_config is among the tags",
-    "Refuse facts that would decide",
+    "Refuse facts that set variables of the role",
     "Check that each host of the inventory has a label of its own",
     "Forget the results of an earlier use of the role",
     "Read the account",

@@ -176,7 +176,7 @@ def split(pair: Local) -> tuple[Local, list[str]]:
     return pair, ["-i", "groups", "--vault-id", "dev@password"]
 
 
-_UNKNOWN = "The label of web-2 is unknown, because variables of that host cannot be read."
+_UNKNOWN = "Labels are unknown, because variables of these hosts cannot be read: web-2."
 
 
 def test_a_vault_of_other_hosts_does_not_matter_to_the_hosts_of_a_play(split: tuple[Local, list[str]]) -> None:

@@ -130,8 +130,8 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
 class _Worker:
     """The threads that make changes. They skip the remaining changes once each would fail with the same error.
 
-    One error is enough if the service cannot be reached or refuses the token; of other errors, as many in a row as
-    there are workers, at least three. After a response about another object no change of any kind is made.
+    One error is enough if the service cannot be reached, refuses the token or returns 429; of other errors, as many in
+    a row as there are workers, at least three. After a response about another object no change of any kind is made.
     """
 
     api: Api

@@ -116,7 +116,7 @@ class Api:
         )
 
     def update_client(self, client: Object, values: Object) -> Object:
-        """Set fields of a client (update_client) by ``POST``; after a 405 by ``PUT``, for the rest of the process.
+        """Set fields of a client (update_client) by ``POST``; after a 405 by ``PUT``, also for later updates.
 
         After an empty response the client is read, and again while a late replica returns the old values.
         """

@@ -4,7 +4,7 @@
 
 """Requests to the service: the only file that imports ``requests``.
 
-One session with keep-alive for the process, retries within a time budget, one pause for all workers if the service
+One session with keep-alive for each Http, retries within a time budget, one pause for all workers if the service
 asks to wait. Safe to use from several threads.
 """
 
@@ -225,7 +225,7 @@ def _session(settings: Settings) -> requests.Session:
     # of a netrc file would replace the token.
     session.trust_env = False
     session.verify = (settings.ca_path or _certificates() or True) if settings.validate_certs else False
-    # Only if a variable is set: else requests asks macOS for proxies, which crashes a forked process, or Windows.
+    # If no variable is set, requests would ask the system for proxies, which crashes a forked process on macOS.
     if urllib.request.getproxies_environment():
         session.proxies.update(requests.utils.get_environ_proxies(settings.base_url))
     proxy = requests.utils.select_proxy(settings.base_url, session.proxies)
@@ -288,7 +288,7 @@ def _deadline(seconds: float) -> Iterator[None]:
     def watch() -> None:
         pause = seconds
         while not done.wait(pause):
-            # Until there is a socket: connecting and the TLS handshake have timeouts of their own.
+            # Try again until there is a socket: connecting and the TLS handshake have timeouts of their own.
             pause = 0.1
             gone = contextlib.suppress(OSError, IndexError)
             with gone, socket.socket(fileno=os.dup(sockets[-1].fileno())) as same:

@@ -72,7 +72,7 @@ def holds(text: str, secrets: t.Mapping[str, str]) -> str | None:
 
 def _without(text: str, placeholder: str, skipped: re.Pattern[str], forms: tuple[str, ...]) -> str:
     """The text with the placeholder for each run of parts of the forms, and for the skipped characters in it."""
-    # Several forms have no signs, so no part of a form spans the space between two of them.
+    # If there are several forms, they have letters and digits only, so no part spans the space between two of them.
     rest, known = _rest(text, skipped), " ".join(forms)
     found = [start for start in range(len(rest) - _PART + 1) if rest[start : start + _PART] in known]
     if not found:

@@ -148,7 +148,7 @@ class Response(t.NamedTuple):
         transient = of_gateway or (self.status in _RETRIED_STATUSES and not in_maintenance)
         retryable = transient and (self.operation.idempotent or self.status in (425, 429))
         hint = "The service is in maintenance: try again later." if in_maintenance else _HINTS.get(self.status, "")
-        # The service itself explains a refusal in the documented shape.
+        # The service explains each refusal in ``errors``, so a refusal without them comes from another server.
         if not (transient or errors) and (not hint or self.status == 403):
             hint = _OTHER_SERVER
         return self._error(

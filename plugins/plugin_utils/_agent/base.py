@@ -36,7 +36,7 @@ _SUDO_BACKGROUND = re.compile(r"(^|\s)(-[A-Za-z]*b|--background)")
 _LONGEST_COMMAND = 8000
 # Connections to devices that run no shell.
 _NETWORK = ("network_cli", "netconf", "httpapi", "grpc")
-# Variables that facts of the host must not set: whose key it gets, and which file of the controller.
+# Facts of a host must not set these variables, which choose its client and a file of the controller.
 _NOT_OF_HOST = ("inventory_hostname", "monitor_agent_label", "monitor_agent_config_template")
 # Options that other users of the host can see, on command lines or in directories.
 _VISIBLE = ("path", "owner", "group", "service", "creates", "command")
@@ -73,7 +73,7 @@ class HostAction(PrivateAction):
             self.options, self._problem = checked.validated_parameters, problem_of(self._task.action, checked)
             result = self._checked_act()
         except Exception as error:
-            # With the causes of the error, because core shows them too.
+            # Search the causes of the error too, because core shows them.
             chain = "".join(traceback.format_exception(error))
             # Add the secrets of other clients that the message or the arguments hold.
             self._secrets |= secrets_in([chain, *self._task.args.values()], self.variables)
@@ -88,7 +88,7 @@ class HostAction(PrivateAction):
     def _checked_act(self) -> Result:
         """Check the options, the task and the host, then :meth:`act`."""
         host = self.variables["inventory_hostname"]
-        # refuse_facts does not see variables that the play reads from a file of each host.
+        # Check again, because refuse_facts does not see variables that the play reads from a file of each host.
         values = [self.variables[name] for name in _NOT_OF_HOST if name in self.variables]
         if message := facts.problem(host, self.variables, {*_NOT_OF_HOST, *facts.names_in(values, self.variables)}):
             raise InputError(message)
@@ -99,8 +99,8 @@ class HostAction(PrivateAction):
             )
         if self._task.run_once and len(self.variables["ansible_play_batch"]) > 1:
             raise InputError(
-                f"{self._task.action} can't have run_once, which would leave out all hosts but {host}. Leave run_once "
-                "out, also of what includes the task: tasks of the account run once in any case."
+                f"{self._task.action} can't have run_once, which would leave out all hosts but {host}. Remove run_once "
+                "from the task, and from the block or role around it: tasks of the account run once anyway."
             )
         if isinstance(self.arguments.get("registration"), dict):
             raise InputError("registration must be the name of a variable, not its value: registration: registered.")

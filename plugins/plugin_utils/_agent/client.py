@@ -16,7 +16,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes imp
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import unseal
 
-_MASKED = "The service masks keys, so a run would not write, and the owner of a host's key is not always known."
+_MASKED = "The service masks keys, so a run would write no configuration, and the owner of a key can be unknown."
 _LEFT_OUT = "without keys: the task that registers clients needs include_keys: true."
 ONE_CLIENT = [("client", "registration"), ("client", "label")]
 
@@ -38,9 +38,9 @@ class Registered:
     def __post_init__(self) -> None:
         if reason := fields.why_unusable(self.client):
             raise InputError(
-                f"Client {self.label!r} was not used: {reason}. It could be syntax in a configuration, so nothing was "
-                "written. Check base_url. If it is right, ask the operator of the service, or delete the client: the "
-                "next run creates another one."
+                f"Client {self.label!r} was not used: {reason}. Such a value could be syntax in a configuration, so "
+                "nothing was written. Check base_url. If it is right, ask the operator of the service, or delete the "
+                "client: the next run creates another one."
             )
 
     @functools.cached_property

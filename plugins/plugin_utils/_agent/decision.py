@@ -136,7 +136,7 @@ def permissions(found: HostFile, desired: Desired) -> dict[str, dict[str, str | 
 
 
 def other_owners(found: HostFile, desired: Desired) -> dict[str, str]:
-    """The desired user and group, by kind, that are neither name nor number of the file's."""
+    """The desired user and group, by kind, that are neither name nor number of the file's owner and group."""
     checked = {"user": (desired.owner, found.user, found.uid), "group": (desired.group, found.group, found.gid)}
     return {
         kind: name

@@ -32,7 +32,7 @@ def problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
     """The error message if a fact of the host sets one of the names; else empty."""
     facts = own.get("ansible_facts") or {}
     # ansible_facts has names without the prefix ansible_; core sets variables with and without it. If a host reports a
-    # fact in both forms, one of the two values is in the variable only.
+    # fact in both forms, ansible_facts keeps one value, and the variable can have the other.
     reported = {*facts, *(f"ansible_{name}" for name in facts)}
     found = [
         name for name in names & reported & own.keys() if own[name] in _values(facts, name) or _is_of_host(own[name])
@@ -41,7 +41,7 @@ def problem(host: str, own: Mapping[str, t.Any], names: set[str]) -> str:
     if not found:
         return ""
     return (
-        f"Facts of host {host} would decide: {', '.join(sorted(found)[:5])}. A host reports its own facts, so it could "
+        f"Facts of host {host} set what must not come from a host: {', '.join(sorted(found)[:5])}. So a host could "
         "get the token, a file of the controller, or another host's client. Nothing was done. Find out why the host "
         "reports them. Set such variables in the inventory or the play, or by set_fact without cacheable, with a name "
         "that no fact has. A template with a lookup can use no facts at all."

@@ -52,7 +52,7 @@ def for_leftovers(action: str) -> str:
 def for_markers(action: str) -> str:
     """Run the action for each marker, ``$f``, of a writer that has moved its file; starts no process.
 
-    A writer whose directory still exists may move its file after the next restart.
+    The marker of a writer whose directory still exists is skipped: it may move its file after the next restart.
     """
     return _for_names(
         f'".$n.restart-"{"[0-9a-f]" * 8}',

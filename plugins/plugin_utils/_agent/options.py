@@ -25,7 +25,7 @@ _NOT_AN_OWNER = re.compile(r"[\s:\x00-\x1f]|^[-+]")
 
 
 class Desired(t.NamedTuple):
-    """The desired file. ``data`` is None if the keys are not known: the client is new in check mode, or masked."""
+    """The desired file. ``data`` is None if the client does not exist yet, or its keys are masked."""
 
     path: str
     data: bytes | None

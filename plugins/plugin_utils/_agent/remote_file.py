@@ -103,7 +103,7 @@ _OF_FILE, _OF_LINK = (_READ.replace("{flags}", flags) for flags in ("nofollow,no
 
 # Sets $k to the kind, $w to whether a file can be created, $l if there are leftovers, and $u to the markers. Then one
 # process prints the facts of file and directory, another the digest. The file is opened without a deadline only if no
-# user but root and the file's owner can replace it between test and opening.
+# user but root and the user of this command can replace it between test and opening.
 _FACTS_SCRIPT = """
 l=""; u=""; w=n
 if cd -P "$a/" 2>/dev/null; then
@@ -114,7 +114,7 @@ if cd -P "$a/" 2>/dev/null; then
     elif [ -d "./$n" ]; then k=directory
     elif [ -e "./$n" ]; then k=other; fi
     [ -w . ] && w=y
-    # Root can write each file that is neither immutable nor on a read-only mount.
+    # If root cannot write a file, it is immutable or on a read-only mount, so root cannot replace it either.
     [ $k = file ] && { [ -w "./$n" ] || [ "$(id -u)" -gt 0 ] || w=n; }
     # In a sticky directory only root and the owners of the directory and of the file can replace the file.
     if [ -k . ] && { [ $k = file ] || [ $k = link ]; }; then
@@ -280,25 +280,25 @@ q() {
     # A second signal must not interrupt the cleaning.
     trap "" HUP INT TERM
     [ "$j" = y ] && rm -f "./$n"* "./.$n."* ${d:+"$d"}
-    # By the path ../, because ksh93 enters the directory above by its name.
+    # Remove "../$t" instead of entering "..", because ksh93 would enter the parent directory by its name.
     rmdir "./${j:+../}$t"; exit $1
 }
 trap "q 1" HUP INT TERM
-# If others could replace the directory, no tool gets its name after mkdir. The sticky bit marks it as a directory of a
-# writer among other directories of this user.
+# mkdir -m sets the mode by name, so it is used only if no other user can replace the directory. The sticky bit
+# distinguishes a directory of a writer from other directories of this user.
 p=
 safe . && p="-m 1700"
 mkdir $p "./$t" || { [ -z "$p" ] || rmdir "./$t" 2>/dev/null; exit 1; }
 cd -P "./$t" && j=n && at "$e/$t" && [ -O . ] && { [ -n "$p" ] || chmod 1700 .; } || q {changed}
-# The default ACL of another user's directory would apply to the file.
+# Remove a default ACL that the private directory inherited, because the file would inherit it too.
 [ -n "$p" ] || case $(setfacl -bk . 2>/dev/null; exec ls -ld .) in ??????????+*) q {changed};; esac
 for f in "./$n"* "./.$n."*; do if [ -e "$f" ] || [ -L "$f" ]; then q {changed}; fi; done
 j=y
 f=./$n
 # A file system that ignores modes, such as CIFS, ignores the sticky bit too.
 [ -k . ] || { true > "$f"; case $(exec ls -ld "$f") in -rw-------*|{shown}*) :;; *) q {no_modes};; esac; }
-# Byte by byte, because any dd reports the number of records, here of bytes. A message of the dynamic linker can precede
-# that number.
+# With bs=1 a record is a byte, so the number of records, which any dd reports, is the size. A message of the dynamic
+# linker can precede that number.
 v=$(exec dd {input}of="$f" bs=1 2>&1) || { echo "$v" >&2; q 1; }
 case " $(echo $v)" in *" {size}+0 "*) :;; *) q {no_input};; esac
 {give} || q 1
@@ -336,7 +336,7 @@ elif [ -f "../$n" ]; then
     # Named as core names backups: the process number distinguishes backups of the same second.
     b=$n.$$.$(date +%Y-%m-%d@%H:%M:%S)~
     ln "../$n" "$f-" || q {no_backup}
-    # In blocks of 512 or 1024 bytes, because the owner of the file can let it grow.
+    # At most 256 blocks of 512 or 1024 bytes, because the owner of the old file can let it grow.
     [ -f "$f-" ] && { [ -L "$f-" ] || (ulimit -f 256 && exec cat "$f-" > "./$b"); } || q 1
     # chmod, because in a directory with a default ACL the umask has no effect.
     chmod go= "./$b" && rm -f "$f-" && mv -f "./$b" .. || q 1
@@ -354,12 +354,12 @@ def write_command(desired: Desired, *, backup: bool = False, source: str | None 
     spec = (desired.owner or "") + (f":{desired.group}" if desired.group else "")
     # chown first, because it clears setuid.
     give = ('chown -h "$o" "$f" && ' if spec else "") + f'chmod {desired.mode:04o} "$f"'
+    # true instead of ":", because a shell exits if a redirection of the special builtin ":" fails.
     mark = 'true > "./.$n.restart-{random}" && mv -f "./.$n.restart-{random}" .. || q 1'
     values = {
         "give": give,
         "keep": _KEEP if backup else "",
         "missing": _MAKE,
-        # true instead of ":", because a redirection of ":" that fails ends the shell.
         "mark": mark if desired.service else "",
         "random": secrets.token_hex(4),
         "shown": filemode(S_IFREG | desired.mode),
@@ -433,8 +433,8 @@ def check_done(done: shell.Completed, what: str) -> None:
         raise InputError(f"{what}: {reason}")
 
 
-# Verify the private directory again, which others may have replaced by a link. Without the sticky bit, its writer was
-# killed before it wrote a file.
+# Verify the private directory again, which others may have replaced by a link. Delete files only if it has the sticky
+# bit: without it, the writer was killed before it wrote a file.
 _CLEAN = leftovers.for_leftovers("""(
     cd -P "./$f" && at "$e/$f" && [ -O . ] &&
     case $(ls -ld .) in drwx--[-S]--T*) rm -f "./$n"* "./.$n."*;; esac

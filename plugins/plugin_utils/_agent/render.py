@@ -80,7 +80,7 @@ def render(
 ) -> Rendered:
     """Render the template or the content that the options give. InputError if the template fails.
 
-    ``formats`` are secrets of another client, as the format of the placeholders of a client without secrets.
+    ``formats``: secrets of another client. If the client has no secrets yet, its placeholders have their format.
     """
     settings = setting_texts(options["settings"])
     if options["template"] is None:
@@ -109,7 +109,7 @@ def render(
         if not any(sentinel in pattern for sentinel in SENTINELS.values()):
             raise InputError(
                 f"Could not render {name}: it writes neither the api_key nor the install_code of client, so the agent "
-                "would not report under this client. Write both, as {{ client.api_key }}."
+                "would not report under this client. Write one or both, as {{ client.api_key }}."
             )
 
     return Rendered(text, pattern, check)
@@ -133,14 +133,15 @@ def check_repeatable(raw: t.Callable[[Fields], str], sets: Sequence[Fields], nam
         )
     raise InputError(
         f"Could not render {name}: it transforms the api_key or the install_code, as with b64encode, a hash, a slice, "
-        "upper or sort. A template sees placeholders, which are replaced afterwards. Write both secrets unchanged."
+        "upper or sort. A template sees placeholders, which are replaced afterwards. Write the secrets unchanged."
     )
 
 
 def placeholders(secret: str) -> tuple[str, ...]:
     """Four texts in the format of a secret that differ in each letter and digit; InputError if there are none.
 
-    The texts depend on the secret alone. They have its type in YAML, and its letters and digits if those are enough.
+    The texts depend on the secret alone. They have its type in YAML, and only its own letters, or digits, if
+    it has six of them.
     """
     kept = _PREFIX.match(secret).end()  # type: ignore[union-attr]
     by_kind = {character: found for kind in _KINDS for found in [_choices(secret[kept:], kind)] for character in kind}
@@ -247,7 +248,7 @@ def _template_file(
     roots = [*variables.get("ansible_search_path", ()), action._loader.get_basedir(), os.path.dirname(path)]
     search = [found for root in roots for found in (os.path.join(root, "templates"), root)]
     text = _text_of(action, path)
-    # The template sees the settings under a name that is no variable.
+    # The template reads the settings as agent_settings, which is not a variable, so facts in them are searched here.
     settings = {"agent_settings": variables.get("monitor_agent_settings")}
     names = facts.names_of_lookups([text], variables, settings)
     if message := facts.problem(variables["inventory_hostname"], variables, names):
@@ -263,7 +264,7 @@ def _template_file(
             source = ansible_template.trust_as_template(text)
             rendered = templar.template(source, escape_backslashes=False, overrides=options)
         else:
-            # Lookups in the copied templar read the variables of the original.
+            # Set the variables of the original templar too, because lookups in the copy read these.
             with action._templar.set_temporary_context(available_variables=given):
                 # convert_data=False keeps a text that resembles a dictionary or a list.
                 rendered = templar.template(text, escape_backslashes=False, overrides=options, convert_data=False)

@@ -45,7 +45,7 @@ if AESGCM is not None:
 class PrivateAction(ActionBase):
     """An action whose secret arguments callbacks do not see: :meth:`run` replaces them by a placeholder."""
 
-    # The task that ran last in this process, with its arguments: core makes a new action for each attempt of ``until``.
+    # The last task of this process, with its arguments: each attempt of ``until`` is a new action, with placeholders.
     _last: t.ClassVar[tuple[t.Any, dict[str, t.Any]]] = (None, {})
     arguments: dict[str, t.Any]
 

@@ -78,7 +78,10 @@ def variable(name: str, text: str) -> str:
 
 
 def echo(text: str) -> str:
-    """A statement that prints a text of two or more words without holding it, because shells may print statements."""
+    """An echo of a text of two or more words that does not contain it.
+
+    So a shell that prints its commands does not seem to print the text.
+    """
     first, _space, others = text.partition(" ")
     return f'echo "{first} ""{others}"'
 

@@ -62,7 +62,7 @@ named = functools.partial(listed, limit=5, form=str)
 
 def unknown_labels(hosts: Sequence[str]) -> str:
     """A sentence about hosts whose label cannot be read, such as those in a vault with another password."""
-    return f"The label of {named(hosts)} is unknown, because variables of that host cannot be read."
+    return f"Labels are unknown, because variables of these hosts cannot be read: {named(hosts)}."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,7 +268,7 @@ class _Fleet:
         if absent and one.label not in self.account.clients:
             sentences.pop("not_configured", None)
         elif absent and not sentences:
-            sentences["outdated"] = "It is monitored, and monitor_agent_state is absent."
+            sentences["outdated"] = "The host is still monitored, although its monitor_agent_state is absent."
         elif one.label not in self.account.clients:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
         if shared:
@@ -315,13 +315,13 @@ class _Fleet:
             return {"unverifiable": f"Could not be inspected: {reason}"}
         sentences = self._key_states(one)
         others = {
-            "type": "in a symbolic link instead of a file",
-            "content": "other text",
+            "type": "the path is a symbolic link instead of a file",
+            "content": "the rest of the file differs",
             "leftovers": "a run that was killed has left a directory beside the file, which can hold keys",
         }
         what = next((text for name, text in others.items() if name in differs), None)
         if facts["key_owner"] == "own" and what:
-            sentences["outdated"] = f"The right key, but {what}."
+            sentences["outdated"] = f"The key is right, but {what}."
         if "restart" in differs:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
         if "state" in facts["service_differs"]:

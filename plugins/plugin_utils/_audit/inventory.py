@@ -43,7 +43,7 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
             found.unreadable.append(host)
         found.labels[host] = client_label(host, own.get("monitor_agent_label"))
         result = own.get(config)
-        # Ignore the result of an earlier audit, which a host has that failed since, or that a condition leaves out.
+        # Ignore the result of an earlier audit, which stays on a host that failed since or is left out by a condition.
         found.results[host] = result if isinstance(result, Mapping) and host in active else {}
     return found
 

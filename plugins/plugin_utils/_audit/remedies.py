@@ -17,7 +17,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findin
 # The kind of a step is a state, or: not_audited, for hosts in none of the joined audits; renamed, for hosts that can
 # keep the client whose key they carry; clones, for hosts that share a key of unknown owner; absent, for hosts that are
 # not to be monitored; undecided, for hosts whose step depends on keys of hosts outside the audit; orphans; plan.
-OPTIONS = "Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of reports."
+OPTIONS = "Run each command with the options of this run (-i, --become, -e), except --limit and paths of reports."
 _NEW_AUDIT = "not_audited.json"
 _LATER = " Names have moved on from host to host: run the command again until no host is left to adopt."
 _MOVED = (
@@ -44,8 +44,8 @@ _TEXTS: dict[str, str] = {
     "unreachable": "Find out why Ansible can't reach these hosts, then audit again.",
     "not_audited": f"These hosts are in none of the joined audits. Audit them, and join {_NEW_AUDIT} too.",
     "foreign_key": "These hosts carry the key of another client, so their data arrives under its label. Most are "
-    "clones: give each host its own key. Hosts that share a key and have the right one need nothing else. If the "
-    "finding returns for the other host, both are one machine: remove one from the inventory.",
+    "clones: give each host its own key. A host that shares its own key needs no change. If the next audit reports the "
+    "other host instead, both are one machine: remove one from the inventory.",
     "renamed": "Renamed machines: they carry the key of a client whose host is gone, or is not to be monitored any "
     "more, and have no client of their own. Keep that client with its history, under the label of the host.",
     "unknown_key": "The key belongs to no client of this account. Give each host the key of its own client.",
@@ -158,10 +158,10 @@ def _orphan_step(report: findings.Report, limited: bool, unreadable: Sequence[st
         return [Step("orphans", _PARTIAL + unknown, labels)] if labels else []
     text = (
         "Clients of hosts that are gone, or of other users of this account. The command lists what would be deleted, "
-        "with all data of these clients, and a digest of the list: prune_confirm=DIGEST then deletes it."
+        "with all data of these clients, and a digest of the list. To delete them, add -e prune_confirm=DIGEST."
     )
     if len(labels) > _PRUNE_LIMIT:
-        text += f" More than {_PRUNE_LIMIT} are listed and deleted only with a prune_limit that you choose."
+        text += f" Set prune_limit too, even for the list, because these are more than {_PRUNE_LIMIT} clients."
     if report.unidentified:
         hosts = findings.named(report.unidentified)
         text += f" First find out whose key is on {hosts}: adopt lets a renamed host keep its client."

@@ -145,7 +145,9 @@ def join(
     for (latest, other), names in differing.items():
         notes.append(f"{latest} and {other} differ about {_hosts(names)}. {latest} counts.")
     if changed := [one.host for one in inspected if one.audited and one.facts != facts[one.host]]:
-        notes.append(f"The account has changed since the audit for the key on {_hosts(changed)}. Audit again.")
+        notes.append(
+            f"Since the audit, the owner of the key on {_hosts(changed)} has changed in the account. Audit again."
+        )
     if gone := {host for one in slices for host in one.hosts if host not in labels}:
         notes.append(f"Left out, because not in the inventory: {_hosts(gone)}.")
     return inspected, {"sources": sources, "notes": notes}

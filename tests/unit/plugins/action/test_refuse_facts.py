@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Facts that would decide; with real facts, caches and templates: tests/fleet/test_facts.py."""
+"""Facts that set variables of the role; with real facts, caches and templates: tests/fleet/test_facts.py."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_a_fact_that_decides_is_refused_through_templates_too(own: dict[str, Any
     variables["ansible_play_hosts_all"] = ["web"]
     done = action_of(ActionModule, {}, variables).run(task_vars=variables)
     assert done.get("failed", False) is bool(refused)
-    assert f"Facts of host web would decide: {refused}. " in done.get("msg", "") or not refused
+    assert f"Facts of host web set what must not come from a host: {refused}. " in done.get("msg", "") or not refused
 
 
 @pytest.mark.parametrize(

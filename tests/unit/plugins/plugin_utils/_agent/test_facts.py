@@ -28,7 +28,8 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import 
     ],
 )
 def test_a_fact_that_sets_a_variable_is_named(own: dict[str, Any], refused: bool) -> None:
-    assert problem("web", own, {"a", "b"}).startswith("Facts of host web would decide: a. ") is refused
+    message = problem("web", own, {"a", "b"})
+    assert message.startswith("Facts of host web set what must not come from a host: a. ") is refused
 
 
 def test_names_are_found_through_templates() -> None:

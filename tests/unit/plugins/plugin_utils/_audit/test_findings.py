@@ -34,10 +34,10 @@ _NO_RESULT = Host("web", "web", facts_of({}))
             "wrong_permissions",
             "owner app instead of root, group app instead of adm, mode 0644 instead of 0600.",
         ),
-        (inspected("web", differs=["content"]), "outdated", "The right key, but other text."),
-        (inspected("web", differs=["type"]), "outdated", "The right key, but in a symbolic link instead of a file."),
+        (inspected("web", differs=["content"]), "outdated", "The key is right, but the rest of the file differs."),
+        (inspected("web", differs=["type"]), "outdated", "but the path is a symbolic link instead of a file."),
         (inspected("web", differs=["leftovers"]), "outdated", "a run that was killed has left a directory beside"),
-        (inspected("web", differs=["content", "mode"]), "outdated wrong_permissions", "text. Not as expected: mode"),
+        (inspected("web", differs=["content", "mode"]), "outdated wrong_permissions", "differs. Not as expected: mode"),
         (inspected("web", differs=["content", "restart"]), "outdated restart_pending", "The agent was not restarted"),
         (inspected("web", service_state="inactive"), "ok", ""),
         (

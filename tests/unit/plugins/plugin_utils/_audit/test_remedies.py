@@ -18,7 +18,7 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     unreachable,
 )
 
-_DELETE = "prune_confirm=DIGEST then deletes it."
+_DELETE = "To delete them, add -e prune_confirm=DIGEST."
 _ADOPT = "adopt lets a renamed host keep its client."
 _NAMES = ["web-1", "a.b", "-oProxyCommand=id", "--check", "a b", "$(id)", "'; id #", "é", "a\nb", "~web", "@web", ""]
 
@@ -68,7 +68,7 @@ def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
     [step] = [step for step in made(report([*seen, *clones], known, ["web"]))[1] if step.kind == "foreign_key"]
     assert "First check new: no other host carries the key" in step.text
     # Each rollout gives it the key of its other name.
-    assert "If the finding returns for the other host, both are one machine" in step.text
+    assert "If the next audit reports the other host instead, both are one machine" in step.text
     [step] = made(report([seen[1]], known, ["new", "web", "old", "older", "app-1", "app-2"]))[1]
     assert "First check" not in step.text
 
@@ -125,7 +125,7 @@ def test_prune_limit_is_for_the_person_to_choose_and_a_full_largest_plan_has_no_
     plan, _rollout, prune = made(of)[1]
     assert (plan.kind, plan.command) == ("plan", ()) and "42 are needed. No tier is known that includes as" in plan.text
     assert "prune_limit" not in prune.shell
-    more = "More than 10 are listed and deleted only with a prune_limit that you choose."
+    more = "Set prune_limit too, even for the list, because these are more than 10 clients."
     for orphans in (10, 11):
         assert (more in made(report([], account(names[:orphans])))[1][0].text) is (orphans > 10)
 

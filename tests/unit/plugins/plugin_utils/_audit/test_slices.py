@@ -184,7 +184,7 @@ def test_whose_key_it_is_follows_from_the_clients_there_are_now(
     found = joined({"a.json": written([found_then], account(["web", "db", "old"]))}, known)
     assert states(found) == {"web": tuple(expected.split())}
     changed = not masked_now and expected != "unverifiable"
-    assert any("account has changed" in note for note in found.notes) is changed
+    assert any("has changed in the account" in note for note in found.notes) is changed
 
 
 VALID = one_host(EARLIER)

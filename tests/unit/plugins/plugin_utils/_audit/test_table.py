@@ -29,7 +29,7 @@ Clients: 3 of 3 that monitor-3 includes, 10 a month.
 
 What to do:
 
-  Run each command with the options of this run (-i, --become, -e), but for its --limit and paths of
+  Run each command with the options of this run (-i, --become, -e), except --limit and paths of
   reports.
 
   Unreachable (unreachable): 1. Find out why Ansible can't reach these hosts, then audit again.
@@ -39,9 +39,9 @@ What to do:
     ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
 
   Clients without a host: 1. Clients of hosts that are gone, or of other users of this account. The
-  command lists what would be deleted, with all data of these clients, and a digest of the list:
-  prune_confirm=DIGEST then deletes it. First find out whose key is on gone: adopt lets a renamed
-  host keep its client.
+  command lists what would be deleted, with all data of these clients, and a digest of the list. To
+  delete them, add -e prune_confirm=DIGEST. First find out whose key is on gone: adopt lets a
+  renamed host keep its client.
     ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
     )
     assert table(report([], account([])), []) == ("\nHosts: none.\nClients: 0. The plan is not known: it was not read")
