@@ -41,14 +41,7 @@ _FREE = {
 }
 # Core renders these also between a module, which may report facts, and the next check: in a condition of a block, or in
 # failed_when.
-_OF_MODULES = {
-    "monitor_agent_repository",
-    "monitor_agent_packages",
-    "monitor_agent_uninstall_command",
-    "monitor_agent_uninstall_removes",
-    "monitor_agent_service",
-    "monitor_agent_state",
-}
+_OF_MODULES = ("monitor_agent_packages", "monitor_agent_repository", "monitor_agent_service", "monitor_agent_state")
 
 
 class ActionModule(ActionBase):
@@ -78,10 +71,9 @@ class ActionModule(ActionBase):
                     hosts[host] = variables["hostvars"].raw_get(host)
             # Check all names for all hosts, because a template of one host can read the variables of another.
             names = {"inventory_hostname"}.union(*(_chosen(own, variables, prefixes) for own in hosts.values()))
-            problems = (
-                problem(host, own, names) or _problem_of_lookup(host, own, variables) for host, own in hosts.items()
-            )
-            message = next(filter(None, problems), "")
+            lookups = [name for name in _OF_MODULES if name.startswith(prefixes)]
+            for host, own in hosts.items():
+                message = message or problem(host, own, names) or _problem_of_lookups(lookups, host, own, variables)
         return {"failed": True, "msg": message} if message else {"changed": False}
 
 
@@ -98,9 +90,9 @@ def _chosen(own: Mapping[str, t.Any], variables: Mapping[str, t.Any], prefixes: 
     return chosen | deciding | names_of_lookups(free, *sources)
 
 
-def _problem_of_lookup(host: str, own: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> str:
+def _problem_of_lookups(names: list[str], host: str, own: Mapping[str, t.Any], variables: Mapping[str, t.Any]) -> str:
     """The error message if a fact that the host reports later could choose what a lookup reads; else empty."""
-    for name in sorted(_OF_MODULES):
+    for name in names:
         values = [source[name] for source in (own, variables) if name in source]
         if found := variables_of_lookups(values, own, variables):
             return (

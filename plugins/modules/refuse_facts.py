@@ -23,6 +23,9 @@ description:
     C(monitor_agent_uninstall_removes), C(monitor_agent_service) and C(monitor_agent_state) may use facts, because they
     concern nothing but the host itself; but not beside a lookup, which reads files and the environment of the
     controller.
+  - Templates of C(monitor_agent_packages), C(monitor_agent_repository), C(monitor_agent_service) and
+    C(monitor_agent_state) with a lookup can name no variables at all, because core renders them between a module, which
+    can report facts, and the next check.
   - Runs on the controller, once for all hosts. Connects to no host, changes nothing.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info]
 options:

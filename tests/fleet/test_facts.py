@@ -215,6 +215,7 @@ def test_no_token_of_module_defaults_reaches_a_host(pair: Local, task: str) -> N
     ("playbook", "variable"),
     [
         ("rollout", "monitor_agent_label"),
+        ("rollout --tags monitor_agent_config", "monitor_agent_label"),
         ("audit", "monitor_agent_audit_html"),
         ("adopt", "monitor_agent_label"),
         ("retire -e target=all", "monitor_agent_label"),
@@ -242,13 +243,25 @@ def test_no_fact_that_comes_with_a_restart_chooses_the_path(pair: Local) -> None
     assert [file.name for file in directory.iterdir()] == ["agent-known"]
 
 
+def test_no_label_is_rendered_with_a_fact_that_comes_with_a_restart(pair: Local) -> None:
+    """Not even to find the secrets that the message of the refusal must not hold."""
+    made = pair.directory / "made"
+    pair.group_vars |= {
+        "asset": "a",
+        "monitor_agent_label": "{{ lookup('pipe', 'echo ' ~ asset) }}-{{ inventory_hostname }}",
+    }
+    hostile(pair, later=ANY, asset=f"a; touch {made}").host_vars["web-2"]["monitor_agent_service"] = "agent"
+    run = pair.run()
+    assert naming("asset") in run.failures()["web-2"] and not made.exists(), run.output
+
+
 def test_facts_that_come_with_packages_are_refused(pair: Local) -> None:
     pair.monitor()
     before = pair.files()
     hostile(pair, later=ANY, inventory_hostname="web-1", monitor_agent_label="web-1")
     pair.host_vars["web-2"]["monitor_agent_packages"] = ["agent"]
     run = pair.run()
-    # ansible-core 2.21 gives the facts of one host to all.
+    # ansible-core 2.21 can give the facts of one host to all.
     refusal = r"Facts of host web-[12] set what must not come from a host: inventory_hostname, monitor_agent_label\."
     assert re.match(refusal, run.failures()["web-2"]), run.output
     assert pair.files() == before

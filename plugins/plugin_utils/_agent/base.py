@@ -91,6 +91,8 @@ class HostAction(PrivateAction):
         # Check again, because refuse_facts does not see variables that the play reads from a file of each host.
         values = [self.variables[name] for name in _NOT_OF_HOST if name in self.variables]
         if message := facts.problem(host, self.variables, {*_NOT_OF_HOST, *facts.names_in(values, self.variables)}):
+            # Without the secrets of the client, because the label would be rendered to find it.
+            self._secrets = {}
             raise InputError(message)
         if self._task.delegate_to not in (None, host):
             raise InputError(

@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 _READS = re.compile(r"\b(lookup|query|q|vars|expandvars|fileglob|include|import|extends|from)\b")
 _FILTERS = re.compile(r"\b(expandvars|fileglob)\b")
 _LOOKUPS = {"lookup", "query", "q"}
-_INCLUDES = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+_INCLUDES: t.Any = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 _JINJA = jinja2.Environment()
 
 
@@ -73,7 +73,7 @@ def names_of_lookups(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> 
 
 def variables_of_lookups(values: Iterable[t.Any], *sources: Mapping[str, t.Any]) -> set[str]:
     """The variables that are named in a template with a lookup, also in templates that the values name."""
-    return set().union(*(_names_if_reading(text) or () for text in _templates_in(values, *sources)))
+    return set().union(*(_names_if_reading(text) or set() for text in _templates_in(values, *sources)))
 
 
 def _names_if_reading(text: str) -> set[str] | None:
@@ -85,7 +85,9 @@ def _names_if_reading(text: str) -> set[str] | None:
     except jinja2.TemplateError:
         # Not valid, or with statements of extensions: every word may be a variable.
         return _words(text)
-    names = {name.name for name in tree.find_all(nodes.Name)}
+    # Core renders templates in the arguments of a lookup.
+    inner = [const.value for const in tree.find_all(nodes.Const) if TEMPLATE.search(str(const.value))]
+    names = {name.name for name in tree.find_all(nodes.Name)}.union(*map(_words, inner))
     by_name = any(not isinstance(node.template, nodes.Const) for node in tree.find_all(_INCLUDES))
     return names - _LOOKUPS if names & {*_LOOKUPS, "vars"} or by_name or _FILTERS.search(text) else None
 

@@ -71,6 +71,7 @@ def test_names_of_lookups_are_those_that_choose_what_is_read(template: Any, expe
         ("{{ a }}", set()),
         ("{{ lookup('file', 'a') }}", set()),
         ("{{ lookup('file', 'a' ~ b.c) | d }}", {"b"}),
+        ("{{ lookup('file', '{{ b }}') }}", {"b"}),
         ("{{ read }}", {"b"}),
         ("{{ vars['b'] }}", {"vars"}),
     ],
