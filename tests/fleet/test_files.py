@@ -326,7 +326,8 @@ def test_masked_keys_are_never_written(
     given = {"MONITOR_API_TOKEN": three.service.tokens[token]}
     check = three.succeed("monitor.cloud.rollout", "--check", "--diff", **given)
     assert owners(check) == {"web-1": ("unverifiable", None), "web-2": ("no_key", None), "web-3": ("no_file", None)}
-    assert check.changed_hosts() == {"web-3"} and shown in " ".join(check.output.split())
+    # Before 2.19 core breaks lines at hyphens too.
+    assert check.changed_hosts() == {"web-3"} and "".join(shown.split()) in "".join(check.output.split())
     run = three.run(**given)
     assert (run.code, run.changed_hosts(), set(run.failures())) == (2, written, set(failures))
     assert all(failures[host] in message for host, message in run.failures().items())
