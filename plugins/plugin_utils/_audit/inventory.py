@@ -13,7 +13,7 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.facts import TEMPLATE, TRUSTS_MARKED
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import TEMPLATE, TRUSTS_MARKED
 
 
 class Inventory(t.NamedTuple):
