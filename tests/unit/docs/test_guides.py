@@ -36,7 +36,8 @@ def messages() -> list[str]:
 @functools.cache
 def texts() -> list[str]:
     """All texts of the sources, with the sign for what differs in place of each value."""
-    found = [" ".join(path.read_text(encoding="utf-8").split()) for path in (*PLAYBOOKS, *ROLE.glob("tasks/*.yml"))]
+    files = (*PLAYBOOKS, *ROLE.glob("tasks/*.yml"), *PLUGINS.rglob("*.sh"))
+    found = [" ".join(path.read_text(encoding="utf-8").split()) for path in files]
     for path in PLUGINS.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
@@ -82,7 +83,8 @@ def test_each_variable_of_the_role_that_a_guide_names_is_one(page: Path) -> None
     specification = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     known = {name for entry in specification["argument_specs"].values() for name in entry["options"]}
     named = re.findall(r"\b(monitor_agent_[a-z_]+[a-z])\b(?!\*)", page.read_text(encoding="utf-8"))
-    assert set(named) - known <= {"monitor_agent_config", "monitor_agent_install", "monitor_agent_facts_checked"}
+    others = {"monitor_agent_config", "monitor_agent_install", "monitor_agent_confg_path", "monitor_agent_gather_facts"}
+    assert set(named) - known <= others
 
 
 def test_each_guide_is_in_the_contents() -> None:
