@@ -63,6 +63,11 @@ options:
       - The most clients that a task may prune. If there are more, the task fails before it deletes any.
     type: int
     default: 10
+  verify:
+    description: Whether to read each listed client of O(labels) by its id too, because the list may be late. A client
+      that the service no longer has is created.
+    type: bool
+    default: false
   check_capacity:
     description: Whether to check, before anything is changed, if the paid plan includes enough clients, without those
       to be deleted. The plan is read only if a client is to be created. If the plan cannot be read, the task warns.
@@ -185,6 +190,7 @@ OPTIONS = {
     "prune": {"type": "bool", "default": False},
     "prune_pattern": {"type": "str"},
     "prune_limit": {"type": "int", "default": 10},
+    "verify": {"type": "bool", "default": False},
     "check_capacity": {"type": "bool", "default": True},
     "allow_failures": {"type": "bool", "default": False},
     "concurrency": {"type": "int", "default": 8},
@@ -202,6 +208,8 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
         prune_limit=params["prune_limit"],
     )
     current = api.list_clients()
+    if params["verify"]:
+        current = apply.without_deleted(api, current, fleet.labels)
     changes = reconcile_fleet(current, fleet)
     warnings: list[str] = []
     cost = ""

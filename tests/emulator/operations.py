@@ -30,7 +30,7 @@ _STRICT_LABEL = re.compile(r"[A-Za-z0-9_-]+")
 
 
 async def list_clients(state: State) -> Body:
-    rows = [row for row in state.store.all() if not _is_late(state, row)]
+    rows = [row for row in state.store.all(deleted=state.settings.lists_deleted) if not _is_late(state, row)]
     if state.settings.list_order == "newest":
         rows.reverse()
     return _page(state, rows, lambda row: _shown(state, row, in_list=True))

@@ -60,6 +60,7 @@ class Settings:
     past_end: str = _choice("page past the end", "404, or a page without items.", ("not_found", "empty"))
     list_order: str = _choice(_MOVING, "Which clients come first in the list.", ("oldest", "newest"))
     list_lag: int = _setting(0, _MOVING, "How many reads of the list lack a client, from when it was created on.")
+    lists_deleted: bool = _setting(False, _MOVING, "Whether the list still has clients that were deleted.")
 
     plan_null: str = _choice("plan `null`", "The free plan, ignored, or refused.", ("free", "unchanged", "refused"))
     free_limit: int | None = _setting(None, "too many clients for the plan", "Clients that the free plan allows.")

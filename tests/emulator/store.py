@@ -28,13 +28,14 @@ class Store:
         self.plan: int | None = None
         self.next_id = 1
         self._clients: dict[int, Row] = {}
+        self._deleted: list[Row] = []
 
     def count(self) -> int:
         return len(self._clients)
 
-    def all(self) -> list[Row]:
-        """Clients in the order in which they were made."""
-        return [dict(row) for row in self._clients.values()]
+    def all(self, *, deleted: bool = False) -> list[Row]:
+        """Clients in the order in which they were made, after those that were deleted."""
+        return [dict(row) for row in [*(self._deleted if deleted else ()), *self._clients.values()]]
 
     def get(self, client_id: int) -> Row | None:
         row = self._clients.get(client_id)
@@ -57,7 +58,8 @@ class Store:
 
     def delete(self, client_id: int) -> None:
         """Forget a client. Its id is not used again."""
-        self._clients.pop(client_id, None)
+        if row := self._clients.pop(client_id, None):
+            self._deleted.append(row)
 
     def _check_label(self, label: str, client_id: int) -> None:
         # Half a surrogate pair is valid JSON, but not text: this raises UnicodeError.

@@ -11,7 +11,7 @@ import yaml
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 ROLE = CHECKOUT / "roles" / "monitor_agent"
-TYPES: dict[str, Any] = {"str": str, "bool": bool, "float": (int, float), "list": list, "dict": dict}
+TYPES: dict[str, Any] = {"str": str, "bool": bool, "float": (int, float), "list": list, "dict": dict, "raw": str}
 
 
 def test_defaults_and_argument_specs_agree() -> None:

@@ -74,6 +74,23 @@ class ChangeResult(t.NamedTuple):
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
+def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collection[str]) -> list[fields.Client]:
+    """The listed clients, without those of ``labels`` that the service no longer has: a list may be late."""
+
+    def is_deleted(client: fields.Client) -> bool:
+        try:
+            return api.get_client(client["id"]) is None
+        except ApiError as error:
+            if error.status in _NOT_READABLE:
+                return False
+            raise
+
+    doubtful = [client for client in current if client["label"] in labels]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=api.http.settings.concurrency) as pool:
+        deleted = {client["id"] for client, gone in zip(doubtful, pool.map(is_deleted, doubtful)) if gone}
+    return [client for client in current if client["id"] not in deleted]
+
+
 def ensure_capacity(
     api: Api, changes: Sequence[Change], existing: int, *, check_mode: bool = False
 ) -> tuple[list[str], str]:

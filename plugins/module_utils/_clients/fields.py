@@ -123,7 +123,7 @@ def is_plain_name(name: str) -> bool:
 def labels_of_hosts(
     hosts: t.Sequence[str], all_hosts: t.Iterable[str], own_label: t.Callable[[str], t.Any]
 ) -> dict[str, str]:
-    """Host → label for ``hosts``. InputError for two hosts of ``all_hosts`` with one label, or an invalid label.
+    """Host → label for ``hosts``. InputError for an invalid label, or one that another host of ``all_hosts`` has.
 
     ``own_label`` returns the label that the inventory sets for a host, or None.
     """
@@ -136,12 +136,11 @@ def labels_of_hosts(
                 check_label(label)
             except InputError as error:
                 raise InputError(f"monitor_agent_label of host {host}: {error}") from error
-        if label in owners:
+        if owners.setdefault(label, host) != host and owners[label] in requested:
             raise InputError(
                 f"The hosts {owners[label]} and {host} have the same label {label!r}. Each host needs a client of its "
                 "own: set monitor_agent_label for one of them in the inventory."
             )
-        owners[label] = host
     return {host: label for label, host in owners.items() if host in requested}
 
 

@@ -14,6 +14,7 @@ from ansible_collections.monitor.cloud.tests.unit.plugins.stub import Service
 
 OPTIONS: dict[str, Any] = {"state": "present", "include_keys": False, "renames": {}, "prune": True, "prune_limit": 1}
 OPTIONS |= {"labels": ["web3", "web2"], "prune_pattern": ".*1", "check_capacity": True, "allow_failures": False}
+OPTIONS |= {"verify": False}
 SUMMARY = {"changed": True, "created": ["web3"], "deleted": ["web1"], "unchanged": ["web2"], "renamed": []}
 
 
