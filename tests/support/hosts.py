@@ -89,7 +89,7 @@ class Host:
         # Never on this machine itself, whose root a host that did not come up still has.
         guarded = f"[ -e /{HOST_FILE} ] || exit 97\n{command}"
         enter = [*self.enter, "sh", "-c", guarded]
-        done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False)
+        done = subprocess.run(enter, input=data, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode != 97, f"{self.name} is not up"
         assert done.returncode == 0 or not check, f"{self.name}: {command}: {done.stderr}"
         return done.stdout
@@ -126,7 +126,7 @@ class Host:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self.process.wait(timeout=60)
         if self.log:
             self.log.close()
 
@@ -154,7 +154,7 @@ def make_keys(directory: Path) -> Path:
     keys.mkdir(mode=0o700)
     for name in ("host", "client"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)]
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, timeout=60)
     return keys
 
 

@@ -37,6 +37,8 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 NO_CONTAINERS = "this machine boots no container"
 SERVICE = "monitor-agent"
 UNIT = f"/etc/systemd/system/{SERVICE}.service"
+# A copy, because tests remove or mask the unit.
+_SAVED = f"/usr/share/{SERVICE}.service"
 _IMAGE = CHECKOUT / ".cache" / "machine"
 # Modules of Ansible need more of Python than python3-minimal has.
 _PACKAGES = "systemd,systemd-sysv,dbus,openssh-server,python3,python3-apt,python3-debian,sudo"
@@ -52,6 +54,7 @@ rm /run/root/etc/apt/apt.conf.d/99mmdebstrap
 cp -a /run/root {{root}}
 """
 _PATIENCE = 120.0
+_LONGEST_BUILD = 900.0
 _CONTAINED = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
 # It reads its configuration only when it starts, as real agents do.
 AGENT = f"""#!/usr/bin/python3
@@ -132,7 +135,10 @@ class Machine(Host):
 
     def reset(self) -> None:
         super().reset()
-        self.run(f"systemctl stop {SERVICE}; rm -rf {UNIT}.d; systemctl daemon-reload; systemctl reset-failed")
+        self.run(
+            f"systemctl stop {SERVICE}; rm -rf {UNIT} {UNIT}.d; cp {_SAVED} {UNIT}; systemctl daemon-reload; "
+            f"systemctl enable -q {SERVICE}; systemctl reset-failed"
+        )
 
     def reboot(self) -> None:
         before = self.first_process
@@ -146,11 +152,13 @@ class Machine(Host):
             command = [*self.enter, "systemctl", "is-system-running"]
         except (IndexError, OSError):
             return ""
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10).stdout.strip()
+        return ""
 
     def wait(self) -> None:
         wait(self, _PATIENCE)
-        state = self.run("systemctl is-system-running --wait; systemctl --failed --no-legend", check=False)
+        state = self.run("timeout 60 systemctl is-system-running --wait; systemctl --failed --no-legend", check=False)
         assert state == "running\n", f"{self.name}: {state}"
 
     def stop(self) -> None:
@@ -181,7 +189,12 @@ def image() -> Path:
             made_of.unlink(missing_ok=True)
             command = [*KILLED_WITH_TESTS, *_CONTAINED, "--mount-proc", "sh", "-c", build]
             none, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
-            done = subprocess.run(command, stdin=none, stdout=pipe, stderr=both, text=True, check=False)
+            try:
+                done = subprocess.run(
+                    command, stdin=none, stdout=pipe, stderr=both, text=True, check=False, timeout=_LONGEST_BUILD
+                )
+            except subprocess.TimeoutExpired as error:
+                raise RuntimeError(f"mmdebstrap does not end: {error.output}") from None
             if done.returncode != 0:
                 raise RuntimeError(f"mmdebstrap cannot build the image: {done.stdout[-2000:]}")
             made_of.write_text(recipe, encoding="utf-8")
@@ -240,7 +253,8 @@ def _start(name: str, address: str, directory: Path, keys: Path, service: Emulat
     _write(files / f"usr/local/bin/{SERVICE}", AGENT, 0o755)
     _write(files / "etc/hostname", f"{name}\n")
     root = service.base_url.rpartition("/")[0]
-    _write(files / UNIT[1:], _UNIT.format(url=f"{root}/_emulator/reports"))
+    for unit in (UNIT, _SAVED):
+        _write(files / unit[1:], _UNIT.format(url=f"{root}/_emulator/reports"))
     upper = f"/proc/{copy_of.outside}/root/run/upper" if copy_of else ""
     prepare = _PREPARE.format(files=files, keys=keys)
     return Machine(name, address, port, _launch(name, address, directory, prepare, upper))
@@ -288,7 +302,8 @@ def _groups(address: str) -> list[Path]:
 def _remove(group: Path) -> None:
     """Remove a control group as soon as its processes have ended, which takes a moment after the kill."""
     command = ["find", str(group), "-depth", "-type", "d", "-delete"]
+    none = subprocess.DEVNULL
     _until(
-        lambda: not group.exists() or subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0,
+        lambda: not group.exists() or subprocess.run(command, stderr=none, check=False, timeout=10).returncode == 0,
         f"{group} is busy",
     )

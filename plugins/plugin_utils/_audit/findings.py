@@ -56,6 +56,8 @@ _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIX = re.compile(r"(Task failed: )+")
 # Characters, without the full stop or ellipsis at the end.
 LONGEST_REASON = 300
+# States of a service that need more than their name.
+_STOPPED = {"missing": "does not exist", "activating": "is activating (it ends, and is started again)"}
 # Up to five names, for a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
 
@@ -322,11 +324,12 @@ class _Fleet:
         what = next((text for name, text in others.items() if name in differs), None)
         if facts["key_owner"] == "own" and what:
             sentences["outdated"] = f"The key is right, but {what}."
-        if "restart" in differs:
+        service, state = facts["service_differs"], str(facts["service_state"])
+        if "restart" in service:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
-        if "state" in facts["service_differs"]:
-            sentences["agent_stopped"] = f"The agent does not run: its service is {facts['service_state']}."
-        if "enabled" in facts["service_differs"]:
+        if "state" in service:
+            sentences["agent_stopped"] = f"The agent does not run: its service {_STOPPED.get(state, f'is {state}')}."
+        if "enabled" in service:
             sentences["agent_disabled"] = "The agent does not start at boot: its service is disabled."
         pairs = [f"{name} {one['found']} instead of {one['expected']}" for name, one in facts["permissions"].items()]
         if pairs:
