@@ -29,21 +29,6 @@ def test_each_command_and_file_exists(page: str) -> None:
         assert (CHECKOUT / name).exists(), name
 
 
-def test_each_promise_names_tests() -> None:
-    promised = _text("SECURITY.md").split("## What is promised")[1].split("## What is not promised")[0]
-    for promise in re.split(r"\n(?=\*\*)", promised)[1:]:
-        assert re.search(r"`tests/[\w/]+(\.py)?`", promise), promise
-
-
-def test_each_part_of_the_faults_has_its_rows() -> None:
-    parts = {
-        path.stem.removeprefix("test_").replace("_", " ") for path in (CHECKOUT / "tests/faults").glob("test_*.py")
-    }
-    figures, _heading, descriptions = _text("docs/faults.md").partition("## What each part does")
-    for rows in figures.partition("| column |")[0], descriptions:
-        assert sorted(re.findall(r"^\| ([a-z ]+) \|", rows, re.MULTILINE)) == sorted({*parts, "part"})
-
-
 # Documents, and the rows of docs/benchmarks.md whose ratio, or also whose times, they copy.
 FIGURES = [
     ("README.md", ["local, 100 hosts, steady run / ping"], False),
