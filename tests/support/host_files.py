@@ -1,96 +1,93 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# mypy: ignore-errors
 
-"""The shell commands that inspect and write a host's file, run by shells of this machine."""
+"""The scripts that inspect and change a host's file, run by shells of this machine."""
 
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import Completed, HostFile
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import (
-    HostFile,
-    facts_command,
-    parse_facts,
-    remove_command,
-    write_command,
-)
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
 
-# Begins like an option, ends with a space, and has all that shells, globs and tools take for their own.
-NAME = "-dash with space, it's $HOME;b quo\"te ümlaut * !x!! a\\b tilde~=x [a-z]? \\0101 space at the end "
+# Begins like an option, ends with a space, and has what shells, globs and tools interpret.
+NAME = "-dash with space, it's $HOME;b quo\"te * !x!! a\\b \\c tilde~=x [a-z]? \\0101 space at the end "
+DASH = ("dash",)
+# Shells that may be /bin/sh. The last words are a shell that reads a script from its standard input.
+SHELLS = {
+    "dash": ["dash"],
+    "bash": ["bash", "--posix"],
+    "bash, exported options": ["env", "SHELLOPTS=errexit:noclobber:noglob:nounset", "BASHOPTS=failglob", "bash"],
+    "busybox": ["busybox", "sh"],
+    "ksh93": ["ksh93"],
+    "mksh": ["mksh"],
+    "yash": ["yash", "-o", "posixly-correct"],
+    "zsh": ["zsh", "--emulate", "sh"],
+}
+
+
+def skip_without(*programs: str) -> None:
+    if missing := [program for program in programs if shutil.which(program) is None]:
+        pytest.skip(f"{' and '.join(missing)} not installed")
 
 
 def in_shell(
-    command: str, given: bytes = b"", shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None
+    command: str, given: bytes = b"", shell: Sequence[str] = ("/bin/sh",), environment: Mapping[str, str] | None = None
 ) -> Completed:
-    """Run a command in a shell; ``tools`` is a directory of those that count before the others."""
+    """Run a command as a connection does, with this standard input."""
+    return _run([*shell, "-c", command], given, environment or {})
+
+
+def run_script(script: str, shell: Sequence[str] = DASH, tools: Path | None = None, **environment: str) -> Completed:
+    """Run a script from standard input; ``tools`` is a directory of programs that come first."""
     path = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"} if tools else {}
-    words, environment = [*shell, "-c", command], {**os.environ, **path}
-    done = subprocess.run(words, input=given, capture_output=True, check=False, timeout=60, env=environment)
+    return _run([*shell, "-s"], script.encode("utf-8", "surrogateescape"), {**path, **environment})
+
+
+def _run(words: Sequence[str], given: bytes, environment: Mapping[str, str]) -> Completed:
+    done = subprocess.run(
+        words, input=given, capture_output=True, check=False, timeout=60, env={**os.environ, **environment}
+    )
     return Completed(done.returncode, *(text.decode(errors="surrogateescape") for text in (done.stdout, done.stderr)))
 
 
-def facts_of(path: Path, shell: Sequence[str] = ("/bin/sh",), tools: Path | None = None) -> HostFile:
-    done = in_shell(facts_command(str(path)), b"", shell, tools)
-    assert (done.returncode, done.stderr) == (0, "")
-    found = parse_facts(done.stdout)
-    assert found is not None
+def inspect(
+    path: Path, data: bytes | None = None, shell: Sequence[str] = DASH, tools: Path | None = None, **options: Any
+) -> HostFile:
+    """What the script finds; it prints no error."""
+    done = run_script(host_file.inspect_script(Desired(str(path), data, **options)), shell, tools)
+    found = host_file.parse(done.stdout)
+    assert found is not None and done.stderr == "", done
     return found
 
 
-def write_file(
+def change(
     path: Path,
-    content: bytes = b"new",
-    *,
-    given: bytes | None = None,
-    backup: bool = False,
-    shell: Sequence[str] = ("/bin/sh",),
+    data: bytes | None = b"new",
+    shell: Sequence[str] = DASH,
     tools: Path | None = None,
+    *,
+    backup: bool = False,
     **options: Any,
-) -> Completed:
-    """Write a file; ``given`` is what arrives instead of the content."""
-    command = write_command(Desired(str(path), content, **options), backup=backup)
-    return in_shell(command, content if given is None else given, shell, tools)
+) -> str:
+    """Write or remove a file; returns the problem, or an empty text."""
+    script = host_file.change_script(Desired(str(path), data, **options), backup=backup)
+    return host_file.problem_of(run_script(script, shell, tools))
 
 
 def old_file(base: Path) -> Path:
     path = base / "root" / "agent.conf"
     path.parent.mkdir()
     path.write_text("old")
+    path.chmod(0o600)
     return path
-
-
-def remove_file(path: Path, markers: Sequence[str] | None = None) -> Completed:
-    return in_shell(remove_command(str(path), markers))
-
-
-# Each runs `-c command`. The last word of a login shell's is a shell of its own, as connections and sudo start it.
-SHELLS = {
-    "dash": ["dash"],
-    "bash": ["bash"],
-    "bash, posix": ["bash", "--posix"],
-    "bash, exported options": ["env", "SHELLOPTS=errexit:noclobber:noglob:nounset", "BASHOPTS=failglob", "bash"],
-    "busybox": ["busybox", "sh"],
-    "mksh": ["mksh"],
-    "ksh93": ["ksh93"],
-    "zsh": ["zsh"],
-    "yash": ["yash"],
-}
-TOOLS = ["cat", "chmod", "chown", "date", "dd", "env", "find", "ln", "ls", "mkdir", "mv", "pwd", "readlink", "rm"]
-TOOLS += ["rmdir", "sha256sum", "sleep", "stat"]
-
-
-def skip_without(program: str) -> None:
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
 
 
 def stub_tools(base: Path, **scripts: str) -> Path:

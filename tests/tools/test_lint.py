@@ -9,12 +9,15 @@ And the integration targets, in one run of ansible-test.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, PATH, copied_tree
 
 
@@ -57,6 +60,23 @@ def test_lint(step: str) -> None:
         # The tools must see this copy, not the checkout.
         environment = {**os.environ, "PATH": PATH, "ANSIBLE_COLLECTIONS_PATH": str(above)}
         done = _run(STEPS[step], cwd=above if step == "mypy" else root, env=environment)
+    assert done.returncode == 0, "see what it printed"
+
+
+_DESIRED = Desired("/etc/agent.conf", b"", service="agent")
+SCRIPTS = {
+    "inspect": host_file.inspect_script(_DESIRED),
+    "change": host_file.change_script(_DESIRED),
+    "install": host_file.script(host_file.INSTALL, **dict.fromkeys(("command", "creates", "exists", "end"), "")),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_shellcheck(script: str) -> None:
+    """Each script as a host gets it: with its variables and the common part."""
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed: apt-get install shellcheck")
+    done = subprocess.run(["shellcheck", "--shell=sh", "-"], input=SCRIPTS[script], text=True, check=False)
     assert done.returncode == 0, "see what it printed"
 
 

@@ -4,6 +4,7 @@
 
 """The installer: when it runs, and where its code is; with real connections and shells: tests/fleet/test_agent.py."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.action.agent_install import ActionModule
-from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
+from ansible_collections.monitor.cloud.tests.support.host_files import SHELLS, in_shell, skip_without
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import CLIENTS, action_of
 
 VARIABLES = {"inventory_hostname": "web1", "registered": {"clients": {"web1": CLIENTS[0]}}}
@@ -31,16 +32,38 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return commands
 
 
-def test_it_gets_the_code_by_its_environment_and_runs_once(commands: list[str], tmp_path: Path) -> None:
+def _install(command: str, **options: Any) -> dict[str, Any]:
+    action = action_of(ActionModule, {"registration": "registered", "command": command, **options}, VARIABLES)
+    return dict(action.run(task_vars=VARIABLES))
+
+
+@pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+def test_it_gets_the_code_by_its_environment_and_runs_once(
+    commands: list[str], tmp_path: Path, shell: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_without(shell[0])
+    execute: Any = ActionBase._low_level_execute_command
     path = tmp_path / "installed"
-    options = {"registration": "registered", "command": f'echo "$MONITOR_INSTALL_CODE" > {path}', "creates": str(path)}
+
+    def in_other_shell(action: Any, command: str, **more: Any) -> Any:
+        return execute(action, command.replace("/bin/sh", " ".join(shell)), **more)
+
+    monkeypatch.setattr(ActionBase, "_low_level_execute_command", in_other_shell)
+    monkeypatch.setenv("MONITOR_API_TOKEN", "the token of the controller")
+    command = f'echo "$MONITOR_INSTALL_CODE$MONITOR_API_TOKEN" > {path}; cat'
     for changed in (True, False):
-        assert action_of(ActionModule, options, VARIABLES).run(task_vars=VARIABLES)["changed"] is changed
+        assert _install(command, creates=str(path)) == {"changed": changed, "label": "web1"}
     assert path.read_text() == f"{CODE}\n"
-    assert not any(str(CODE) in command for command in commands)
+    assert commands == [f"{' '.join(shell)} -s"] * 2
 
 
 def test_a_failure_is_reported_without_the_code(commands: list[str]) -> None:
-    options = {"registration": "registered", "command": 'echo "no $MONITOR_INSTALL_CODE"; exit 3'}
-    done = action_of(ActionModule, options, VARIABLES).run(task_vars=VARIABLES)
-    assert done["failed"] is True and "no <install_code> (exit code 3)" in done["msg"]
+    done = _install('echo "no $MONITOR_INSTALL_CODE"; exit 3')
+    assert done["failed"] is True and "The installer of 'web1' failed: no <install_code> (exit code 3)" in done["msg"]
+
+
+def test_an_agent_that_keeps_the_output_open_does_not_matter(commands: list[str]) -> None:
+    begun = time.monotonic()
+    # in_shell itself waits for the end of the standard error.
+    assert _install("sleep 20 & exec 2>&-")["changed"] is True
+    assert time.monotonic() - begun < 10

@@ -1,24 +1,26 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# mypy: ignore-errors
 
-"""What actions on hosts share: options, connections that pass no input, and commands for other shells."""
+"""What actions on hosts share: options, errors, and how a script reaches a host's shell."""
 
+import posixpath
+import shlex
 import types
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleConnectionFailure
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import (
-    HostAction,
-    documented,
-    passes_stdin,
-)
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import Completed
-from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.base import HostAction, Result, documented
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import BEGUN, Completed
+from ansible_collections.monitor.cloud.tests.unit.plugins.stub import CLIENTS, action_of
+
+KEY = CLIENTS[0]["api_key"]
+VARIABLES = {"inventory_hostname": "web1", "registered": {"clients": {"web1": CLIENTS[0]}}, "ansible_play_batch": []}
+OPTIONS = {"registration": "registered", "label": "web1"}
 
 
 def test_options_follow_from_documents() -> None:
@@ -28,27 +30,73 @@ def test_options_follow_from_documents() -> None:
     assert "missing required arguments: path" in problem and "for (agent_config) module: unknown" in problem
 
 
+class Failing(HostAction):
+    VALIDATOR = documented("options: {registration: {type: str}, label: {type: str}}")
+    error: Exception
+
+    def act(self) -> Result:
+        raise self.error
+
+
 @pytest.mark.parametrize(
-    ("pipelining", "become", "expected"),
-    [(True, None, True), (True, "sudo", True), (True, "su", False), (0, "", False)],
+    ("error", "expected"),
+    [
+        (InputError(f"no {KEY}"), {"failed": True, "msg": "no <api_key>"}),
+        (AnsibleConnectionFailure("no route"), {"unreachable": True, "msg": "no route"}),
+        (ValueError(KEY), {"failed": True, "msg": "<api_key>"}),
+        (ValueError("a defect"), None),
+    ],
 )
-def test_whether_a_command_gets_input(pipelining: Any, become: str | None, expected: bool) -> None:
-    method = types.SimpleNamespace(name=become) if become else None
-    connection: Any = types.SimpleNamespace(has_pipelining=pipelining, become=method)
-    assert passes_stdin(connection) is expected
+def test_errors_are_results_without_secrets(error: Exception, expected: dict[str, Any] | None) -> None:
+    action = action_of(Failing, OPTIONS, VARIABLES)
+    action.error = error
+    if expected:
+        assert action.run(task_vars=VARIABLES) == expected
+    else:
+        with pytest.raises(ValueError, match="a defect"):
+            action.run(task_vars=VARIABLES)
 
 
-@pytest.mark.parametrize(("executable", "run"), [("/bin/sh", 'echo "$a"'), ("/bin/csh", """/bin/sh -c 'echo "$a"'""")])
-def test_a_command_reaches_a_posix_shell(monkeypatch: pytest.MonkeyPatch, executable: str, run: str) -> None:
-    action = action_of(HostAction, {}, {})
-    action._connection._shell.executable = executable
-    commands: list[str] = []
+_STDIN, _FILE = "/bin/sh -s", "/bin/sh /tmp/x/script"
+_NO_PIPELINING = {"name": "su", "pipelining": False}
 
-    def execute(command: str, in_data: bytes | None) -> dict[str, Any]:
+
+@pytest.mark.parametrize(
+    ("pipelining", "become", "begins", "expected"),
+    [
+        (True, None, True, [_STDIN]),
+        (True, {"name": "sudo"}, True, [_STDIN]),
+        # With requiretty sudo runs nothing.
+        (True, {"name": "sudo", "pipelining": True}, False, [_STDIN, _FILE]),
+        (True, {"name": "su"}, True, [_FILE]),
+        (True, _NO_PIPELINING, True, [_FILE]),
+        (False, None, True, [_FILE]),
+    ],
+)
+def test_a_script_is_standard_input_or_a_private_file(
+    monkeypatch: pytest.MonkeyPatch, pipelining: bool, become: Any, begins: bool, expected: list[str]
+) -> None:
+    action, commands, files = action_of(HostAction, {}, {}), list[str](), list[Any]()
+    connection, options = action._connection, dict[str, Any]()
+    connection.has_pipelining, connection.become = pipelining, types.SimpleNamespace(**become) if become else None
+    connection._shell = types.SimpleNamespace(
+        join_path=posixpath.join, quote=shlex.quote, set_option=options.__setitem__
+    )
+
+    def execute(command: str, in_data: bytes | None = None) -> dict[str, Any]:
         commands.append(command)
-        return {"rc": 3, "stdout": "out", "stderr": ""}
+        assert action._connection._play_context.no_log and (in_data == b"the script") is (command == _STDIN)
+        stdout = f"{BEGUN}\n" if begins or command == _FILE else ""
+        return {"rc": 3, "stdout": stdout, "stderr": ""}
 
     monkeypatch.setattr(action, "_low_level_execute_command", execute)
-    assert (action.shell('echo "$a"'), commands) == (Completed(3, "out", ""), [run])
-    with pytest.raises(InputError, match="some SSH servers take no more than 8000"):
-        action.shell("x" * 8001)
+    monkeypatch.setattr(action, "_make_tmp_path", lambda: "/tmp/x")
+    monkeypatch.setattr(action, "_transfer_data", lambda *given: files.append(given))
+    monkeypatch.setattr(action, "_fixup_perms2", files.append)
+    monkeypatch.setattr(action, "_remove_tmp_path", files.append)
+    assert action.run_script("the script") == Completed(3, f"{BEGUN}\n", "")
+    assert commands == expected
+    path = "/tmp/x/script"
+    # Other users and groups never get access to the file.
+    assert options == ({"world_readable_temp": False, "common_remote_group": ":"} if _FILE in expected else {})
+    assert files == ([(path, b"the script"), ("/tmp/x", path), "/tmp/x"] if _FILE in expected else [])

@@ -29,8 +29,9 @@ def _taken(option: str, value: Any) -> Any:
     ("option", "values", "expected"),
     [
         ("path", ["/a", "/etc/monitor/agent.conf", "/etc/with space", f"/{'é' * 100}"], None),
-        ("mode", ["0600", "600", "0o600"], 0o600),
-        ("mode", ["4755", "04755"], 0o4755),
+        # An unquoted 0600 is octal digits for YAML.
+        ("mode", ["0600", "600", "0o600", 0o600], 0o600),
+        ("mode", ["4755", "04755", 0o4755], 0o4755),
         ("owner", ["agent"], None),
         ("group", [None, "root", "1000", "DOMAIN\\user", "user@domain", "a.b-c"], None),
     ],
@@ -49,7 +50,8 @@ def test_valid_values(option: str, values: list[Any], expected: Any) -> None:
             "the absolute path of a file",
         ),
         ("path", [f"/{'é' * 101}", f"/etc/{'a' * 201}"], "has a name of more than 200 bytes. Choose a shorter one"),
-        ("mode", ["", "u=rw", "9999", "-1", True, None, "0600\n", "60", 6.0, 0o640, "0240"], "octal digits in quotes"),
+        ("mode", ["", "u=rw", "9999", "-1", "0600\n", "60", "0240"], "Use a quoted octal string, such as '0640'"),
+        ("mode", [True, None, 6.0, 0, -1, 640, 0o240, 0o10600], "Use a quoted octal string, such as '0640'"),
         ("owner", ["-R", "+0"], "^owner '[-+].' must be a name or a number"),
         ("group", ["a b", "root:wheel", "-R", "a\nb"], "^group .* must be a name or a number"),
     ],
@@ -65,8 +67,9 @@ def test_the_file_that_options_ask_for() -> None:
     options, text = {**_OPTIONS, "group": "", "service": "x"}, "é" * (LARGEST_FILE // 2)
     assert desired_file(options, text) == Desired("/a", text.encode(), None, None, 0o640, False, "x")
     for is_known in (True, False):
-        with pytest.raises(InputError, match="larger than 64 KiB"):
-            desired_file(options, f"{text}x", is_known=is_known)
+        for invalid in (f"{text}x", "a\0b"):
+            with pytest.raises(InputError, match="larger than 64 KiB, or has a NUL byte"):
+                desired_file(options, invalid, is_known=is_known)
 
 
 def test_settings_are_sorted_texts() -> None:

@@ -1,0 +1,383 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The scripts that inspect and change a host's file, run by each shell with tools of several systems, and their output.
+
+Other users who interfere: tests/faults/test_hostile_directories.py.
+"""
+
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import BEGUN, HostFile
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
+from ansible_collections.monitor.cloud.tests.support.host_files import (
+    DASH,
+    NAME,
+    SHELLS,
+    change,
+    inspect,
+    old_file,
+    run_script,
+    skip_without,
+    stub_tools,
+)
+
+_ME: dict[str, Any] = {"owner": str(os.geteuid()), "group": str(os.getegid())}
+each_shell = pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+def _live(root: Path, name: str, shell: Sequence[str] = DASH, tools: Path | None = None) -> None:
+    """A file is created with its directories, replaced with a backup, read and removed."""
+    path, text = root / "new" / f"sub {name}" / name, "key=\"$(x)\" `y` \\n\\c %s !! 'z'\n\n  \t#\n"
+    new = inspect(path, shell=shell, tools=tools, **_ME)
+    assert (new.kind, new.problem, new.owned, os.listdir(root)) == ("missing", "", True, [])
+    assert inspect(path, shell=shell, tools=tools, create_directory=False).problem.startswith("there is no directory")
+
+    assert change(path, text.encode(), shell, tools, mode=0o640, **_ME) == ""
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (text, 0o640)
+    found = inspect(path, b"other", shell, tools, **_ME)
+    assert (found.kind, found.text, found.owned, found.mode) == ("file", text, True, 0o640)
+    assert (_ME["owner"] in found.user, _ME["group"] in found.group) == (True, True)
+    assert (found.machine, found.changed) == (new.machine, int(path.stat().st_mtime))
+    # With and without a final newline; without a tool for digests the text is read.
+    for data in (text, text[:-1]):
+        found = inspect(path, data.encode(), shell, tools)
+        assert found.same or found.text == text
+
+    assert change(path, b"second", shell, tools, backup=True) == ""
+    (kept,) = {*path.parent.iterdir()} - {path}
+    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (text, 0o600)
+    assert kept.name.startswith(f"{name}.") and kept.name.endswith("~")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("second", 0o600)
+    for _time in range(2):
+        assert change(path, None, shell, tools) == ""
+        assert (inspect(path, shell=shell, tools=tools).kind, [*path.parent.iterdir()]) == ("missing", [kept])
+
+
+@each_shell
+def test_the_life_of_a_file_in_each_shell(tmp_path: Path, shell: list[str]) -> None:
+    skip_without(*shell[:1])
+    _live(tmp_path, NAME, shell)
+
+
+def _only(base: Path, *names: str) -> Path:
+    """A directory of these tools alone: with `env -i`, a shell has no others."""
+    base.mkdir(exist_ok=True)
+    for name in names:
+        (base / name).symlink_to(str(shutil.which(name)))
+    return base
+
+
+_TOOLS = ["cat", "chmod", "chown", "date", "env", "find", "grep", "head", "id", "ls", "mkdir", "mktemp", "mv", "pwd"]
+_TOOLS += ["rm", "rmdir", "sed", "stat", "wc"]
+# Numbers after spaces, no option of GNU.
+_BSD = {
+    "stat": '[ "$1" = -f ] || exit 1; f=$(printf %s "$2" | sed \'s/%Mp%03Lp/0%a/; s/%z/%s/; s/%Su/%U/; s/%Sg/%G/; '
+    's/%m/%Y/\'); shift 2; exec /usr/bin/stat -c "$f" "$@"',
+    "wc": "printf '     '; exec /usr/bin/wc \"$@\"",
+    "find": 'POSIXLY_CORRECT=1 exec /usr/bin/find "$@"',
+}
+# By system: a program that has all tools, or the tools that differ from those of GNU; no tool for the others.
+SYSTEMS: dict[str, str | dict[str, str]] = {
+    "busybox": "busybox",
+    "toybox": "toybox",
+    "macOS": {**_BSD, "shasum": '[ "$1 $2" = "-a 256" ] && shift 2 && exec /usr/bin/sha256sum "$@"'},
+    "FreeBSD": {**_BSD, "sha256": '[ "$1" = -q ] && shift && /usr/bin/sha256sum "$@" | cut -c1-64'},
+    "no tool for digests, no timeout": {},
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_life_of_a_file_with_the_tools_of(tmp_path: Path, system: str) -> None:
+    tools, root, differ = tmp_path / "tools", tmp_path / "root", SYSTEMS[system]
+    root.mkdir()
+    if isinstance(differ, str):
+        skip_without(differ)
+        listed = [differ, *(["--list"] * (differ == "busybox"))]
+        applets = subprocess.run(listed, capture_output=True, check=True, text=True).stdout.split()
+        tools.mkdir()
+        # timeout of toybox 0.8.9 returns 127 in 1 of 250 runs.
+        for tool in {*_TOOLS, "sha256sum", *["timeout"] * (system != "toybox")}.intersection(applets):
+            (tools / tool).symlink_to(str(shutil.which(differ)))
+        missing = {*_TOOLS} - {*applets}
+        _only(tools, *missing)
+        assert missing <= {"mktemp"}
+    else:
+        stub_tools(_only(tools, *{*_TOOLS, "cut"} - {*differ}), **differ)
+    _live(root, "-dash", ["env", f"PATH={tools}", str(shutil.which("dash"))])
+
+
+def test_modes(tmp_path: Path) -> None:
+    """As GNU and BSD print them."""
+    path, bsd = tmp_path / "agent.conf", stub_tools(tmp_path / "tools", stat=_BSD["stat"])
+    for mode in (0o644, 0o4755, 0o2640, 0o1600, 0o44, 0o0):
+        assert change(path, mode=mode) == ""
+        assert stat.S_IMODE(path.stat().st_mode) == inspect(path).mode == inspect(path, tools=bsd).mode == mode
+
+
+@each_shell
+def test_a_replacement_keeps_the_acl(tmp_path: Path, shell: list[str]) -> None:
+    """stat shows its mask as the permissions of the group, which the desired mode does not mean."""
+    skip_without(shell[0], "setfacl")
+    path = old_file(tmp_path)
+    if subprocess.run(["setfacl", "-m", "u:4343:r", path], check=False, capture_output=True).returncode:
+        pytest.skip("there are no ACLs")
+    for mode in (0o600, 0o640):
+        assert (inspect(path, shell=shell).mode, change(path, shell=shell, mode=mode)) == (0o600, "")
+        assert inspect(path, shell=shell, mode=mode).mode == mode
+        entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
+        group = "r--" if mode == 0o640 else "---"
+        assert entries == ["user::rw-", "user:4343:r--", f"group::{group}", "mask::r--", "other::---"]
+        assert change(path, shell=shell, mode=0o600) == ""
+    # Another user could have set it: one who can change the directory.
+    if os.geteuid() == 0:
+        path.parent.chmod(0o777)
+        assert change(path, shell=shell) == ""
+        assert "4343" not in subprocess.run(["getfacl", "-c", path], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_replacement_keeps_the_selinux_label(tmp_path: Path, before: bool) -> None:
+    path, log = old_file(tmp_path), tmp_path / "log"
+    if not before:
+        path.unlink()
+    tools = stub_tools(tmp_path / "tools", chcon=f'echo "$*" >> {log}; exit 1')
+    script = host_file.change_script(Desired(str(path), b"new")).replace("/sys/fs/selinux/enforce", str(tmp_path))
+    assert host_file.problem_of(run_script(script, tools=tools)) == ""
+    assert (log.read_text() if log.exists() else "") == "--reference=../agent.conf ./agent.conf\n" * before
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "new")
+
+
+# What fails: the tool, and the message.
+FAILURES: dict[str, tuple[str, str, str]] = {
+    "a private directory": ("mktemp", 'echo "mktemp: read-only" >&2; exit 1', "mktemp: read-only (exit code 1)."),
+    "an owner": ("chown", 'echo "chown: unknown user" >&2; exit 1', "chown: unknown user (exit code 1)."),
+    "a mode": ("chmod", "exit 1", "exit code 1"),
+    "a rename": ("mv", 'echo "mv: resource busy" >&2; exit 1', "mv: resource busy (exit code 1)."),
+    "a full file system": ("wc", "echo 1", "the file is incomplete: check the free space"),
+    "a backup": ("head", "exit 124", "the old file is too large for a backup, or can't be read"),
+}
+
+
+@each_shell
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_change_that_fails_changes_nothing(tmp_path: Path, case: str, shell: list[str]) -> None:
+    skip_without(shell[0])
+    path, (tool, stub, message) = old_file(tmp_path), FAILURES[case]
+    tools = stub_tools(tmp_path / "tools", **{tool: stub})
+    assert message in change(path, shell=shell, tools=tools, backup="backup" in case, owner="0")
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+
+
+def test_a_script_that_arrives_cut_off_does_nothing(tmp_path: Path) -> None:
+    path = old_file(tmp_path)
+    script = host_file.change_script(Desired(str(path), None))
+    for length in range(0, len(script) - len("main </dev/null\n"), 97):
+        assert host_file.problem_of(run_script(script[:length]))
+        assert path.read_text() == "old"
+
+
+@each_shell
+def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -> None:
+    """Other users can see arguments."""
+    skip_without(shell[0])
+    path, log = old_file(tmp_path), tmp_path / "log"
+    note = f'echo "$0 $*" >> {log}; exec /usr/bin/"${{0##*/}}" "$@"'
+    names = ["cat", "chmod", "chown", "env", "find", "grep", "head", "ls", "mktemp", "mv", "printf", "wc", "echo"]
+    tools = stub_tools(tmp_path / "tools", **dict.fromkeys([*names, "print"], note))
+    assert change(path, b"api_key=SECRET", shell, tools, backup=True) == ""
+    assert path.read_text() == "api_key=SECRET" and "mktemp -d" in log.read_text() and "SECRET" not in log.read_text()
+
+
+_AT = "Fri 2026-11-27 18:57:00 UTC"
+# Of the host: what systemctl does, the exit code of an init script, and what is found. No init script: None.
+SERVICES: list[tuple[str | None, int | None, dict[str, object]]] = [
+    ("exit 1", None, {}),
+    ("echo LoadState=not-found; echo ActiveState=inactive", None, {"service": "inactive", "service_missing": True}),
+    (
+        f"printf '%s\\n' LoadState=loaded ActiveState=activating UnitFileState=disabled NRestarts=5 "
+        f'"InactiveExitTimestamp={_AT}"',
+        None,
+        {"service": "activating", "service_enabled": "disabled", "restarts": 5, "started": 1795805820},
+    ),
+    (None, 0, {"service": "active"}),
+    (None, 3, {"service": "inactive"}),
+    (None, 4, {}),
+    (None, None, {"service_missing": True}),
+]
+
+
+@each_shell
+def test_the_state_of_a_service(tmp_path: Path, shell: list[str]) -> None:
+    skip_without(shell[0])
+    name, tools, init, path = "it's $1 *", tmp_path / "tools", tmp_path / "init.d", tmp_path / "agent.conf"
+    script = host_file.inspect_script(Desired(str(path), None, service=name))
+    script = script.replace("/etc/init.d", str(init)).replace("/etc/rc.d", "/nowhere")
+    for systemctl, code, expected in SERVICES:
+        shutil.rmtree(init, ignore_errors=True)
+        stub_tools(
+            init,
+            **({name: f'echo no >&2; [ "$*$PWD" = "status{tmp_path}" ] && exit {code}'} if code is not None else {}),
+        )
+        stub_tools(tools, systemctl=f'case "$TZ $*" in "UTC0 show "*" -- "{shlex.quote(name)}) {systemctl};; esac')
+        manager = str(tmp_path) if systemctl else "/nowhere"
+        done = run_script(script.replace("/run/systemd/system", manager), shell, tools)
+        found = host_file.parse(done.stdout)
+        assert found is not None and done.stderr == ""
+        names = ("service", "service_enabled", "service_missing", "restarts", "started")
+        default = HostFile("missing")
+        assert {each: getattr(found, each) for each in names} == {
+            each: expected.get(each, getattr(default, each)) for each in names
+        }
+
+
+def test_the_identity_of_a_machine(tmp_path: Path) -> None:
+    """Equal for each name of a path, before and after its directories are made; None if the boot is unknown."""
+    path, link = tmp_path / "real" / "new" / "agent.conf", tmp_path / "link"
+    (tmp_path / "real").mkdir()
+    link.symlink_to("real")
+    first = inspect(path).machine
+    assert first and first == inspect(link / "new" / "agent.conf").machine != inspect(path.with_name("other")).machine
+    assert change(path) == ""
+    assert first == inspect(path).machine == inspect(link / "new" / "agent.conf").machine
+    script = host_file.inspect_script(Desired(str(path), None)).replace("/proc/sys/kernel", "/nowhere")
+    for stub, known in (("echo '{ sec = 1, usec = 2 }'", True), ("exit 1", False)):
+        found = host_file.parse(run_script(script, tools=stub_tools(tmp_path / "tools", sysctl=stub)).stdout)
+        assert found and (found.machine is not None) is known
+
+
+@as_root
+def test_owners(tmp_path: Path) -> None:
+    path = old_file(tmp_path)
+    os.chown(path, 1, 4)
+    for owner, group, owned, unknown in (
+        (None, None, False, False),
+        ("daemon", None, True, False),
+        ("1", "adm", True, False),
+        ("daemon", "root", False, False),
+        ("no-such-user", None, False, True),
+        (None, "no-such-group", False, True),
+    ):
+        found = inspect(path, owner=owner, group=group)
+        assert (found.owned, found.unknown_owner) == (owned or not (owner or group), unknown) or owner is group is None
+    user = ["setpriv", "--reuid=1", "--regid=1", "--clear-groups", "dash"]
+    path.parent.chmod(0o777)
+    for directory in (tmp_path, *tmp_path.parents[:-2]):
+        directory.chmod(directory.stat().st_mode | 0o011)
+    assert inspect(path, shell=user, owner="daemon", group="1").problem == ""
+    assert inspect(path, shell=user, owner="root").problem == "only root can give files to root"
+    assert inspect(path, shell=user, group="adm").problem == "only root can give files to adm"
+
+
+@as_root
+def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> None:
+    """By name and physically; sticky directories only if the next is root's. The last may be another user's."""
+    base = tmp_path / "base"
+    directory, path = base / "agent", base / "agent" / "agent.conf"
+    directory.mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to(base)
+    for prepare, refused in (
+        (":", None),
+        ("chown 1:1 agent", None),
+        ("chmod 777 agent", None),
+        ("chmod 1777 .", directory),
+        ("chown 0:0 agent; chmod 755 agent", None),
+        ("chmod 777 .", base),
+        ("chmod 775 .", base),
+        ("chmod 755 .; chown 1:1 .", base),
+    ):
+        subprocess.run(["sh", "-c", prepare], cwd=base, check=True)
+        for each in (path, link / "agent" / "agent.conf"):
+            expected = f"another user than root can change {refused}/" if refused else ""
+            assert inspect(each).problem.replace(str(link), str(base)) == expected
+            for data in (b"new", None):
+                before = sorted(directory.iterdir())
+                assert change(each, data).partition(" (exit")[0].replace(str(link), str(base)) == expected
+                assert not refused or sorted(directory.iterdir()) == before
+    # A directory that is still missing.
+    assert "can change" in change(base / "new" / "agent.conf") and not (base / "new").exists()
+
+
+def test_what_is_not_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "root" / "agent.conf"
+    path.parent.mkdir()
+    kinds = {
+        f"mkdir {path}": ("missing", "it is neither a file nor a symbolic link", None),
+        f"mkfifo {path}": ("missing", "it is neither a file nor a symbolic link", None),
+        f"ln -s /dev/zero {path}": ("link", "", None),
+        f"ln -s nowhere {path}": ("link", "", None),
+        f"echo old > {path}2; ln -s agent.conf2 {path}": ("link", "", "old\n"),
+        f"truncate -s 1T {path}": ("file", "", None),
+        f"truncate -s {LARGEST_FILE} {path}": ("file", "", "\0" * LARGEST_FILE),
+        f"rmdir {path.parent}; touch {path.parent}": ("missing", f"{path.parent} is not a directory", None),
+    }
+    for prepare, expected in kinds.items():
+        subprocess.run(["sh", "-c", prepare], check=True)
+        found = inspect(path, b"new")
+        assert (found.kind, found.problem, found.text) == expected
+        assert expected[1] or change(path) == "", prepare
+        subprocess.run(["rm", "-rf", *path.parent.glob("*")], check=True)
+    path.parent.unlink()
+    path.parent.mkdir()
+    path.write_bytes(b"x" * (LARGEST_FILE + 1))
+    assert "the old file is too large for a backup" in change(path, backup=True)
+    assert (change(path), path.read_text()) == ("", "new")
+
+
+def test_directories_of_killed_runs_are_removed_when_they_are_old(tmp_path: Path) -> None:
+    path = old_file(tmp_path)
+    old, young, other = (path.parent / name for name in (".agent.conf.aB3dE6", ".agent.conf.gH1jK2", ".agent.conf.d"))
+    for directory, age in ((old, 200_000), (young, 10), (other, 200_000)):
+        directory.mkdir()
+        (directory / "agent.conf").write_text("key")
+        os.utime(directory, (time.time() - age,) * 2)
+    assert change(path) == ""
+    assert {*path.parent.iterdir()} == {path, young, other}
+
+
+_STAT = "stat|1:2|0|root|0|wheel|755|1|4096\n"
+_FILE = f"{BEGUN}\nkind|file\nboot|b\npath|/a\n{_STAT}stat|1:9|0|root|0|wheel|600|77|5\n"
+_FOUND = HostFile("file", owned=False, changed=77, user=("root", "0"), group=("wheel", "0"), mode=0o600)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("", None),
+        (f"{BEGUN}\n", None),
+        (f"Welcome!\n{BEGUN}\nkind|missing\n", HostFile("missing", owned=False)),
+        (f"{BEGUN}\r\nkind|missing\r\nproblem|x\x1b[2J y\r\nunknown|y\r\n",
+         HostFile("missing", owned=False, unknown_owner=True, problem="x [2J y")),
+        (_FILE, _FOUND),
+        (_FILE.replace("\n", "\r\n"), _FOUND),
+        (f"kind|link\nstat|1:9|9|x|9|x|777|1|1\n{_FILE}", _FOUND),
+        (f"{_FILE}acl|rw-\nsame|y\n", _FOUND._replace(mode=0o660, same=True)),
+        (f"{_FILE}text|\nkey\n\n", _FOUND._replace(text="key\n\n")),
+        (f"{_FILE}text|\n{'x' * (LARGEST_FILE + 1)}", _FOUND),
+        # What is too long, or is not a number, is unknown.
+        (_FILE.replace("|77|", f"|{'9' * 21}|"), HostFile("file", owned=False)),
+        (_FILE.replace("wheel|600", f"{'w' * 256}|600"), HostFile("file", owned=False)),
+        (_FILE.replace("|600|", "|6o0|"), HostFile("file", owned=False)),
+        (f"{_FILE}NRestarts=many\nInactiveExitTimestamp=n/a\n", _FOUND),
+        (f"{_FILE}InactiveExitTimestamp=Fri 2026-99-27 18:57:00 UTC\n", _FOUND),
+        (f"{'x y' * 2_000_000}", None),
+    ],
+)  # fmt: skip
+def test_the_output_of_hosts_is_parsed(output: str, expected: HostFile | None) -> None:
+    """Login shells add their own text, terminals carriage returns, and a host may print anything."""
+    found = host_file.parse(output)
+    assert (found and found._replace(machine=None)) == expected
