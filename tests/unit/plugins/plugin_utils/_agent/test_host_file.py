@@ -51,7 +51,7 @@ def _live(root: Path, name: str, shell: Sequence[str] = DASH, tools: Path | None
     found = inspect(path, b"other", shell, tools, **_ME)
     assert (found.kind, found.text, found.owned, found.mode) == ("file", text, True, 0o640)
     assert (_ME["owner"] in found.user, _ME["group"] in found.group) == (True, True)
-    assert (found.machine, found.changed) == (new.machine, int(path.stat().st_mtime))
+    assert (found.machine, int(found.changed)) == (new.machine, int(path.stat().st_mtime))
     # With and without a final newline; without a tool for digests the text is read.
     for data in (text, text[:-1]):
         found = inspect(path, data.encode(), shell, tools)
@@ -202,17 +202,16 @@ def test_content_is_no_argument_of_a_program(tmp_path: Path, shell: list[str]) -
     assert path.read_text() == "api_key=SECRET" and "mktemp -d" in log.read_text() and "SECRET" not in log.read_text()
 
 
-_AT = "Fri 2026-11-27 18:57:00 UTC"
-# Of the host: what systemctl does, the exit code of an init script, and what is found. No init script: None.
-SERVICES: list[tuple[str | None, int | None, dict[str, object]]] = [
-    ("exit 1", None, {}),
-    ("echo LoadState=not-found; echo ActiveState=inactive", None, {"service": "inactive", "service_missing": True}),
-    (
-        f"printf '%s\\n' LoadState=loaded ActiveState=activating UnitFileState=disabled NRestarts=5 "
-        f'"InactiveExitTimestamp={_AT}"',
-        None,
-        {"service": "activating", "service_enabled": "disabled", "restarts": 5, "started": 1795805820},
-    ),
+_AT = "InactiveExitTimestamp=Fri 2026-11-27 18:57:00"
+_LOOP = ["LoadState=loaded", "ActiveState=activating", "UnitFileState=disabled", "NRestarts=5"]
+_FOUND_LOOP: dict[str, Any] = {"service": "activating", "service_enabled": "disabled", "restarts": 5}
+# What systemctl prints (with microseconds, if this version has them), the exit code of an init script, and what is
+# found. None: there is no systemd, or no init script.
+SERVICES: list[tuple[list[str] | None, int | None, dict[str, Any]]] = [
+    ([], None, {}),
+    (["LoadState=not-found", "ActiveState=inactive"], None, {"service": "inactive", "service_missing": True}),
+    ([*_LOOP, f"{_AT}.250000 UTC"], None, {**_FOUND_LOOP, "started": 1795805820.25}),
+    ([*_LOOP, f"{_AT} UTC"], None, {**_FOUND_LOOP, "started": 1795805820.999999}),
     (None, 0, {"service": "active"}),
     (None, 3, {"service": "inactive"}),
     (None, 4, {}),
@@ -226,22 +225,23 @@ def test_the_state_of_a_service(tmp_path: Path, shell: list[str]) -> None:
     name, tools, init, path = "it's $1 *", tmp_path / "tools", tmp_path / "init.d", tmp_path / "agent.conf"
     script = host_file.inspect_script(Desired(str(path), None, service=name))
     script = script.replace("/etc/init.d", str(init)).replace("/etc/rc.d", "/nowhere")
-    for systemctl, code, expected in SERVICES:
+    for printed, code, expected in SERVICES:
         shutil.rmtree(init, ignore_errors=True)
+        # In the root directory, because that of the file may be another user's.
+        status = {name: f'echo no >&2; [ "$*$PWD" = status/ ] && exit {code}'} if code is not None else {}
+        stub_tools(init, **status)
+        taken = "--timestamp=us+utc*" if "." in "".join(printed or ()) else "show*"
+        lines = shlex.join(printed or ["unknown unit"])
         stub_tools(
-            init,
-            **({name: f'echo no >&2; [ "$*$PWD" = "status{tmp_path}" ] && exit {code}'} if code is not None else {}),
+            tools,
+            systemctl=f'case "$*" in {taken}" -- "{shlex.quote(name)}) printf "%s\\n" {lines};; *) exit 1;; esac',
         )
-        stub_tools(tools, systemctl=f'case "$TZ $*" in "UTC0 show "*" -- "{shlex.quote(name)}) {systemctl};; esac')
-        manager = str(tmp_path) if systemctl else "/nowhere"
+        manager = "/nowhere" if printed is None else str(tmp_path)
         done = run_script(script.replace("/run/systemd/system", manager), shell, tools)
         found = host_file.parse(done.stdout)
         assert found is not None and done.stderr == ""
-        names = ("service", "service_enabled", "service_missing", "restarts", "started")
-        default = HostFile("missing")
-        assert {each: getattr(found, each) for each in names} == {
-            each: expected.get(each, getattr(default, each)) for each in names
-        }
+        missing = HostFile("missing", owned=False)._replace(**expected)
+        assert found._replace(machine=None, now=0) == missing
 
 
 def test_the_identity_of_a_machine(tmp_path: Path) -> None:
