@@ -228,7 +228,7 @@ def test_paths_names_and_labels_are_text_over_local_connections(emulator: Emulat
         controller.host_vars[name]["monitor_agent_label"] = label
     first = controller.run("monitor.cloud.rollout", "--diff")
     again = controller.run("monitor.cloud.rollout", "monitor.cloud.audit")
-    retired = controller.run("monitor.cloud.retire", "-e", "target=all retire_limit=20")
+    retired = controller.run("monitor.cloud.retire", "--limit", "all", "-e", "retire_limit=20")
     assert_quiet(emulator, first, again, retired)
     assert [run.code for run in (first, again, retired)] == [0, 0, 0], first.output[-3000:]
     assert first.changed_hosts() == set(names)

@@ -149,7 +149,7 @@ class Playbook:
 
 _ROLLOUT = Playbook((ROLLOUT,), HOSTS, ("list_clients", "list_clients", "get_plan", "create_client"), REGISTER)
 _RETIRE = Playbook(
-    ("monitor.cloud.retire", "-e", "target=web-1"),
+    ("monitor.cloud.retire", "--limit", "web-1"),
     ("web-1",),
     ("list_clients", "list_clients", "get_client", "delete_client"),
     "Delete the clients of hosts without a configuration",

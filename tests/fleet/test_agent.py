@@ -304,7 +304,7 @@ def test_a_removal_removes_the_markers(controller: Controller) -> None:
         hosts[name].run(f"rm {CONFIG}")
     for name in ("web-1", "web-2"):
         controller.host_vars[name] = {"monitor_agent_service": ""}
-    controller.succeed("monitor.cloud.retire", "-e", "target=all")
+    controller.succeed("monitor.cloud.retire", "--limit", "all")
     assert [entries(host) for host in hosts.values()] == [[]] * len(hosts)
     assert controller.service.clients() == []
 

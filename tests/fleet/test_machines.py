@@ -20,7 +20,7 @@ from ansible_collections.monitor.cloud.tests.support.steps import converge, labe
 
 RESTART = "Restart the agent, or start it"
 NAMES = ("web-1", "web-2", "db-1", "db-2")
-RETIRE = ("monitor.cloud.retire", "--limit", "all", "-e", "target=all")
+RETIRE = ("monitor.cloud.retire", "--limit", "all")
 
 
 @pytest.fixture

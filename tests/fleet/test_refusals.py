@@ -29,9 +29,6 @@ _NO_TEXT = r"The label {} of host web-1 is not text\. Put it in quotes\."
 _NO_ACCOUNT = "There is no variable 'monitor_agent_account'"
 _ABSENT = "vars: {monitor_agent_state: absent}"
 _NOT_THE_FIRST = "when: inventory_hostname != 'web-1'"
-_LATE = "retire_check"
-_GONE = "retire -e 'target=web-2 labels=web-9 retire_limit=1' --start-at-task"
-_LIMIT = "Choose hosts by --limit instead of -e target"
 # A part of the message, variables of the role that the inventory sets by host, a playbook with options, and for a play
 # of the role its keywords. Other invalid labels: tests/unit/plugins/module_utils/_clients/test_fields.py.
 REFUSED: list[tuple[str, dict[str, dict[str, Any]], str, dict[str, Any]]] = [
@@ -39,23 +36,21 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], str, dict[str, Any]]] = [
     (_TAKEN_BY, _TAKEN, "play --limit web-1,web-2", {"use": "include_role", "role": _NOT_THE_FIRST}),
     (_TAKEN_BY, _TAKEN, "play --limit web-2", {"role": f"ignore_errors: true\n  {_ABSENT}"}),
     (_NO_ACCOUNT, {}, f"play --limit web-2 --start-at-task '*{CONFIGURE}'", {"role": _ABSENT}),
-    (_LENGTH, _SHORT, "retire -e target=web-3", {}),
-    (f".*{_UNDEFINED}", _FAILING, "prune -e prune_pattern=.*", {}),
+    (_LENGTH, _SHORT, "retire --limit web-3", {}),
     (f".*{_UNDEFINED}", _FAILING, "retire -e labels=web-9", {}),
     # As YAML reads 0123; and a false value.
     (_NO_TEXT.format(83), {"web-1": {"label": 83}}, "rollout --limit web-2", {}),
     (_NO_TEXT.format(False), {"web-1": {"label": False}}, "adopt", {}),
     *(
-        (f".*{message}", {}, command, {})
+        (message, {}, command, {})
         for message, command in (
-            ("retire 4 clients", "retire -e 'target=all retire_limit=3' -e '{labels: [web-9]}'"),
-            ("Choose what to retire", "retire -e target= -e labels="),
-            ("The label 'x' has 1 character", "retire -e 'target=web-1 labels=web-9,x'"),
-            ("those of web-1, web-2, whose .* Retire hosts by -e target=PATTERN", "retire -e labels=web-2,web-1"),
-            ("monitor_agent_state is not absent", "retire -e 'target=web-1 monitor_agent_state=present'"),
-            (_LATE, f"{_GONE} 'Remove the clients of hosts that are gone'"),
-            *((_LIMIT, f"{playbook} -e target=web-1") for playbook in ("rollout", "audit", "adopt")),
-            ("Run prune without --limit", "prune -e prune_pattern=old.* --limit web-1"),
+            (
+                "4 hosts and labels are more than retire_limit",
+                "retire --limit all -e '{labels: [web-9], retire_limit: 3}'",
+            ),
+            ("Choose hosts by --limit", "retire -e labels="),
+            ("^These labels are of hosts in the inventory: web-1, web-2[.] Retire", "retire -e labels=web-2,web-1"),
+            ("no --limit", "prune -e prune_pattern=old.* --limit web-1"),
         )
     ),
 ]
@@ -105,7 +100,7 @@ def test_a_role_may_run_once_for_a_single_host_only(monitored: Local) -> None:
 def test_playbooks_run_what_is_once_for_all_hosts_once_with_any_configured_strategy(three: Local) -> None:
     run = three.succeed(ROLLOUT, ANSIBLE_STRATEGY="free")
     assert (run.changed_hosts(), len(run.statuses("Read the account"))) == (_ALL, 1)
-    three.succeed("monitor.cloud.retire", "-e", "target=all", ANSIBLE_STRATEGY="free")
+    three.succeed("monitor.cloud.retire", "--limit", "all", ANSIBLE_STRATEGY="free")
     assert labels(three) == []
 
 
@@ -210,20 +205,13 @@ def test_the_label_of_localhost_is_refused(pair: Local) -> None:
     assert labels(pair) == ["web-1"]
 
 
-_PART = "would be taken for clients without a host"
-_PRUNE = "prune -e prune_pattern=web.* -e prune_confirm=any"
+_PRUNE = "prune -e prune_pattern=web.* -e prune_confirm=true"
 # Options of the inventory, a playbook, settings and the reason.
 UNKNOWN_HOSTS = [
-    ("-i web-1,", "adopt", {}, _PART),
-    (
-        "-i inventory.yml -e monitor_agent_label='{{ ansible_facts.machine }}'",
-        "adopt",
-        {},
-        "set what must not come from a host: ansible_facts",
-    ),
+    ("-i web-1,", "adopt", {}, "would be taken for clients without a host"),
     # It is refused for the setting, whether or not there are sources that cannot be read.
     ("-i inventory.yml -i broken.yml", _PRUNE, {}, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true"),
-    ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, f"{_PART}. Run prune without --limit, with files as inventory"),
+    ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, "Use files as inventory, and no --limit"),
 ]
 
 

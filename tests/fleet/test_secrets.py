@@ -72,7 +72,7 @@ def test_good_runs_over_ssh(controller: Controller) -> None:
         controller.hosts["db-1"].write(f"api_key={elsewhere['api_key']}\n", mode="0600")
         controller.hosts["db-2"].write(f"install_code={UNKNOWN[::-1]}\napi_key={UNKNOWN}\n")
         repaired = controller.run("monitor.cloud.rollout", *LOUD, **settings)
-        removed = controller.run("monitor.cloud.retire", "-e", "target=web-1", *LOUD, **settings)
+        removed = controller.run("monitor.cloud.retire", "--limit", "web-1", *LOUD, **settings)
     assert [run.code for run in (check, first, repaired, removed)] == [0, 0, 0, 0], repaired.output[-3000:]
     assert_silent(controller, check, first, repaired, removed)
     assert (controller.directory / "log").stat().st_size > 0
@@ -234,7 +234,7 @@ def test_callbacks_see_no_token(single: Local) -> None:
         single.succeed(*arguments, *LOUD, MONITOR_API_TOKEN=environment, FLEET_SEEN=str(seen), **WHOLE)
         for arguments in (
             [*(f"monitor.cloud.{name}" for name in ("rollout", "audit", "adopt", "prune")), "-e", "prune_pattern=x.*"],
-            ["monitor.cloud.retire", "-e", "target=web-1", "-e", "{labels: [web-8]}"],
+            ["monitor.cloud.retire", "--limit", "web-1", "-e", "{labels: [web-8]}"],
             [single.tasks(tasks, play=play)],
         )
     ]

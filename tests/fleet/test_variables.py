@@ -152,7 +152,7 @@ def test_no_client_is_deleted_that_may_be_that_of_a_host_whose_label_is_unknown(
     else:
         pair.host_vars["web-2"]["monitor_agent_label"] = label
     pair.service.seed(labels=["web-two"])
-    for playbook, given in (("retire", "labels=web-two"), ("prune", "prune_pattern=web.* prune_confirm=any")):
+    for playbook, given in (("retire", "labels=web-two"), ("prune", "prune_pattern=web.* prune_confirm=true")):
         run = pair.run(f"monitor.cloud.{playbook}", "-e", given, **WHOLE)
         assert "monitor_agent_label of host web-2" in str(run.failures()) and run.calls() == [], run.output
 
@@ -189,7 +189,7 @@ def test_a_vault_of_other_hosts_does_not_matter_to_the_hosts_of_a_play(split: tu
     assert "Hosts: 1 (1 ok). Clients without a host: 1 (web-9)." in text, run.output
     # Its client can be that of the other host.
     assert f"join audits of all its hosts with the playbook report. {_UNKNOWN}" in text and "cloud.prune" not in text
-    controller.succeed("monitor.cloud.retire", *options, "-e", "target=dev")
+    controller.succeed("monitor.cloud.retire", *options, "--limit", "dev")
     assert labels(controller) == ["web-9"]
 
 
@@ -242,7 +242,7 @@ def test_a_deletion_needs_no_room_in_the_plan(three: Local) -> None:
     three.service.set_plan("monitor-3")
     three.service.seed(labels=["gone-1", "gone-2"])
     three.group_vars["monitor_agent_check_capacity"] = True
-    three.succeed(PRUNE, "-e", "prune_pattern=gone-.* prune_confirm=any", **WHOLE)
+    three.succeed(PRUNE, "-e", "prune_pattern=gone-.* prune_confirm=true", **WHOLE)
     assert labels(three) == []
 
 
@@ -295,10 +295,10 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     assert adopt.writes() == ["update_client db-2"], adopt.output
 
     controller.service.seed(labels=["gone-1", "gone-2"])
-    prune = controller.succeed(PRUNE, "-e", "prune_pattern=gone-1 prune_confirm=any", *FOR_HOSTS, **environment)
+    prune = controller.succeed(PRUNE, "-e", "prune_pattern=gone-1 prune_confirm=true", *FOR_HOSTS, **environment)
     assert prune.writes() == ["delete_client gone-1"], prune.output
 
-    arguments = ("-e", '{"labels": ["gone-2"]}', "-e", "target=web-*")
+    arguments = ("-e", '{"labels": ["gone-2"]}', "--limit", "web-*")
     retire = controller.succeed("monitor.cloud.retire", *arguments, *FOR_HOSTS, **environment)
     assert retire.changed_hosts() == {"web-1", "web-2"}
     assert labels(controller) == sorted(configured(controller)) == ["db-1", "db-2"]

@@ -64,7 +64,7 @@ def variables_of(playbook: Path) -> set[str]:
     templates = [Environment(autoescape=True).parse(text) for text in (*strings(plays), *conditions)]
     read = {name.name for template in templates for name in template.find_all(nodes.Name)}
     # What a play sets for itself is not its user's. A default of retire or prune is.
-    defaults = {"target", "labels", "retire_limit", "prune_pattern", "prune_limit", "prune_confirm"}
+    defaults = {"labels", "retire_limit", "prune_pattern", "prune_limit", "prune_confirm"}
     own = {name for variables in values_of(plays, "vars") for name in variables if name not in defaults}
     return {name for name in read - own - set(values_of(plays, "register")) if not MAGIC.match(name)}
 
