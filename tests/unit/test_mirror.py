@@ -10,7 +10,6 @@ DOCUMENTATION = "documentation only: the code is in the action of the same name"
 # File → why it needs no test of its own.
 EXEMPT = {
     **{f"modules/{name}.py": DOCUMENTATION for name in ("adoptions", "agent_config", "agent_install", "audit_report")},
-    "modules/refuse_facts.py": DOCUMENTATION,
     "doc_fragments/_shared.py": "documentation only: texts that modules and plugins share",
     "action/monitor_client_info.py": "the action monitor_clients under another name",
 }
