@@ -2,8 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The action agent_config, run in this process with the local connection."""
+"""The action agent_config, run in this process with the local connection; in plays: tests/fleet/test_plan.py."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,28 @@ import pytest
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.monitor.cloud.plugins.action.agent_config import ActionModule
-from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import action_of
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
+_OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "C" * 36}
+_ACCOUNT = [{"id": 2, "label": "old1", "key_fingerprint": fingerprint(_OTHER)}]
 _VARIABLES = {
     "inventory_hostname": "web1",
-    "registered": {"clients": {"web1": _CLIENT}, "failures": {}, "key_owners": {}},
+    "registered": {"clients": {"web1": _CLIENT}, "failures": {}, "key_owners": {fingerprint(_OTHER): "old1"}},
+    "account": {"clients": _ACCOUNT},
+    "ansible_play_hosts": ["web1", "web2"],
+    "ansible_play_hosts_all": ["web1", "web2"],
+    "groups": {"all": ["web1", "web2"]},
+    "hostvars": {"web1": {}, "web2": {}},
 }
 
 
-def _execute(_action: ActionBase, command: str, in_data: bytes | None = None) -> dict[str, Any]:
-    return dict(zip(("rc", "stdout", "stderr"), in_shell(command, in_data or b""), strict=True))
+def _execute(_action: ActionBase, _command: str, in_data: bytes | None = None) -> dict[str, Any]:
+    done = subprocess.run(["/bin/sh", "-s"], input=in_data, capture_output=True, check=False)
+    return {"rc": done.returncode, "stdout": done.stdout.decode(), "stderr": done.stderr.decode()}
 
 
 @pytest.fixture
@@ -35,53 +45,158 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ActionModule:
     return action
 
 
+def _run(action: ActionModule, check_mode: bool = False, **variables: Any) -> dict[str, Any]:
+    given = {**_VARIABLES, **variables}
+    action._task.check_mode, action._task.diff = check_mode, True
+    action._templar.available_variables = given
+    # Core makes an action for each task.
+    for name in ("client", "label", "_secrets"):
+        action.__dict__.pop(name, None)
+    return action.run(task_vars=given)
+
+
+def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: Path) -> None:
+    path = tmp_path / "agent.conf"
+    predicted = _run(action, check_mode=True)
+    assert not path.exists()
+    result = _run(action)
+    assert result == predicted
+    assert (path.read_text(), f"{path.stat().st_mode:o}") == (f"api_key={_KEY}\n", "100600")
+    shown = {"kind": "file", "mode": "0600", "key_of": "web1", "key_fingerprint": fingerprint(_KEY)}
+    assert (result["diff"]["before"], result["diff"]["after"]) == ({}, shown)
+    again = _run(action)
+    assert (again["changed"], again["differs"], again["key_owner"]) == (False, [], "own")
+    assert "diff" not in again and _KEY not in str([result, again])
+    assert again["machine"] and again["machine"] == _run(action)["machine"]
+    path.chmod(0o640)
+    assert _run(action)["permissions"] == {"mode": {"found": "0640", "expected": "0600"}}
+    action._task.args |= {"state": "absent"}
+    removed = _run(action)
+    assert (removed["changed"], removed["differs"], removed["diff"]["after"]) == (True, ["client", "content"], {})
+    assert not path.exists()
+
+
 def test_a_retry_writes_the_keys_too(action: ActionModule, tmp_path: Path) -> None:
     path = tmp_path / "agent.conf"
     path.mkdir()
     action._task.retries = 1
-    assert "is a directory" in action.run(task_vars=dict(_VARIABLES))["msg"]
+    assert "is neither a file nor a symbolic link" in _run(action)["msg"]
     path.rmdir()
-    assert action.run(task_vars=dict(_VARIABLES))["changed"] is True
+    assert _run(action)["changed"] is True
     assert path.read_text() == f"api_key={_KEY}\n"
 
 
-_NO_TERMINAL = " If sshd permits no terminal, set ansible_ssh_use_tty: false."
-
-
-@pytest.mark.parametrize(("printed", "shown", "hint"), [("no\r\n", "no", ""), ("", "no message", _NO_TERMINAL)])
+@pytest.mark.parametrize(("printed", "shown"), [("no\r\n", "no"), ("", "no message")])
 def test_a_login_shell_that_runs_no_command(
-    action: ActionModule, monkeypatch: pytest.MonkeyPatch, printed: str, shown: str, hint: str
+    action: ActionModule, monkeypatch: pytest.MonkeyPatch, printed: str, shown: str
 ) -> None:
-    refused = {"rc": 1, "stdout": "", "stderr": f"{printed}Shared connection to 127.0.0.1 closed.\r\n"}
-    monkeypatch.setattr(ActionBase, "_low_level_execute_command", lambda *_, **__: refused)
-    message = action.run(task_vars=dict(_VARIABLES))["msg"]
-    hint = f"Check that the user's login shell, and become, run commands.{hint}"
-    assert message.endswith(f"agent.conf: {shown} (exit code 1). {hint}")
+    done = host_file.Completed(1, "", printed)
+    monkeypatch.setattr(action, "run_script", lambda _script: done)
+    hint = "Check that become, and the user's login shell, run commands."
+    assert _run(action)["msg"].endswith(f"agent.conf: {shown} (exit code 1). {hint}")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"content": None}, "Give either template or content"),
-        ({"template": "agent.conf.j2"}, "Give either template or content"),
-        ({"content": None, "template": "missing.j2"}, "template missing.j2: file not found. Write its whole path"),
-        ({"registration": {"clients": {}}}, "registration must be the name of a variable, not its value"),
-        ({"registration": None}, "any of the following are missing: client, registration"),
-        ({"client": {}}, "mutually exclusive"),
+        ({"content": None}, "state is present but any of the following are missing: template, content"),
+        ({"template": "agent.conf.j2"}, "mutually exclusive: template|content"),
+        ({"content": None, "template": "missing.j2"}, "render missing.j2: file not found. Write its whole path"),
+        ({"registration": None}, "missing required arguments: registration"),
+        ({"registration": "account"}, "Nothing was written for client 'web1'. The client is not registered"),
+        ({"client": {}}, "Unsupported parameters"),
+        ({"content": "nothing"}, "content writes neither the api_key nor the install_code of client"),
         *(({"label": label}, f"The label {label} of host web1 is not text.") for label in (1.1, True, False)),
-        ({"registration": None, "client": {**_CLIENT, "id": None}}, "Client 'web1' has no id: it is not registered"),
-        ({"registration": None, "client": {**_CLIENT, "api_key": "***"}}, "masks the keys of client 'web1'"),
-        ({"restarted": ["0123abcd"]}, "mutually exclusive"),
-        ({"restarted": ["../x"], "content": None, "registration": None}, "restart_markers"),
+        ({"label": "web2"}, "The label 'web2' was not registered"),
         ({"state": "gone"}, "value of state must be one of"),
-        ({"create_directory": False}, "has no parent directory. Create it, or set create_directory: true."),
+        ({"create_directory": False}, "/conf/agent.conf can't be changed: there is no directory "),
     ],
 )
 def test_what_is_refused(action: ActionModule, tmp_path: Path, options: dict[str, Any], message: str) -> None:
     given = {**action._task.args, "path": f"{tmp_path}/conf/agent.conf", **options}
     action._task.args = {name: value for name, value in given.items() if value is not None}
-    result = action.run(task_vars=dict(_VARIABLES))
+    result = _run(action)
     assert result["failed"] is True and result.get("changed", False) is False
     assert message in result["msg"]
     assert _KEY not in str(result)
     assert list(tmp_path.iterdir()) == []
+
+
+_RENAMED = "web1 carries the key of client 'old1', which no host of the inventory has{}, and the account has no client"
+_UNKNOWN = " (but the labels of these hosts are unknown: 'web2')"
+
+
+class _Unreadable(dict[str, Any]):
+    def get(self, name: str, default: object = None) -> Any:
+        if name == "monitor_agent_label":
+            raise ValueError("no password")
+        return default
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({}, _RENAMED.format("")),
+        # Its own former label does not claim the client.
+        ({"hostvars": {"web1": {"monitor_agent_label": "old1"}, "web2": {}}}, _RENAMED.format("")),
+        ({"hostvars": {"web1": {}, "web2": _Unreadable()}}, _RENAMED.format(_UNKNOWN)),
+        ({"hostvars": {"web1": {}, "web2": {"monitor_agent_label": "old1"}}}, ""),
+        ({"monitor_agent_replace_key": True}, ""),
+        ({"monitor_agent_replace_key": "yes"}, ""),
+    ],
+)
+def test_a_renamed_host(action: ActionModule, tmp_path: Path, variables: dict[str, Any], message: str) -> None:
+    (tmp_path / "agent.conf").write_text(f"api_key={_OTHER}\n")
+    (tmp_path / "agent.conf").chmod(0o600)
+    action._task.args |= {"registration": "account"}
+    result = _run(action, check_mode=True, **variables)
+    assert message in result.get("msg", "") and result.get("failed", False) is bool(message)
+    # An audit reports the key of a host that fails.
+    assert (result["key_owner"], result["owner_label"], result["differs"]) == ("other", "old1", ["client", "content"])
+    # With a client of its own a host gets its own key.
+    action._task.args |= {"registration": "registered"}
+    assert _run(action, **variables)["changed"] is True
+
+
+@pytest.mark.parametrize(("same", "fails"), [("", False), ("another", False), ("machine", True)])
+def test_two_names_of_one_machine(action: ActionModule, tmp_path: Path, same: str, fails: bool) -> None:
+    path = tmp_path / "agent.conf"
+    path.write_text(f"api_key={_OTHER}\n")
+    machine = _run(action, check_mode=True).get(same, same)
+    other = {"monitor_agent_inspected": {"label": "old1", "machine": machine}}
+    result = _run(action, hostvars={"web2": other, "web1": {"monitor_agent_inspected": {}}})
+    assert result.get("failed", False) is fails
+    assert path.read_text() == f"api_key={_OTHER if fails else _KEY}\n"
+    assert not fails or f"web2 and web1 are one machine: {path} has the key of web2" in result["msg"]
+
+
+@pytest.mark.parametrize("required", ["service_started", "service_enabled", ""])
+@pytest.mark.parametrize(
+    ("variables", "exists"),
+    [({}, False), ({"monitor_agent_packages": ["agent"]}, True), ({"monitor_agent_install_command": "x"}, True)],
+)
+def test_services_and_owners_that_do_not_exist(
+    action: ActionModule, monkeypatch: pytest.MonkeyPatch, required: str, variables: dict[str, Any], exists: bool
+) -> None:
+    """Packages and an installer can add them."""
+    found = host_file.HostFile("missing", service_missing=True, unknown_owner=not required)
+    monkeypatch.setattr(host_file, "parse", lambda _output: found)
+    action._task.args |= {"service": "agent", **({required: True} if required else {"owner": "agent"})}
+    result = _run(action, check_mode=True, **variables)
+    assert result.get("failed", False) is not exists
+    expected = "web1 has no service agent: install it (" if required else "the host does not know the user agent"
+    assert exists or expected in result["msg"]
+
+
+def test_another_account_than_the_one_that_was_read(action: ActionModule) -> None:
+    registered = {**_VARIABLES["registered"], "account_fingerprint": "0" * 12}  # type: ignore[dict-item]
+    result = _run(action, registered=registered, monitor_agent_api_token="t" * 20)
+    assert "web1 uses another account than the first host of its batch" in result["msg"]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_token_that_only_reads_removes_nothing(action: ActionModule, tmp_path: Path, missing: bool) -> None:
+    (tmp_path / "agent.conf").write_text("x")
+    action._task.args |= {"registration": "account", "state": "absent", "label": "web1" if missing else "old1"}
+    result = _run(action, account={"clients": _ACCOUNT, "read_only": True})
+    assert result.get("failed", False) is (tmp_path / "agent.conf").exists() is not missing

@@ -1,91 +1,57 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# mypy: ignore-errors
 
-"""What is done with a host's file, from facts, text, desired file and client."""
+"""What is done with a host's file, from what is on the host, the desired file and the client."""
 
-import hashlib
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.decision import (
-    Decision,
-    decide,
-    decide_removal,
-    has_content,
-    permissions,
-)
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import HostFile
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import LARGEST_FILE, Desired
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.remote_file import HostFile, Kind
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import Inventory
 
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _STRANGE = "EEEE2C3D-4E5F-6071-8293A4B5C6D7E8F9"
-_TEXT = f"api_key={_OWN}\n"
-_PATTERN = f"api_key={SENTINELS['api_key']}\n"
-_DIGEST = hashlib.sha256(_TEXT.encode()).hexdigest()
-_FILE = HostFile("file", True, "0", "root", "0", "wheel", 0o600, _DIGEST)
-_CHANGED = _FILE._replace(digest="d" * 64)
+_TEXT, _PATTERN = f"api_key={_OWN}\n", f"api_key={SENTINELS['api_key']}\n"
+_SAME = HostFile("file", same=True, user=("root", "0"), group=("wheel", "0"), mode=0o600)
+_CHANGED = _SAME._replace(same=False)
 _CLIENT = Registered(
     "web1", {"id": 1, "label": "web1", "api_key": _OWN, "install_code": "C" * 36}, {fingerprint(_OTHER): "web2"}
 )
 _MASKED = Registered("web1", {"id": 1, "label": "web1"}, {fingerprint(_OTHER): "web2"})
 _DESIRED = Desired("/etc/agent", _TEXT.encode())
-
-
-def _decide(found: HostFile = _FILE, text: str | None = None, client: Registered = _CLIENT, **fields: Any) -> Decision:
-    return decide(found, text, _PATTERN, _DESIRED._replace(**fields), client)
-
-
-def _removal(found: HostFile, text: str | None = None, client: Registered | None = _CLIENT) -> Decision:
-    return decide_removal(found, text, _PATTERN, "/etc/agent", client)
-
-
-_LEFT, _PENDING = _FILE._replace(leftovers=True), _FILE._replace(markers=("0123abcd",))
-_SERVICE = {"service": "agent"}
+_OWN_KEY = KeyOwner("own", "web1", fingerprint(_OWN))
 
 
 @pytest.mark.parametrize(
     ("found", "fields", "names"),
     [
-        (_FILE, {}, []),
-        (_FILE, {"owner": "root", "group": "wheel"}, []),
-        (_FILE, {"owner": "agent"}, ["owner"]),
-        (_FILE, {"group": "agent"}, ["group"]),
-        (_CHANGED, {"owner": "agent"}, ["content", "owner"]),
-        (_LEFT, {}, ["leftovers"]),
-        (_PENDING, {}, []),
-        (_PENDING, _SERVICE, ["restart"]),
-        (_PENDING._replace(mode=0o640), _SERVICE, ["mode", "restart"]),
-        (HostFile("missing", markers=_PENDING.markers), _SERVICE, ["content", "restart"]),
-        (HostFile("no_parent"), {}, ["content"]),
+        (_SAME, {}, []),
+        (_SAME._replace(owned=True), {"owner": "agent"}, []),
+        (_SAME._replace(owned=False), {"owner": "0", "group": "wheel"}, []),
+        (_SAME._replace(owned=False), {"owner": "agent", "group": "wheel"}, ["owner"]),
+        (_SAME._replace(owned=False), {"group": "agent"}, ["group"]),
+        (_SAME._replace(mode=0o640), {}, ["mode"]),
+        (_CHANGED._replace(owned=False, mode=0o644), {"owner": "agent"}, ["content", "owner", "mode"]),
+        (HostFile("missing"), {"owner": "agent"}, ["content"]),
         # It has text, and is replaced whatever that is.
-        (HostFile("link"), {"owner": "agent"}, ["type"]),
+        (HostFile("link", text=_TEXT), {"owner": "agent"}, ["content", "type"]),
     ],
 )
 def test_differences_are_named(found: HostFile, fields: dict[str, Any], names: list[str]) -> None:
-    decided = _decide(found, _TEXT if found.kind == "link" else None, **fields)
-    assert (decided.differences, decided.changed, decided.problem) == (names, bool(names), None)
-    assert decided.writes is (names not in ([], ["restart"]))
-    beside = {"leftovers": "leftovers" in names, "restart_pending": "restart" in names}
-    assert {name: name in decided.before for name in beside} == beside
-    assert not beside.keys() & decided.after.keys()
-    if not decided.writes:
-        assert decided.before == {**decided.after, **{name: True for name, there in beside.items() if there}}
-        assert decided.key == KeyOwner("own", "web1", fingerprint(_OWN))
-    elif found.kind == "file":
-        owners = (fields.get("owner", "root"), fields.get("group", "wheel"))
-        assert (decided.after["owner"], decided.after["group"]) == owners
+    assert decision.differences(found, _DESIRED._replace(**fields)) == names
 
 
 def test_permissions_are_named_as_found_and_as_expected() -> None:
-    named = permissions(_FILE, _DESIRED._replace(owner="agent", group="4", mode=0o640))
+    desired = _DESIRED._replace(owner="agent", group="4", mode=0o640)
+    named = decision.permissions(_SAME._replace(owned=False), desired)
     found = {name: f"{each['found']} {each['expected']}" for name, each in named.items()}
     assert found == {"owner": "root agent", "group": "wheel 4", "mode": "0600 0640"}
 
@@ -96,82 +62,93 @@ def test_permissions_are_named_as_found_and_as_expected() -> None:
         (f"api_key={_OTHER}\n", "other", "web2", "other"),
         (f"api_key={_STRANGE}\n", "unknown", None, "unverifiable"),
         (f"x y {_STRANGE}\n", "no_key", None, "unverifiable"),
+        (f"more\n{_TEXT}", "own", "web1", "unverifiable"),
         ("nothing\n", "no_key", None, "no_key"),
         (None, "unverifiable", None, "unverifiable"),
     ],
 )
 def test_the_owner_of_the_key_in_the_file(text: str | None, state: str, label: str | None, masked: str) -> None:
-    decided = _decide(_CHANGED, text)
-    assert (decided.key.state, decided.key.label, decided.differences) == (state, label, ["content"])
-    assert decided.before["key_of"] == (label or (state if state != "unverifiable" else None))
-    assert (decided.after["key_of"], decided.after["mode"], decided.after["sha256"]) == ("web1", "0600", _DIGEST)
-    assert _OWN not in repr(decided)
-    removal = _removal(_CHANGED, text)
-    assert (removal.changed, removal.key) == (True, decided.key)
-    removal = _removal(_CHANGED, text, client=None)
-    assert (removal.key.state, removal.before["key_of"]) == ("unverifiable", None)
-    # Nothing is written while the keys are masked.
-    found = _CHANGED._replace(markers=_PENDING.markers)
-    decided = _decide(found, text, client=_MASKED, data=None, mode=0o640, service="agent")
-    assert (decided.key.state, decided.differences, decided.changed) == (masked, ["mode", "restart"], False)
+    found = _CHANGED._replace(text=text)
+    key = decision.key_owner(found, _CLIENT, _TEXT, _PATTERN)
+    assert (key.state, key.label) == (state, label)
+    assert decision.key_owner(found, _MASKED, _PATTERN.replace("0000", "2222"), _PATTERN).state == masked
+    # As for a removal, without a template.
+    assert decision.key_owner(found, _CLIENT, "", "").state in (state, "no_key")
+
+
+def test_the_key_of_a_file_that_is_as_desired_or_missing() -> None:
+    assert decision.key_owner(_SAME, _CLIENT, "", "") == _OWN_KEY
+    assert decision.key_owner(HostFile("missing"), _CLIENT, "", "") == KeyOwner("no_file")
 
 
 @pytest.mark.parametrize(
-    ("content", "there", "same"),
-    [("key\n", "key", True), ("key", "key\n", True), ("key\n", "key\n\n", False), ("key", "key ", False)],
-)
-def test_a_final_newline_does_not_count_as_a_difference(content: str, there: str, same: bool) -> None:
-    desired, digest = _DESIRED._replace(data=content.encode()), hashlib.sha256(there.encode()).hexdigest()
-    assert has_content(_FILE._replace(digest=digest), desired) is same
-    assert has_content(_FILE._replace(digest=None), desired, there) is same
-    assert not has_content(_FILE._replace(digest=None), desired)
-    # What is too large was not read whole.
-    text = "x" * LARGEST_FILE
-    for size, whole in ((LARGEST_FILE, True), (LARGEST_FILE + 1, False)):
-        found = _FILE._replace(digest=None, size=size)
-        assert has_content(found, Desired("/a", text.encode()), text) is whole
-
-
-@pytest.mark.parametrize(
-    ("found", "before", "state"),
+    ("pattern", "text", "found", "state"),
     [
-        (HostFile("missing"), {}, "no_file"),
-        (HostFile("no_parent"), {}, "no_file"),
-        (HostFile("missing", leftovers=True), {"leftovers": True}, "no_file"),
-        (HostFile("missing", markers=_PENDING.markers), {"restart_pending": True}, "no_file"),
-        (_FILE, {"kind": "file", "owner": "root", "mode": "0600", "key_of": "web1"}, "own"),
-        (HostFile("link"), {"kind": "link", "key_of": "web1"}, "own"),
-        (HostFile("link"), {"kind": "link", "key_of": None}, "unverifiable"),
-        (HostFile("dangling"), {"kind": "dangling", "key_of": "no_file"}, "no_file"),
+        ("a=1\nkey=SSSS\n", "a=1\nkey=base64\n", "a=2\nkey=base64\n", "own"),
+        ("a=1\nkey=SSSS\n", "a=1\nkey=base64\n", "a=1\nkey=other\n", "no_key"),
+        ("a=1\nk=S\nc=S\n", "a=1\nk=x\nc=y\n", "k=x\nc=z\n", "no_key"),
+        ("a=1\n", "a=1\n", "a=1\nb=2\n", "no_key"),
     ],
 )
-def test_removal(found: HostFile, before: dict[str, Any], state: str) -> None:
-    decided = _removal(found, _TEXT if state == "own" else None)
-    assert (decided.changed, decided.after, decided.key.state, decided.problem) == (bool(before), {}, state, None)
-    assert decided.before.items() >= before.items()
+def test_a_key_that_a_template_transforms(pattern: str, text: str, found: str, state: str) -> None:
+    assert decision.key_owner(_CHANGED._replace(text=found), _CLIENT, text, pattern).state == state
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"),
+    ("labels", "unreadable", "message"),
     [
-        ("directory", "is a directory"),
-        ("other", "is neither a regular file nor a symbolic link"),
-        ("no_access", "Use become"),
-        ("file", "stat"),
+        ({"web1": "web1", "web2": "old"}, [], ""),
+        ({"web1": "old", "web2": "web2"}, [], "no host of the inventory has, and"),
+        ({"web1": "web1", "old": "old"}, ["old"], "no host of the inventory has (but the labels of these hosts are un"),
+        ({"web1": "old"}, ["web1"], "no host of the inventory has, and"),
     ],
 )
-def test_paths_that_are_refused(kind: Kind, message: str) -> None:
-    for decision in (_decide, _removal):
-        with pytest.raises(InputError, match=message):
-            decision(HostFile(kind))
+def test_whether_a_client_would_be_left_without_a_host(
+    labels: dict[str, str], unreadable: list[str], message: str
+) -> None:
+    inventory = Inventory(labels, {}, set(), unreadable)
+    problem = decision.owner_problem("web1", "web1", KeyOwner("other", "old"), inventory)
+    assert message in problem and bool(problem) is bool(message)
 
 
-def test_paths_that_cannot_be_written() -> None:
-    with pytest.raises(InputError, match="has no parent directory"):
-        _decide(HostFile("no_parent"), create_directory=False)
-    assert "is a file" in str(_decide(HostFile("below_file", False), create_directory=False).problem)
-    for decision in (_decide(HostFile("missing", False)), _removal(HostFile("link", False))):
-        assert "can't be written" in str(decision.problem)
-    # Nothing is to be written.
-    for found in (_FILE, _PENDING):
-        assert _decide(found._replace(writable=False), service="agent").problem is None
+_BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key"}
+_AFTER = {**_BEFORE, "mode": "0600", "key_of": "web1", "key_fingerprint": fingerprint(_OWN)}
+
+
+@pytest.mark.parametrize(
+    ("found", "client", "before", "after"),
+    [
+        (_CHANGED._replace(mode=0o640), _CLIENT, _BEFORE, _AFTER),
+        (_CHANGED._replace(mode=0o640), None, _BEFORE, {}),
+        (HostFile("missing"), _CLIENT, {}, {name: _AFTER[name] for name in _AFTER if name not in ("owner", "group")}),
+        (HostFile("link"), None, {"kind": "link", "key_of": "no_key"}, {}),
+    ],
+)
+def test_a_diff_shows_no_text(
+    found: HostFile, client: Registered | None, before: dict[str, str], after: dict[str, str]
+) -> None:
+    shown = decision.diff(found, _DESIRED, KeyOwner("no_key"), client)
+    assert (shown["before"], shown["after"]) == (before, after)
+    assert shown["before_header"] == shown["after_header"] == "/etc/agent"
+    assert decision.diff(found, _DESIRED, KeyOwner("unverifiable"), client)["before"].get("key_of") is None
+
+
+_RUNS = HostFile("file", changed=100, service="active", service_enabled="enabled", started=100)
+
+
+@pytest.mark.parametrize(
+    ("found", "needs"),
+    [
+        (_RUNS, []),
+        (_RUNS._replace(changed=101), ["restart"]),
+        (_RUNS._replace(service="inactive", changed=101), ["state"]),
+        (_RUNS._replace(service="failed"), ["state"]),
+        (_RUNS._replace(service="activating"), ["state"]),
+        (_RUNS._replace(service_enabled="disabled"), ["enabled"]),
+        (_RUNS._replace(service_enabled="static"), []),
+        (HostFile("file", changed=5), []),
+    ],
+)
+def test_what_a_service_needs(found: HostFile, needs: list[str]) -> None:
+    assert decision.service(found, started=True, enabled=True) == needs
+    assert decision.service(found, started=False, enabled=False) == [name for name in needs if name == "restart"]
