@@ -4,11 +4,14 @@
 
 """What is done with a host's file, from what is on the host, the desired file and the client."""
 
+import contextlib
+import re
 from typing import Any
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import decision
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import Registered
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import HostFile
@@ -107,8 +110,8 @@ def test_whether_a_client_would_be_left_without_a_host(
     labels: dict[str, str], unreadable: list[str], message: str
 ) -> None:
     inventory = Inventory(labels, {}, set(), unreadable)
-    problem = decision.owner_problem("web1", "web1", KeyOwner("other", "old"), inventory)
-    assert message in problem and bool(problem) is bool(message)
+    with pytest.raises(InputError, match=re.escape(message)) if message else contextlib.nullcontext():
+        decision.check_owner("web1", "web1", KeyOwner("other", "old"), inventory)
 
 
 _BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key"}
@@ -133,22 +136,44 @@ def test_a_diff_shows_no_text(
     assert decision.diff(found, _DESIRED, KeyOwner("unverifiable"), client)["before"].get("key_of") is None
 
 
-_RUNS = HostFile("file", changed=100, service="active", service_enabled="enabled", started=100)
+_RUNS = HostFile("file", changed=100, service="active", service_enabled="enabled", started=100, now=1000)
+_CRASHES = _RUNS._replace(restarts=7, now=159)
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "needs"),
+    [
+        (_RUNS, "active", []),
+        (_RUNS._replace(changed=100.5), "active", ["restart"]),
+        (_RUNS._replace(service="inactive", changed=101), "inactive", ["state"]),
+        (_RUNS._replace(service="failed"), "failed", ["state"]),
+        (_RUNS._replace(service="activating"), "activating", ["state"]),
+        (_CRASHES, "activating", ["state"]),
+        (_CRASHES._replace(now=160), "active", []),
+        (_RUNS._replace(service_enabled="disabled"), "active", ["enabled"]),
+        (_RUNS._replace(service_enabled="static"), "active", []),
+        (_RUNS._replace(service_enabled="masked"), "masked", ["state"]),
+        (HostFile("file", service_missing=True), "missing", ["state"]),
+        (HostFile("file", changed=5), None, []),
+    ],
+)
+def test_what_a_service_needs(found: HostFile, state: str | None, needs: list[str]) -> None:
+    assert decision.service_state(found) == state
+    assert decision.service(found, present=True, started=True, enabled=True) == needs
+    not_required = decision.service(found, present=True, started=False, enabled=False)
+    assert not_required == [name for name in needs if name == "restart"]
 
 
 @pytest.mark.parametrize(
     ("found", "needs"),
     [
-        (_RUNS, []),
-        (_RUNS._replace(changed=101), ["restart"]),
-        (_RUNS._replace(service="inactive", changed=101), ["state"]),
-        (_RUNS._replace(service="failed"), ["state"]),
-        (_RUNS._replace(service="activating"), ["state"]),
-        (_RUNS._replace(service_enabled="disabled"), ["enabled"]),
-        (_RUNS._replace(service_enabled="static"), []),
-        (HostFile("file", changed=5), []),
+        (_RUNS, ["state", "enabled"]),
+        (_RUNS._replace(service_enabled="static"), ["state"]),
+        (_CRASHES._replace(service="activating"), ["state", "enabled"]),
+        (_RUNS._replace(service="failed"), ["enabled"]),
+        (HostFile("missing", service_missing=True), []),
+        (HostFile("missing"), []),
     ],
 )
-def test_what_a_service_needs(found: HostFile, needs: list[str]) -> None:
-    assert decision.service(found, started=True, enabled=True) == needs
-    assert decision.service(found, started=False, enabled=False) == [name for name in needs if name == "restart"]
+def test_a_service_without_its_configuration_is_stopped(found: HostFile, needs: list[str]) -> None:
+    assert decision.service(found, present=False, started=False, enabled=False) == needs

@@ -79,8 +79,6 @@ _ASSIGNED = "api_key = {key}\n"
         # Only the line of the template that has the key counts.
         ("url=x\nkey={key}\n", f"url=0123456789abcdef\nkey={_STRANGE}\n", _STRANGE),
         ("code={code}, key={key}\n", f"# code=x, key={_STRANGE}\n", None),
-        # The first and the last place after an install code are tried.
-        ("{code}, {key}\n", f"a, b c, {_STRANGE}\n", _STRANGE),
         ("{code}, {key};\n", f"a, {_STRANGE};\n", _STRANGE),
         ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
         # The key in its position counts before others.
