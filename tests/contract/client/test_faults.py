@@ -208,6 +208,31 @@ def test_another_controller_creates_while_the_list_is_late(emulator: Emulator, s
     assert labels(emulator) == [f"web{number}" for number in range(1, 7)]
 
 
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_a_client_that_is_listed_and_deleted_is_created_anew(emulator: Emulator, check_mode: bool) -> None:
+    """Observed: "a list that changes while it is read". A client that only the list shows is read by its id first."""
+    emulator.seed(labels=["web1", "web2"])
+    emulator.configure(lists_deleted=True)
+    go(emulator, monitor_clients, labels=["web1"], state="absent")
+    options: dict[str, Any] = {"labels": ["web1", "web2"], "check_mode": check_mode}
+    assert go(emulator, monitor_clients, **options)["created"] == []
+    emulator.clear_log()
+    result = go(emulator, monitor_clients, verify=True, **options)
+    assert (result["created"], result["unchanged"]) == (["web1"], ["web2"])
+    assert len(emulator.requests("get_client")) == 2
+    assert labels(emulator) == (["web2"] if check_mode else ["web1", "web2"])
+    assert result["clients"]["web1"]["id"] == (None if check_mode else emulator.clients()[-1]["id"])
+
+
+def test_a_service_that_shows_clients_in_lists_only_keeps_them(emulator: Emulator) -> None:
+    """The create reports that the label is taken, so the listed client counts."""
+    emulator.seed(labels=["web1"])
+    for status in (403, 404):
+        emulator.fault(kind="status", operation="get_client", status=status)
+        result = go(emulator, monitor_clients, labels=["web1"], verify=True)
+        assert (result["created"], result["unchanged"]) == ([], ["web1"])
+
+
 # Connections that are refused, or that end where no HTTP server ends them: within a handshake, a header, a chunk
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
+from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.filter.client_label import FilterModule
 
@@ -17,6 +18,14 @@ def _hostvars(**labels: Any) -> dict[str, Any]:
     groups = {"groups": {"all": list(labels)}}
     own = {host: {"monitor_agent_label": label, **groups} for host, label in labels.items()}
     return {**own, "localhost": {"monitor_agent_label": "database", **groups}}
+
+
+def _inspected(labels: dict[str, str], **given: Any) -> dict[str, Any]:
+    """hostvars with results of agent_config that have these labels, beside the inventory's."""
+    found = _hostvars(**given)
+    for host, label in labels.items():
+        found[host]["inspected"] = {"label": label, "state": "absent" if label == "gone" else "present"}
+    return found
 
 
 _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
@@ -35,6 +44,18 @@ _INVENTORY = _hostvars(web1=None, web2=None, **{"db.1": "database"}, x="")
         ("client_labels", [["x"], _INVENTORY], {"x": "x-2d711642"}),
         ("client_labels", ["web1", _INVENTORY], "takes a list of hosts"),
         ("client_labels", [["web1"], _hostvars(web1=None, w="web1")], "have the same label 'web1'"),
+        # Of hosts outside the list, two may have one label, such as the default of a fact that is missing.
+        ("client_labels", [["web1"], _hostvars(web1=None, a="same", b="same")], {"web1": "web1"}),
+        ("client_labels", [["web1"], _inspected({"web1": "own"}, web1=None), "inspected"], {"web1": "own"}),
+        (
+            "client_labels",
+            [["web1"], _inspected({"web1": "web2"}, web1=None, web2=None), "inspected"],
+            "the same label",
+        ),
+        ("client_labels", [["a", "b"], _inspected({"b": "own"}, a="own", b=None), "inspected"], "the same label"),
+        # A host of another play that was removed, and a host whose label is unknown.
+        ("client_labels", [["web1"], _inspected({"a": "gone"}, web1="gone", a=None), "inspected"], {"web1": "gone"}),
+        ("client_labels", [["web1"], _inspected({}, web1="own", a=83), "inspected"], {"web1": "own"}),
         ("client_label", [7], "takes the name of a host as text. Put a number in quotes.$"),
         # Such as a client with its keys.
         ("client_label", [{"label": "web1"}], "takes the name of a host as text. Put a number in quotes.$"),
@@ -47,3 +68,17 @@ def test_filters(name: str, arguments: list[Any], expected: Any) -> None:
             run(*arguments)
     else:
         assert run(*arguments) == expected
+
+
+def test_one_warning_names_the_first_host_whose_label_the_inventory_does_not_give(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warnings: list[str] = []
+    monkeypatch.setattr(Display, "warning", lambda _self, text: warnings.append(text))
+    labels = FilterModule().filters()["client_labels"]
+    hosts = ["a", "b", "c"]
+    labels(
+        hosts, _inspected({"a": "a-2d711642", "b": "of-b", "c": "of-c"}, a="a-2d711642", b=None, c="old"), "inspected"
+    )
+    [text] = warnings
+    assert "monitor_agent_label of b that" in text and "Set monitor_agent_label in the inventory" in text
