@@ -2,24 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The agent itself: packages and installer, in check mode and in a run, and its restarts."""
+"""The agent itself: packages and installer, in check mode and in a run, and its service on hosts without systemd."""
 
 import json
 import sys
 from pathlib import Path
 
-from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG, Host
-from ansible_collections.monitor.cloud.tests.support.runs import (
-    CONFIGURE,
-    CONFIGURE_AGAIN,
-    ROLLOUT,
-    Controller,
-    Local,
-    Run,
-)
+from ansible_collections.monitor.cloud.tests.support.hosts import CONFIG
+from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import converge, labels, role_play, text_of
 
-AGAIN = "Install the packages again, with the new lists"
+AGAIN = "Install the packages again, with new lists of packages"
 PACKAGES, INSTALLER = "Install the packages", "Run the installer"
 INSTALL = 'mkdir -p /opt/agent && echo "$MONITOR_INSTALL_CODE" > /opt/agent/code && chmod 600 /opt/agent/code'
 
@@ -30,7 +23,7 @@ def steps(run: Run, name: str) -> dict[str, bool]:
 
 
 def test_packages_are_installed_and_an_installer_gets_the_code_once(controller: Controller) -> None:
-    """The installer of db-1 replaces the configuration: the agent is restarted with its own."""
+    """The installer of db-1 writes a configuration: the agent is restarted with its own."""
     hosts = with_agents(controller).hosts
     controller.group_vars["monitor_agent_install_command"] = INSTALL
     controller.group_vars["monitor_agent_install_creates"] = "/opt/agent"
@@ -45,7 +38,7 @@ def test_packages_are_installed_and_an_installer_gets_the_code_once(controller: 
     assert {name: host.read("/opt/agent/code") for name, host in hosts.items()} == codes
     assert hosts["web-2"].run("find /root/.ansible/tmp -mindepth 1") == ""
     assert hosts["db-1"].facts() == "regular file 600 root root"
-    assert run_with_their_configuration(controller) == set(hosts) and pending(controller) == set()
+    assert run_with_their_configuration(controller) == set(hosts)
 
 
 # A source of one package, whose lists apt has not fetched, as on a host that was just installed.
@@ -74,23 +67,32 @@ END
 
 
 def test_packages_are_installed_on_a_host_that_has_no_lists_of_packages_yet(one: Controller) -> None:
+    """Check mode, which fetches no lists and installs no python3-apt, predicts the installation."""
     host = one.hosts["web-1"]
     host.run(SOURCE)
     one.group_vars["monitor_agent_packages"] = ["agent-of-a-test"]
     play = role_play(one, play="environment: {APT_CONFIG: /opt/agent-apt/apt.conf}")
+    library = "/usr/lib/python3/dist-packages/apt_pkg"
     try:
-        for options in (["--check"], []):
-            assert steps(one.succeed(play, *options), AGAIN) == {"web-1": True}
+        for prepare in (
+            f"for f in {library}*.so; do mv $f $f.away; done",
+            f"for f in {library}*.so.away; do mv $f ${{f%.away}}; done",
+        ):
+            host.run(prepare)
+            check = one.succeed(play, "--check")
+            assert (steps(check, PACKAGES), check.statuses(AGAIN), check.writes()) == ({"web-1": True}, {}, [])
+            assert check.changed_hosts() == {"web-1"} and "could not" not in check.output.lower(), check.output
+        assert steps(one.succeed(play), AGAIN) == {"web-1": True}
         assert host.run("dpkg-query -W agent-of-a-test") == "agent-of-a-test\t1\n"
+        assert "changed" not in {event.status for event in one.succeed(play).events}
     finally:
         host.run("dpkg --purge agent-of-a-test")
 
 
-def test_packages_that_fail_leave_the_configuration(single: Local) -> None:
+def test_packages_that_fail_fail_the_host_before_its_configuration(single: Local) -> None:
     single.host_vars["web-1"].update(monitor_agent_packages=["bash"], ansible_python_interpreter="/nowhere/python")
-    text = "The packages could not be installed, as the task before reports. The configuration is written, "
-    assert single.run().failures()["web-1"].startswith(text)
-    assert single.read("web-1") == single.expected("web-1")
+    assert "/nowhere/python" in single.run().failures()["web-1"]
+    assert single.read("web-1") is None
 
 
 def test_an_installer_may_start_a_process_that_keeps_its_output(one: Controller) -> None:
@@ -125,7 +127,7 @@ def test_the_installer_adds_the_owner_of_the_configuration(one: Controller) -> N
     for undo in (":", f"sed -i /agent-1/d /etc/passwd /etc/group; rm {CONFIG} /opt/agent"):
         one.hosts["web-1"].run(undo)
         check, run = one.succeed(ROLLOUT, "--check"), one.succeed()
-        assert (check.changed_hosts(), run.changed_hosts(CONFIGURE_AGAIN)) == ({"web-1"}, {"web-1"}), run.output
+        assert (check.changed_hosts(), run.changed_hosts()) == ({"web-1"}, {"web-1"}), run.output
         assert one.hosts["web-1"].facts() == "regular file 600 agent-1 agent-1"
         assert one.hosts["web-1"].read() == text_of(one, "web-1")
     assert "changed" not in {event.status for event in one.succeed().events}
@@ -143,14 +145,11 @@ def test_an_installer_gets_the_environment_of_the_play(single: Local) -> None:
     assert "MONITOR_API_TOKEN" not in given
 
 
-# No restart is lost if something is killed or fails after the configuration was changed
-
-HANDLER = "Restart the monitoring agent"
-# It starts if /opt/agent-works exists, and records with which configuration.
+HANDLER, RESTART = "Restart the monitoring agent", "Restart the agent, or start it"
+# It records with which configuration it was started, and runs as long as /opt/agent-works exists.
 SERVICE = f"""#!/bin/sh
-[ "$1" = status ] && exit 0
-[ "$1" = stop ] || [ -e /opt/agent-works ] || exit 1
-[ "$1" = stop ] || cat {CONFIG} > /opt/agent-runs-with
+[ "$1" != status ] || [ -e /opt/agent-works ] || exit 3
+[ "$1" != start ] || cat {CONFIG} > /opt/agent-runs-with
 """
 
 
@@ -165,177 +164,69 @@ def with_agents(controller: Controller) -> Controller:
     return controller
 
 
-def entries(host: Host) -> list[str]:
-    return host.run("ls -A /etc/monitor").split()
-
-
-def pending(controller: Controller) -> set[str]:
-    """The hosts that have a marker; nothing else is beside the configuration."""
-    found = {name: set(entries(host)) - {"agent.conf"} for name, host in controller.hosts.items()}
-    beside = [entry for names in found.values() for entry in names]
-    assert all(entry.startswith(".agent.conf.restart-") for entry in beside), beside
-    return {name for name, names in found.items() if names}
-
-
 def run_with_their_configuration(controller: Controller) -> set[str]:
     """The hosts whose agent was started with the configuration that is there."""
     found = controller.hosts.items()
     return {name for name, host in found if host.read("/opt/agent-runs-with") == text_of(controller, name)}
 
 
-def assert_next_run_restarts(controller: Controller, *names: str) -> None:
-    """Check mode predicts the restarts, the next run does them without a write, and the one after does nothing."""
-    files = {name: controller.hosts[name].run(f"stat -c '%i %y' {CONFIG}") for name in names}
-    steps = converge(controller, changes=names)
-    for run in (steps.check, steps.run):
-        results = run.of(CONFIGURE)
-        assert [results[name].result["differs"] for name in names] == [["restart"]] * len(names)
-        assert run.changed_hosts(HANDLER) == set(names)
-    for name in names:
-        shown = steps.check.of(CONFIGURE)[name].result["diff"]
-        assert shown["before"] == {**shown["after"], "restart_pending": True}
-        assert controller.hosts[name].run(f"stat -c '%i %y' {CONFIG}") == files[name]
-    assert run_with_their_configuration(controller) >= set(names) and steps.again.of(HANDLER) == {}
-
-
 def test_only_hosts_that_changed_get_a_restart(controller: Controller) -> None:
-    controller.group_vars["monitor_agent_service"] = "monitor-agent"
-    check, hosts = controller.succeed(ROLLOUT, "--check"), with_agents(controller).hosts
-    assert check.changed_hosts(HANDLER) == set(hosts), "a service that is not there yet stops no check"
+    hosts = with_agents(controller).hosts
     controller.group_vars["ansible_pipelining"] = False
-    for before, changed in ((":", set(hosts)), ("chmod 644 /etc/monitor/agent.conf", {"web-2"})):
+    for before, changed in ((":", set(hosts)), (f"chmod 644 {CONFIG}", {"web-2"})):
         hosts["web-2"].run(before)
+        assert controller.succeed(ROLLOUT, "--check").changed_hosts(RESTART) == changed
         run = controller.succeed()
-        assert run.changed_hosts(HANDLER) == changed, run.output
+        assert run.changed_hosts(RESTART) == changed, run.output
         assert {name for name, host in hosts.items() if host.read("/opt/agent-runs-with")} == changed
         for host in hosts.values():
             host.run("rm -f /opt/agent-runs-with")
 
 
-# Executes no module on the host.
-SSH = """#!/bin/sh
-case "$*" in *AnsiballZ*) exit 255;; esac
-exec ssh "$@"
-"""
-IMPORT = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
-ROLE = f"- {IMPORT}\n"
-
-
-def test_a_restart_that_was_not_done_is_done_by_the_next_run(controller: Controller) -> None:
-    """It failed, also after an installer; or the host was unreachable. After a killed run: tests/faults."""
-    agents = with_agents(controller)
-    failed, installed, unreachable, _other = agents.hosts
-    del agents.hosts[_other]
-    agents.succeed()
-    for host in agents.hosts.values():
-        host.run(f"rm /opt/agent-runs-with; echo old > {CONFIG}")
-    for name in (failed, installed):
-        agents.hosts[name].run("rm /opt/agent-works")
-    agents.host_vars[installed] = {
-        "monitor_agent_install_command": f"echo theirs > {CONFIG}; touch /opt/agent",
-        "monitor_agent_install_creates": "/opt/agent",
-    }
-    ssh = agents.directory / "ssh"
-    ssh.write_text(SSH, encoding="utf-8")
-    ssh.chmod(0o755)
-    agents.host_vars[unreachable] = {"ansible_ssh_executable": str(ssh), "ansible_pipelining": False}
-    for _attempt in range(2):
-        run = agents.run(agents.tasks(f"{ROLE}  ignore_unreachable: true\n"))
-        assert run.code == 2 and pending(agents) == set(agents.hosts), run.output
-        assert all(host.read() == text_of(agents, name) for name, host in agents.hosts.items())
-    agents.host_vars.clear()
-    for name in (failed, installed):
-        agents.hosts[name].run("touch /opt/agent-works")
-    assert_next_run_restarts(agents, *agents.hosts)
-    assert pending(agents) == set()
-
-
-# Each kills the writer, which is the tool's parent, before or after a step of it.
-KILLER = """#!/bin/sh
-case "$*" in {case}) kill=y;; *) kill=;; esac
-[ "$kill{when}" = ybefore ] || "/usr/bin/{tool}" "$@"
-code=$?
-[ -z "$kill" ] || kill -9 $PPID
-exit $code
-"""
-KILLED_AT = [
-    (when, *step)
-    # The marker is moved, the configuration is moved, the private directory is removed.
-    for step in (("mv", "*restart-*"), ("mv", "*./agent.conf*"), ("rmdir", "*writing-*"))
-    for when in ("before", "after")
-]
-
-
-def test_a_writer_that_is_killed_loses_no_restart(six: Controller) -> None:
-    agents = with_agents(six)
-    for host, (when, tool, case) in zip(agents.hosts.values(), KILLED_AT, strict=True):
-        host.write("old\n")
-        host.write(KILLER.format(when=when, tool=tool, case=case), f"/usr/local/sbin/{tool}", mode="755")
-    run = agents.run()
-    assert {event.status for event in run.of(CONFIGURE).values()} <= {"failed", "unreachable"}, run.output
-    for host in agents.hosts.values():
-        host.run("rm /usr/local/sbin/*")
-    steps = converge(agents, changes=agents.hosts)
-    assert steps.run.changed_hosts(HANDLER) == run_with_their_configuration(agents) == set(agents.hosts)
-    assert [entries(host) for host in agents.hosts.values()] == [["agent.conf"]] * len(agents.hosts)
-
-
-# A marker of another run, which wrote between the task and the restart of this one.
-LATER = ".agent.conf.restart-0123abcd"
-
-
-def test_a_marker_of_a_later_run_survives_an_earlier_restart(one: Controller) -> None:
-    host = with_agents(one).hosts["web-1"]
-    host.write(SERVICE + f"touch /etc/monitor/{LATER}\n", "/etc/init.d/monitor-agent", mode="755")
-    one.succeed()
-    assert sorted(entries(host)) == [LATER, "agent.conf"]
-    host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
-    assert_next_run_restarts(one, "web-1")
-    assert entries(host) == ["agent.conf"]
-
-
-def test_a_removal_removes_the_markers(controller: Controller) -> None:
-    """It succeeds although the agent does not start; whether there is a configuration, and a service, or not."""
-    hosts = with_agents(controller).hosts
-    for host in hosts.values():
-        host.run("rm /opt/agent-works")
-    assert controller.run().code == 2 and pending(controller) == set(hosts)
-    for name in ("web-1", "db-1"):
-        hosts[name].run(f"rm {CONFIG}")
-    for name in ("web-1", "web-2"):
-        controller.host_vars[name] = {"monitor_agent_service": ""}
-    controller.succeed("monitor.cloud.retire", "--limit", "all")
-    assert [entries(host) for host in hosts.values()] == [[]] * len(hosts)
-    assert controller.service.clients() == []
-
-
-# Runs as long as /opt/agent-started exists.
+# Runs as long as /opt/agent-started exists; cannot start without /opt/agent-works.
 STOPS = """#!/bin/sh
 case $1 in
-start) touch /opt/agent-started;;
+start) [ ! -e /opt/agent-works ] || touch /opt/agent-started;;
 stop) rm -f /opt/agent-started;;
 status) [ -e /opt/agent-started ] || exit 3;;
 esac
 """
 
 
-def test_an_agent_that_was_stopped_is_reported_and_started(controller: Controller) -> None:
-    """Unless its state is that of the user: web-2."""
+def test_an_agent_that_stopped_is_started_and_its_host_fails_if_it_stops_again(controller: Controller) -> None:
+    """Unless the user decides whether it runs: web-2. A host without the service gets no client: db-2."""
     hosts = with_agents(controller).hosts
     for host in hosts.values():
         host.write(STOPS, "/etc/init.d/monitor-agent", mode="755")
-    controller.host_vars["web-2"] = {"monitor_agent_service_state": ""}
-    controller.succeed()
-    for name in ("web-1", "web-2"):
-        hosts[name].run("rm /opt/agent-started")
-    report = controller.succeed("monitor.cloud.audit", "-e", "monitor_agent_audit_service=true")
-    assert "Hosts: 4 (1 agent_stopped, 3 ok)." in report.output, report.output
+    hosts["db-2"].run("rm /etc/init.d/monitor-agent")
+    controller.host_vars["web-2"] = {"monitor_agent_service_state": "", "monitor_agent_service_enabled": False}
     for options in (["--check"], []):
-        run = controller.succeed(ROLLOUT, *options)
-        assert (run.changed_hosts(), run.statuses(HANDLER)) == (set(), {"web-1": "changed"}), run.output
+        run = controller.run(ROLLOUT, *options)
+        (message,) = run.failures().values()
+        assert message.startswith("db-2 has no service monitor-agent: install it (monitor_agent_packages), "), (
+            run.output
+        )
+    assert labels(controller) == ["db-1", "web-1", "web-2"]
+    for name in ("web-1", "web-2", "db-1"):
+        hosts[name].run("rm /opt/agent-started")
+    hosts["db-1"].run("rm /opt/agent-works")
+    report = controller.succeed("monitor.cloud.audit", "--limit", "!db-2")
+    assert "Hosts: 3 (2 agent_stopped, 1 ok)." in report.output, report.output
+    predicted = controller.succeed(ROLLOUT, "--check", "--limit", "!db-2")
+    run = controller.run(ROLLOUT, "--limit", "!db-2")
+    for each in (predicted, run):
+        assert (each.changed_hosts(), each.changed_hosts(RESTART)) == (set(), {"web-1", "db-1"}), each.output
+    assert run.failures() == {
+        "db-1": "The agent was started, but does not run: the service monitor-agent of db-1 is inactive. See why on "
+        "the host, by journalctl -u monitor-agent, then run again."
+    }
     hosts["web-1"].run("[ -e /opt/agent-started ]")
+    controller.succeed("monitor.cloud.retire", "--limit", "web-1")
+    hosts["web-1"].run("[ ! -e /opt/agent-started ]")
 
 
+IMPORT = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
+ROLE = f"- {IMPORT}\n"
 SECOND = ROLE + "  vars: {monitor_agent_config_path: /etc/monitor/second.conf, monitor_agent_service: second}\n"
 LOOP = """
 - ansible.builtin.include_role: {name: monitor.cloud.monitor_agent}
@@ -370,7 +261,7 @@ def test_each_use_of_the_role_in_a_play_does_its_restart(controller: Controller)
     run = controller.succeed(controller.play("\n".join(plays)))
     for name, (_section, _uses, services) in USES.items():
         assert sorted(hosts[name].run("cat /opt/restarts; rm /opt/restarts").split()) == services, name
-        assert entries(hosts[name]) == ["agent.conf", "second.conf"]
+        assert hosts[name].run("ls -A /etc/monitor").split() == ["agent.conf", "second.conf"]
     assert set(run.of("Mine")) == set(USES) and "[WARNING]" not in run.output, run.output
 
 
@@ -379,7 +270,7 @@ def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Contro
     play = agent.tasks(f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{flush}{ROLE}")
     run = agent.succeed(play)
     assert run.changed_hosts(HANDLER) == {"web-1"}
-    assert run_with_their_configuration(agent) == {"web-1"} and pending(agent) == set()
+    assert run_with_their_configuration(agent) == {"web-1"}
 
 
 def test_an_agent_is_uninstalled_before_its_configuration_and_client_are_removed(three: Local) -> None:
