@@ -1,7 +1,6 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# mypy: ignore-errors
 
 """Unexpected options, texts, paths and contents: the right result, or a clear error."""
 
@@ -20,13 +19,10 @@ from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client_info, monitor_clients
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import remote_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, find_key_owner
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.shell import BEGUN
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, short_or_long, try_task
-from ansible_collections.monitor.cloud.tests.support.host_files import in_shell
+from ansible_collections.monitor.cloud.tests.support.host_files import change, inspect
 from ansible_collections.monitor.cloud.tests.support.inputs import INVALID_VALUES, MODULES, NEEDED, examples
 from ansible_collections.monitor.cloud.tests.support.runs import Local
 from ansible_collections.monitor.cloud.tests.support.servers import Account
@@ -119,24 +115,24 @@ _NAMES = st.text(
 ).filter(lambda name: name not in (".", "..") and len(name.encode()) < 200)
 
 
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=300)
+
+
 @examples(40, 3000)
-@example(directory="a'b \"$x` ", name="it's $(touch x) `y` \\*?[", content=b"x")
-@given(directory=_NAMES, name=_NAMES, content=st.binary(max_size=300))
+@example(directory="a'b \"$x` ", name="it's $(touch x) `y` \\*?[", text="'$(touch x)`y`\\n%s\\c\r\n\n")
+@given(directory=_NAMES, name=_NAMES, text=_TEXTS)
 def test_any_path_is_written_read_and_removed(
-    tmp_path_factory: pytest.TempPathFactory, directory: str, name: str, content: bytes
+    tmp_path_factory: pytest.TempPathFactory, directory: str, name: str, text: str
 ) -> None:
-    root = tmp_path_factory.mktemp("paths")
-    path = f"{root}/{directory}/{name}"
-    done = in_shell(remote_file.write_command(Desired(path, content)), content)
-    assert remote_file.failure(done) == ""
-    assert [os.path.join(parent, file) for parent, _inner, files in os.walk(root) for file in files] == [path]
-    assert Path(path).read_bytes() == content
-    found = remote_file.parse_facts(in_shell(remote_file.facts_command(path)).stdout)
-    assert found is not None
-    assert (found.kind, found.mode, found.leftovers) == ("file", 0o600, False)
-    read = in_shell(remote_file.read_command(path)).stdout.encode(errors="surrogateescape")
-    assert read == f"{BEGUN}\n".encode() + content
-    assert remote_file.failure(in_shell(remote_file.remove_command(path))) == ""
+    root, data = tmp_path_factory.mktemp("paths"), text.encode()
+    path = root / directory / name
+    assert change(path, data) == ""
+    assert [os.path.join(parent, file) for parent, _inner, files in os.walk(root) for file in files] == [str(path)]
+    assert path.read_bytes() == data
+    found = inspect(path, data)
+    assert (found.kind, found.mode, found.same) == ("file", 0o600, True)
+    assert inspect(path, b"other").same is False
+    assert change(path, None) == ""
     assert os.listdir(f"{root}/{directory}") == []
     shutil.rmtree(root)
 
@@ -150,17 +146,17 @@ _INVALID_TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("monitor_client_info", {"base_url": "https://[::1/\x07", "include_keys": True}),
     ("monitor_plan", {"min_clients": 10**40}),
     ("region_info", {"id": "..", "capabilities": [{}]}),
-    ("agent_config", {"path": "/tmp/\0", "content": "x", "client": {"label": "web1"}}),
-    ("agent_config", {"path": ["/x"], "content": {"a": [1]}, "client": {"label": 7}, "mode": {"a": 1}}),
-    ("agent_config", {"path": "/x/y", "content": "{% if %}", "client": {"label": "web1"}, "mode": ".inf"}),
-    ("agent_config", {"path": "/x/y", "template": "/proc/self/mem", "client": {"label": "web1"}}),
+    ("agent_config", {"path": "/tmp/\0", "content": "x", "registration": "sound"}),
+    ("agent_config", {"path": ["/x"], "content": {"a": [1]}, "label": 7, "mode": {"a": 1}, "registration": "sound"}),
+    ("agent_config", {"path": "/x/y", "content": "{% if %}", "registration": "sound"}),
+    ("agent_config", {"path": "/x/y", "content": "@api_key@", "mode": ".inf", "registration": "sound"}),
+    ("agent_config", {"path": "/x/y", "template": "/proc/self/mem", "registration": "sound"}),
     ("agent_config", {"path": "/x/y", "content": "x", "registration": [{}, None]}),
     ("agent_config", {"path": "/x/y", "content": "x", "registration": "ansible_version"}),
-    ("agent_install", {"command": ["x"], "client": {"label": None}}),
+    ("agent_install", {"command": ["x"], "registration": "sound", "label": 7}),
     ("agent_install", {"command": "", "registration": "groups"}),
     ("audit_report", {"account": "groups", "config": "inventory_hostname"}),
     ("audit_report", {"account": "invalid_account", "config": "invalid_config", "json": "/proc/nothing/x"}),
-    ("adoptions", {"account": "nothing", "config": ["x"]}),
 )
 # Messages of core about unexpected errors.
 _OF_CORE = ("MODULE FAILURE", "Unexpected failure", "exception occurred", "unexpected exception", "Traceback")
@@ -168,8 +164,9 @@ _OF_CORE = ("MODULE FAILURE", "Unexpected failure", "exception occurred", "unexp
 
 def test_invalid_tasks_through_ansible_fail_with_our_messages(emulator: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, emulator)
-    invalid = {"invalid_account": {"account_labels": [], "clients": 7}, "ansible_connection": "local"}
-    controller.host_vars = {"here": invalid}
+    client = {"id": 1, "label": "here", "api_key": "A1B2" * 9, "install_code": "C1D2" * 9}
+    registered = {"sound": {"clients": {"here": client}}, "invalid_account": {"account_labels": [], "clients": 7}}
+    controller.host_vars = {"here": {**registered, "ansible_connection": "local"}}
     tasks = [{f"monitor.cloud.{name}": options, "ignore_errors": True} for name, options in _INVALID_TASKS]
     run = controller.run(controller.tasks(json.dumps(tasks)), "-v")
     assert_sound(emulator, run.output, faults=len(tasks))
