@@ -419,28 +419,3 @@ def test_a_client_that_is_only_listed_is_created_anew(pair: Local) -> None:
     assert all(pair.read(host) == pair.expected(host) for host in pair.host_vars)
     pair.service.configure(lists_deleted=False)
     assert pair.succeed(role_play(pair)).calls() == ["list_clients"]
-
-
-def test_a_host_that_carries_the_key_of_an_unclaimed_client_gets_a_new_one_only_if_asked(pair: Local) -> None:
-    pair.service.seed(labels=["old-name"])
-    [client] = pair.service.clients()
-    pair.write("web-1", TEXT.format(**client))
-    run = pair.run(role_play(pair))
-    [(host, message)] = run.failures().items()
-    assert (run.code, host, labels(pair)) == (2, "web-1", ["old-name", "web-2"]), run.output
-    assert "monitor.cloud.adopt" in message and "monitor_agent_replace_key: true" in message
-    pair.group_vars["monitor_agent_replace_key"] = True
-    pair.succeed(role_play(pair))
-    assert labels(pair) == ["old-name", "web-1", "web-2"] and pair.read("web-1") == pair.expected("web-1")
-
-
-def test_two_names_of_one_machine_are_refused_and_keep_the_first_key(pair: Local) -> None:
-    pair.host_vars["web-2"]["monitor_agent_config_path"] = pair.host_vars["web-1"]["monitor_agent_config_path"]
-    texts = set()
-    for _run in range(2):
-        run = pair.run(role_play(pair))
-        assert run.code == 2 and len(run.failures()) == 1, run.output
-        [message] = run.failures().values()
-        assert "web-1" in message and "web-2" in message
-        texts.add(pair.read("web-1"))
-    assert len(texts) == 1
