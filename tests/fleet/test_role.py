@@ -77,7 +77,7 @@ def test_check_mode_and_run_show_the_same_tasks_in_one_order(pair: Local) -> Non
 TAGS: dict[str, set[str]] = {
     "--tags monitor_agent_config,monitor_agent_install": {CONFIGURE, INSTALLER},
     "--tags monitor_agent_config,monitor_agent_service": {CONFIGURE, RESTART},
-    "--tags monitor_agent_install": {INSTALLER},
+    "--tags monitor_agent_install": set(),
     "--tags other": set(),
     "--skip-tags monitor_agent_config": set(),
     "--skip-tags monitor_agent_config,monitor_agent_install,monitor_agent_service": set(),

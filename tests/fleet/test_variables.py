@@ -29,8 +29,8 @@ INVALID: list[tuple[str, Any, str]] = [
     ("packages", None, "argument 'monitor_agent_packages' is of type "),
     ("timeout", "soon", "argument 'monitor_agent_timeout' is of type "),
     ("allow_http", "{{ 'may' ~ 'be' }}", "argument 'monitor_agent_allow_http' is of type "),
-    ("config_mode", 640, "mode 640 must be octal digits in quotes, such as '0640', with"),
-    ("config_mode", "rw-------", "mode 'rw-------' must be octal digits"),
+    ("config_mode", 640, "mode 640 is not valid. Use a quoted octal string"),
+    ("config_mode", "rw-------", "mode 'rw-------' is not valid"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file"),
     ("config_path", "{{ playbook_dir }}", "is a directory. Remove it, or choose another path."),
     ("config_path", "{{ playbook_dir }}/play.yml/agent.conf", "one of its parent directories is a file."),
@@ -154,7 +154,7 @@ def test_no_client_is_deleted_that_may_be_that_of_a_host_whose_label_is_unknown(
     pair.service.seed(labels=["web-two"])
     for playbook, given in (("retire", "labels=web-two"), ("prune", "prune_pattern=web.* prune_confirm=true")):
         run = pair.run(f"monitor.cloud.{playbook}", "-e", given, **WHOLE)
-        assert "monitor_agent_label of host web-2" in str(run.failures()) and run.calls() == [], run.output
+        assert "monitor_agent_label of host web-2" in str(run.failures()) and run.writes() == [], run.output
 
 
 def test_a_host_of_unknown_state_does_not_end_an_audit(pair: Local) -> None:
@@ -183,7 +183,7 @@ def test_a_vault_of_other_hosts_does_not_matter_to_the_hosts_of_a_play(split: tu
     """Rollout, audit and retire ended with "Decryption failed", and named neither host nor file."""
     controller, options = split
     run = controller.succeed(ROLLOUT, *options, "--limit", "dev")
-    assert run.changed_hosts() == {"web-1"} and _UNKNOWN in " ".join(run.output.split()), run.output
+    assert run.changed_hosts() == {"web-1"}, run.output
     run = controller.succeed("monitor.cloud.audit", *options, "--limit", "dev")
     text = " ".join(run.output.split())
     assert "Hosts: 1 (1 ok). Clients without a host: 1 (web-9)." in text, run.output
