@@ -18,7 +18,6 @@ MISTAKES = {
     "no such template to include": ("{% include KEY %}", "<api_key>"),
     "no such lookup": ("{{ lookup(KEY) }}", "<api_key>"),
     "no such test": ("{{ ['x'] | select(KEY) | list }}", "<api_key>"),
-    "a command fails": ("{{ lookup('pipe', 'exit 3 ' ~ KEY) }}", "<api_key>"),
     "not JSON": ("{{ ('x' ~ KEY) | from_json }}", ""),
     "not a regular expression": ("{{ 'x' | regex_search('(' ~ KEY) }}", ""),
     "mandatory": ("{{ nothing | mandatory('no value for ' ~ KEY) }}", "no value for <api_key>"),
@@ -41,7 +40,7 @@ def _play(controller: Controller) -> str:
 
 
 def test_no_secret_is_shown(emulator: Emulator, tmp_path: Path) -> None:
-    """Nor logged, nor given to callbacks. Core shows what lookups of files look for (SECURITY.md)."""
+    """Nor logged, nor given to callbacks. Lookups can show a key (SECURITY.md)."""
     controller = Local(tmp_path, emulator, "web-1")
     emulator.seed(labels=["web-1", "web-2"])
     seen, log, tree = tmp_path / "seen", tmp_path / "log", tmp_path / "tree"

@@ -106,7 +106,8 @@ def test_the_key_of_another_host_of_the_inventory_is_a_clones(pair: Local, other
         )
     else:
         assert run.failures() == {} and configured(pair) == {"web-1"}
-        assert "web-1 carried the key of client 'web-2', so it reported as that client." in run.output
+        # Core breaks lines, before 2.19 at hyphens too.
+        assert "web-1carriedthekeyofclient'web-2',soitreportedasthatclient." in "".join(run.output.split())
 
 
 def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
@@ -130,9 +131,9 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
 def test_a_name_that_is_close_to_a_variable_of_the_role_is_reported_once(pair: Local) -> None:
     pair.group_vars |= {"monitor_agent_confg_path": "/x", "monitor_agent_display_name": "web", "monitor_agents": 1}
     run = pair.succeed()
-    shown = " ".join(run.output.split())
-    assert shown.count("has no variable monitor_agent_") == 1
-    assert "no variable monitor_agent_confg_path. If monitor_agent_config_path is meant" in shown
+    shown = "".join(run.output.split())
+    assert shown.count("hasnovariablemonitor_agent_") == 1
+    assert "novariablemonitor_agent_confg_path.Ifmonitor_agent_config_pathismeant" in shown
 
 
 _TRANSFORMED = {
