@@ -92,7 +92,7 @@ def test_a_login_shell_that_runs_no_command(
 ) -> None:
     done = host_file.Completed(1, "", printed)
     monkeypatch.setattr(action, "run_script", lambda _script: done)
-    hint = "Check that become, and the user's login shell, run commands."
+    hint = "Check that become and the login shell run commands."
     assert _run(action)["msg"].endswith(f"agent.conf: {shown} (exit code 1). {hint}")
 
 
