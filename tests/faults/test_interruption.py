@@ -103,7 +103,7 @@ def settle(hosts: Collection[Host]) -> None:
     """Wait until no writer is left on the hosts: a writer continues even if no process waits for it any more."""
     deadline = time.monotonic() + _PATIENCE
     for host in hosts:
-        while host.run("grep -slz '[w]riting-' /proc/[0-9]*/cmdline", check=False).strip():
+        while host.run("grep -slzx -e -s -e '/.*/script' /proc/[0-9]*/cmdline", check=False).strip():
             assert time.monotonic() < deadline, f"{host.name} goes on writing"
             time.sleep(0.02)
 
@@ -147,10 +147,13 @@ def check(service: Emulator, *runs: Run) -> None:
 
 # As the role writes it.
 CONTENT = "install_code=@install_code@\napi_key=@api_key@\n"
-WITH_INPUT = stops_at("mkdir", "chmod", "dd", "chown", "chmod", "ln", "cat", "rm", "mv", "mv", "rmdir")
-# If commands can't be given input. The first two are core's, for the file that carries the content.
-WITHOUT_INPUT = stops_at("mkdir", "chmod", "dd", "ln", "mv", "mv", "rmdir")
-NAMES = [f"web-{number:02}" for number in range(1, len(WITH_INPUT) + 1)]
+# The second wc and the first mv are those of the backup. A new file is linked instead of moved.
+STEPS = ("mktemp", "wc", "chown", "chmod", "ln", "wc", "mv", "mv", "rm", "rmdir")
+WITH_INPUT = stops_at("mkdir", *STEPS)
+# If commands can't be given input. The first two are core's, for the file that carries the script.
+WITHOUT_INPUT = stops_at("mkdir", "chmod", *STEPS)
+LEFT = ".agent.conf.??????"
+NAMES = [f"web-{number:02}" for number in range(1, len(WITHOUT_INPUT) + 1)]
 
 
 @pytest.fixture
@@ -222,20 +225,26 @@ def test_a_file_is_whole_after_a_kill_at_each_step_of_writing(
         host = controller.hosts[name]
         # Every other host by sudo.
         controller.host_vars[name] = {"ansible_user": USER if number % 2 and with_input else "root"}
-        if not with_input and ("dd" in stop or "rmdir" in stop):
+        if not with_input and stop in ("before wc 1", "before rmdir 1"):
             host.write("elsewhere\n", "/opt/agent-target", mode="0644")
             host.run("mkdir -p /etc/monitor; ln -s /opt/agent-target /etc/monitor/agent.conf")
-        elif " mkdir " not in stop:
+        elif " mkdir " not in stop and " ln " not in stop:
             host.write(OLD)
     before = {name: host.read() for name, host in controller.hosts.items()}
     playbook = own_play(controller, play="become: true", content=CONTENT, owner="root", backup=True)
     stop_all(controller, victim, stops, playbook)
     assert_whole(controller, before)
-    # Else nothing would have to be removed. What goes on when the run is killed comes to its end, and removes its own.
-    find = "find /etc/monitor -name '.agent.conf.writing-*'"
-    left = [host.run(find, check=False) for host in controller.hosts.values()]
-    assert not with_input or any(left) is (victim != "run")
-    check(controller.service, controller.run(playbook, ANSIBLE_FORKS="20"))
+    # What goes on when the run is killed comes to its end, and removes its own.
+    find = f"find /etc/monitor -name '{LEFT}'"
+    left = {name for name, host in controller.hosts.items() if host.run(find, check=False)}
+    assert not with_input or bool(left) is (victim != "run")
+    for name in left:
+        # The next write removes them, but not those of a run that may still go on.
+        controller.hosts[name].run(f"{find} -exec touch -d '2 days ago' {{}} +")
+    run = controller.run(playbook, ANSIBLE_FORKS="20")
+    check(controller.service, run)
+    for name in left - run.changed_hosts():
+        controller.hosts[name].run(f"{find} -exec rm -r {{}} +")
     assert_converged(controller, before)
     for name in [name for name, old in before.items() if old == "elsewhere\n"]:
         assert controller.hosts[name].facts("/opt/agent-target") == "regular file 644 root root", stops[name]
