@@ -40,7 +40,6 @@ CALLBACKS = Path(__file__).parent / "callbacks"
 CONFIGURE = "Configure the agent, or remove its configuration"
 # After it, on hosts that got a client, or after packages or the installer have changed something.
 CONFIGURE_NEW = "Configure the agent with its new client"
-CONFIGURE_AGAIN = "Configure the agent again, because the installation may have replaced the file"
 REGISTER = "Create the clients of hosts that have none"
 ROLLOUT = "monitor.cloud.rollout"
 # What the verbose output has of a module that is not run in the controller's process.
