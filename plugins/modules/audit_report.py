@@ -39,7 +39,6 @@ options:
     description:
       - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs. No
         text in these variables is rendered as a template.
-      - Fails if a fact of the host has a matching name, because hosts report their facts themselves.
     type: str
   max_age:
     description:
@@ -60,6 +59,13 @@ options:
         has that label.
     type: str
     default: .*
+  adopt:
+    description:
+      - Shows which renamed hosts can keep the client whose key they carry, instead of the report, and writes no files.
+        RV(renames) has these clients.
+      - Fails if the label of a host of the inventory is unknown, because its client would count as one without a host.
+    type: bool
+    default: false
   json:
     description: Path on the controller for the report as JSON.
     type: str
@@ -125,6 +131,21 @@ EXAMPLES = r"""
     metrics: audit.prom
   run_once: true
 
+- name: Determine which clients renamed hosts keep
+  monitor.cloud.audit_report:
+    account: account
+    config: config
+    adopt: true
+  register: audit
+  run_once: true
+
+- name: Give these clients the labels of their hosts
+  monitor.cloud.monitor_clients:
+    labels: []
+    renames: "{{ audit.renames }}"
+  run_once: true
+  delegate_to: localhost
+
 - name: Join the audits of several runs, for the account and the inventory as they are now
   monitor.cloud.audit_report:
     account: account
@@ -147,6 +168,16 @@ report:
       V(agent_stopped), V(agent_disabled), V(wrong_permissions) and V(ok).
   returned: success, once the last host was inspected
   type: dict
+renames:
+  description:
+    - Clients of renamed hosts that can get the label of their host, old label to new label, as the option C(renames) of
+      M(monitor.cloud.monitor_clients) takes them.
+    - Left out is a client whose key several hosts carry, that belongs to another host of the inventory that is to be
+      monitored, or whose new label another client has.
+    - If names moved on from host to host, only the last client. Audit again for the others.
+  returned: success, once the last host was inspected
+  type: dict
+  sample: {old-web1: web1}
 files:
   description: Absolute paths of the files that were written, by their kind.
   returned: success, or failure because of drift

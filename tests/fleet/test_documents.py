@@ -276,7 +276,7 @@ def test_the_example_of_the_inventory_works(reader: Reader) -> None:
 
 
 # What the examples of one register, those of another use.
-FIRST_OF = dict.fromkeys(("monitor.cloud.audit_report", "monitor.cloud.adoptions"), "")
+FIRST_OF = {"monitor.cloud.audit_report": ""}
 PLAY = """
 - hosts: all
   gather_facts: false

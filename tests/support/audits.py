@@ -93,7 +93,7 @@ def every_state(*more: Host) -> Report:
         inspected("empty", "no_key"),
         Host("closed", "closed", facts_of({"msg": "no sudo"})),
         inspected("edited", differs=["content"]),
-        inspected("pending", differs=["restart"], service_state="failed", service_differs=["state"]),
+        inspected("pending", service_state="active", service_differs=["restart"]),
         inspected("stopped", service_state="inactive", service_differs=["state"]),
         inspected("disabled", service_state="active", service_differs=["enabled"]),
         inspected("open", differs=["mode"]),

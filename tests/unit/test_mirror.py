@@ -9,7 +9,7 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 DOCUMENTATION = "documentation only: the code is in the action of the same name"
 # File → why it needs no test of its own.
 EXEMPT = {
-    **{f"modules/{name}.py": DOCUMENTATION for name in ("adoptions", "agent_config", "agent_install", "audit_report")},
+    **{f"modules/{name}.py": DOCUMENTATION for name in ("agent_config", "agent_install", "audit_report")},
     "doc_fragments/_shared.py": "documentation only: texts that modules and plugins share",
     "action/monitor_client_info.py": "the action monitor_clients under another name",
 }

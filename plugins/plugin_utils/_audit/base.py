@@ -19,23 +19,23 @@ from collections.abc import Mapping, Sequence
 
 from ansible import constants
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label, listed, matching
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import matching
 from ansible_collections.monitor.cloud.plugins.module_utils._module import problem_of
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import redact, redact_all
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import PrivateAction, plain, secrets_in
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Account, Host, facts_of
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import Inventory, read_inventory
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.slices import Slice, parse
 
 # Options that name variables.
 _NAMES = ("account", "config", "plan", "subscriptions")
-# Characters of an audit: more than ten times as many as for 10,000 hosts.
+# More than ten times the bytes of 10,000 hosts.
 _LARGEST_AUDIT = 2**26
 
 
-class FleetAction(PrivateAction):
+class FleetAction(ActionBase):
     """An action that runs once for all hosts and connects to none."""
 
     _requires_connection = False
@@ -48,20 +48,17 @@ class FleetAction(PrivateAction):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
-        checked = self.VALIDATOR.validate(self.arguments)
+        checked = self.VALIDATOR.validate(plain(self._task.args))
         self.options, self.variables = checked.validated_parameters, task_vars or {}
         try:
-            if problem := problem_of(self._task.action, checked):
-                raise InputError(problem)
             for option in _NAMES:
                 if not str(self.options.get(option) or "none").isidentifier():
                     raise InputError(f"{option} must be the name of a variable, not its value: {option}: registered.")
+            if problem := problem_of(self._task.action, checked):
+                raise InputError(problem)
             return self.act()
         except MonitorError as error:
-            # Options may hold keys that a task registered.
-            secrets = secrets_in([error, *self._task.args.values()], self.variables)
-            self._task.args = redact_all(self._task.args, secrets)
-            return {"failed": True, "msg": redact(str(error), secrets)}
+            return {"failed": True, "msg": str(error)}
 
     def act(self) -> dict[str, t.Any]:
         """The result of the task, from options and variables. Raises MonitorError."""
@@ -78,12 +75,6 @@ class FleetAction(PrivateAction):
         names = [self.options.get(option) for option in ("account", "plan", "subscriptions")]
         if missing := [name for name in names if name and not hasattr(self.variables.get(name), "get")]:
             raise InputError(f"There is no variable {missing[0]!r}. First run the task that registers it.")
-        if names[0] in (self.variables.get("ansible_facts") or ()):
-            host = self.variables["inventory_hostname"]
-            raise InputError(
-                f"{host} reports a fact {names[0]}, and would choose the clients. Nothing was done. Remove that fact, "
-                "or register the result under another name."
-            )
         result, plan, tiers = (self.variables[name] if name else {} for name in names)
         if not isinstance(result.get("clients"), list):
             raise InputError(
@@ -105,22 +96,13 @@ class FleetAction(PrivateAction):
 
     def inspected(self, hosts: Sequence[str]) -> list[Host]:
         """The hosts, with the result and the label of the task of the option ``config`` on each."""
-        labels, results = self.inventory.labels, self.inventory.results
-        return [
-            Host(host, client_label(host, results[host].get("label") or labels[host]), facts_of(results[host]))
-            for host in hosts
-        ]
+        inventory = self.inventory
+        return [Host(host, inventory.labels[host], facts_of(inventory.results[host])) for host in hosts]
 
 
 def slices_of(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: str) -> list[Slice]:
-    """The audits in files, by paths or patterns, and in variables with matching names; InputError for facts."""
+    """The audits in files, by paths or patterns, and in variables with matching names."""
     names = sorted(matching(pattern, "audits_variables", list(map(str, variables))))
-    facts = variables.get("ansible_facts") or {}
-    if of_hosts := [name for name in names if name in facts or name.removeprefix("ansible_") in facts]:
-        raise InputError(
-            f"The facts of host {variables['inventory_hostname']} set {listed(of_hosts)}, which match "
-            "audits_variables. A host reports its own facts, so nothing was done. Choose another pattern."
-        )
     if pattern and not names:
         raise InputError(
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
@@ -155,20 +137,16 @@ def _paths(given: str) -> list[str]:
 def _read(path: str) -> t.Any:
     """A file that holds JSON."""
     try:
-        # Reading a FIFO would wait for a writer.
-        if os.path.exists(path) and not os.path.isfile(path):
-            raise OSError("it is not a regular file")
+        if os.path.getsize(path) > _LARGEST_AUDIT:
+            raise ValueError
         with open(path, encoding="utf-8") as stream:
-            text = stream.read(_LARGEST_AUDIT + 1)
-        if len(text) > _LARGEST_AUDIT:
-            raise OSError(f"it has more than {_LARGEST_AUDIT} characters")
-        return json.loads(text)
+            return json.load(stream)
     except OSError as error:
         raise InputError(
-            f"The audit {path} could not be read: {error.strerror or error}. Check the path, and whether that audit "
-            "has written its report."
+            f"The audit {path} could not be read: {error.strerror}. Check the path, and whether that audit has written "
+            "its report."
         ) from error
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InputError(
             f"The audit {path} is not valid JSON. Audit its hosts again, or choose a file of monitor_agent_audit_json."
         ) from None

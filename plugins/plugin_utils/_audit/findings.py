@@ -48,16 +48,19 @@ def titled(state: str) -> str:
     return f"{TITLES[state]} ({state})"
 
 
-# What `adopt` does for a host with the key of another client. adopt: the client gets the host's label. later: in a
-# later run, because another client must give up the label first. conflict: neither is possible. unknown: the owner of
-# the key is unknown. nothing: the key is the host's own, or of no client.
+# What `adopt` does for a host. later: in a later run, because another client must give up the label first. unknown: the
+# owner of the key is unknown. nothing: the key is the host's own, or of no client.
 Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIX = re.compile(r"(Task failed: )+")
-# Characters, without the full stop or ellipsis at the end.
-LONGEST_REASON = 300
+_LONGEST_REASON = 300
 # States of a service that need more than their name.
 _STOPPED = {"missing": "does not exist", "activating": "is activating (it ends, and is started again)"}
+# States of a service that are not those of systemd.
+_SERVICE = {
+    "missing": "its service does not exist",
+    "activating": "its service ends soon after each start (activating)",
+}
 # Up to five names, for a sentence of a report.
 named = functools.partial(listed, limit=5, form=str)
 
@@ -69,10 +72,10 @@ def unknown_labels(hosts: Sequence[str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A host and its facts, as :func:`facts_of` makes them and the document of a report holds them, and its finding.
+    """A host, its facts (:func:`facts_of`) and its finding (:func:`audit`).
 
     ``audited`` is False for a host that is in none of the audits of a joined report. ``absent``: the monitoring of the
-    host is to be removed. The rest is the finding of :func:`audit`; ``shared_with`` are other hosts with the same key.
+    host is to be removed. ``shared_with`` are other hosts with the same key.
     """
 
     host: str
@@ -101,7 +104,7 @@ class Host:
 
 
 def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The facts in what agent_config registered for a host, which is empty for a host without a result.
+    """The facts in what agent_config registered for a host, also if it failed; empty for a host without a result.
 
     ``key_owner`` is None for a host that was not inspected; ``reason`` is why, or None for one without a result.
     """
@@ -111,21 +114,17 @@ def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {
         "reached": reached,
         "reason": _reason(given.get("msg")) if given and not found.get("key_owner") else None,
-        "key_owner": found.get("key_owner"),
-        "owner_label": found.get("owner_label"),
-        "key_fingerprint": found.get("key_fingerprint"),
-        "differs": list(found.get("differs") or ()),
+        **{name: found.get(name) for name in ("key_owner", "owner_label", "key_fingerprint", "service_state")},
+        **{name: list(found.get(name) or ()) for name in ("differs", "service_differs")},
         "permissions": dict(found.get("permissions") or {}),
-        "service_state": found.get("service_state"),
-        "service_differs": list(found.get("service_differs") or ()),
     }
 
 
 def _reason(message: t.Any) -> str:
     """A message as the end of a sentence: one line of bounded length."""
-    start = str(message or "")[: 10 * LONGEST_REASON]
-    text = printable(_PREFIX.sub("", " ".join(start.split())), "\ufffd") or "no reason given"
-    text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
+    start = " ".join(str(message or "")[: 10 * _LONGEST_REASON].split())
+    text = printable(_PREFIX.sub("", start), "\ufffd") or "no reason given"
+    text = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
@@ -158,8 +157,6 @@ class Account:
 class Report:
     """An audit. ``hosts`` come worst first; ``orphans`` are labels of clients that no host of the inventory has.
 
-    ``unidentified`` are hosts whose key can be that of any orphan: audited hosts on which the owner of the key is
-    unknown, and other hosts of the inventory without a client of their label.
     A joined report has ``sources``, its audits as they are in the document: ``stale`` if too old, ``hosts`` is the
     number of findings from the audit; and ``notes``, sentences about sources that are stale or differ.
     """
@@ -170,7 +167,6 @@ class Report:
     account: dict[str, t.Any]
     sources: Sequence[dict[str, t.Any]] = ()
     notes: Sequence[str] = ()
-    unidentified: Sequence[str] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -189,7 +185,7 @@ class Report:
 
     @property
     def drift(self) -> bool:
-        """Whether anything is not as expected, stale audits included, whose hosts may have changed since."""
+        """Whether a host or an audit is not as expected: the hosts of a stale audit may have changed since."""
         stale = any(source["stale"] for source in self.sources)
         return stale or bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
 
@@ -214,17 +210,13 @@ def audit(
     # A renamed host can keep an orphan or the client of an absent host; other clients can belong to other users.
     fleet = _Fleet(hosts, account, labels, absent, {*orphans, *(labels[host] for host in absent)})
     found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
-    unidentified = {host for host, label in labels.items() if label not in account.clients}
-    unidentified -= {one.host for one in found}
-    # A host that has a client can still carry the key of an earlier client.
-    unidentified |= {one.host for one in found if one.adoption == "unknown"}
     new = [one for one in found if "not_registered" in one.states and not one.renamed]
     # A host with an unknown key may own a client that no host claims, so no new client is counted for it.
     free = account.clients.keys() - fleet.host_of.keys() - {one.owner_label for one in found}
     missing = len(new) - min(len(free), sum(one.adoption == "unknown" for one in new))
     use = use_of_plan(len(account.clients), missing, account.plan, account.tiers, account.plan_problem)
     facts = {**use, "clients_masked": len(account.masked_labels)}
-    return Report(generated_at, found, orphans, facts, unidentified=sorted(unidentified, key=natural), **joined)
+    return Report(generated_at, found, orphans, facts, **joined)
 
 
 class _Fleet:
@@ -316,20 +308,16 @@ class _Fleet:
         if facts["key_owner"] is None:
             return {"unverifiable": f"Could not be inspected: {reason}"}
         sentences = self._key_states(one)
-        others = {
-            "type": "the path is a symbolic link instead of a file",
-            "content": "the rest of the file differs",
-            "leftovers": "a run that was killed has left a directory beside the file, which can hold keys",
-        }
+        others = {"type": "the path is a symbolic link instead of a file", "content": "the rest of the file differs"}
         what = next((text for name, text in others.items() if name in differs), None)
         if facts["key_owner"] == "own" and what:
             sentences["outdated"] = f"The key is right, but {what}."
-        service, state = facts["service_differs"], str(facts["service_state"])
-        if "restart" in service:
+        needs, state = facts["service_differs"], facts["service_state"]
+        if "restart" in needs:
             sentences["restart_pending"] = "The agent was not restarted since its configuration was changed."
-        if "state" in service:
-            sentences["agent_stopped"] = f"The agent does not run: its service {_STOPPED.get(state, f'is {state}')}."
-        if "enabled" in service:
+        if "state" in needs:
+            sentences["agent_stopped"] = f"The agent does not run: {_SERVICE.get(state, f'its service is {state}')}."
+        if "enabled" in needs:
             sentences["agent_disabled"] = "The agent does not start at boot: its service is disabled."
         pairs = [f"{name} {one['found']} instead of {one['expected']}" for name, one in facts["permissions"].items()]
         if pairs:

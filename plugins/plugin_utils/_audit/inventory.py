@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from collections.abc import Mapping
 
@@ -17,9 +18,10 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import
 
 
 class Inventory(t.NamedTuple):
-    """The hosts of an inventory: label and result by host; hosts to be no longer monitored, or of unknown label.
+    """Label and result by host; hosts whose monitoring is to be removed; hosts of unknown label (``unreadable``).
 
-    For a host with an unknown label (``unreadable``), ``labels`` has the label derived from its name.
+    A label that the host's own task rendered counts before the inventory's. If the label is unknown, ``labels`` has the
+    one that is derived from the name.
     """
 
     labels: dict[str, str]
@@ -34,17 +36,20 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
     found = Inventory({}, {}, set(), [])
     for host in dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]]):
         own: Mapping[str, t.Any] = {}
-        try:
-            own = host_variables(hostvars, host)
+        label, is_known = None, False
+        with contextlib.suppress(InputError, AnsibleError):
+            own = hostvars[host]
+            label, is_known = host_variables({host: own}, host).get("monitor_agent_label"), True
             # Since 2.19 only the use of a value raises the error of its template.
             if str(own.get("monitor_agent_state")) == "absent":
                 found.absent.add(host)
-        except (InputError, AnsibleError):
+        # A failed host, or one that a condition leaves out, can still have the result of an earlier audit.
+        result = own.get(config) if host in active else None
+        found.results[host] = result if isinstance(result, Mapping) else {}
+        rendered = found.results[host].get("label")
+        found.labels[host] = client_label(host, rendered or label)
+        if not is_known and not rendered:
             found.unreadable.append(host)
-        found.labels[host] = client_label(host, own.get("monitor_agent_label"))
-        result = own.get(config)
-        # Ignore the result of an earlier audit, which stays on a host that failed since or is left out by a condition.
-        found.results[host] = result if isinstance(result, Mapping) and host in active else {}
     return found
 
 

@@ -17,48 +17,12 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import KeyState
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
 # The states of a file with a key, whose owner is determined again.
 _WITH_KEY = ("own", "other", "unknown")
 # Seconds by which the clocks of two controllers may differ.
 _LARGEST_SKEW = 600
-# Limits of names (characters), permissions and differences (entries), because a slice could fill the report.
-_LONGEST_NAME, _MOST_ENTRIES = 255, 20
-
-
-def _is_text(value: t.Any, most: int = _LONGEST_NAME) -> bool:
-    return isinstance(value, str) and len(value) <= most
-
-
-def _is_name(value: t.Any) -> bool:
-    return value is None or _is_text(value)
-
-
-# Member of a host's entry that is read → check of its value.
-_MEMBERS: dict[str, t.Callable[[t.Any], bool]] = {
-    "host": _is_text,
-    **dict.fromkeys(findings.facts_of({}), _is_name),
-    "reached": lambda value: isinstance(value, bool),
-    "reason": lambda value: value is None or _is_text(value, findings.LONGEST_REASON + 1),
-    "key_owner": lambda value: value in (None, *t.get_args(KeyState)),
-    **dict.fromkeys(
-        ("differs", "service_differs"),
-        lambda value: isinstance(value, list) and len(value) <= _MOST_ENTRIES and all(map(_is_text, value)),
-    ),
-    "permissions": lambda value: (
-        isinstance(value, dict)
-        and len(value) <= _MOST_ENTRIES
-        and all(
-            _is_text(name)
-            and isinstance(one, dict)
-            and one.keys() == {"found", "expected"}
-            and all(map(_is_name, one.values()))
-            for name, one in value.items()
-        )
-    ),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,26 +46,12 @@ def parse(name: str, document: t.Any) -> Slice:
     if "audits" in document:
         raise InputError(f"{name} was written by the playbook report. Choose the files of the original audits instead.")
     try:
-        hosts, made = _facts(document.get("hosts")), findings.parse_time(document.get("generated_at"))
-        # Format the time again, because the document's text can have any character between date and time.
-        return Slice(name, findings.format_time(made), made, hosts)
-    except ValueError as error:
-        raise InputError(f"{name} is not a valid audit: {error}. Audit its hosts again.") from None
-
-
-def _facts(entries: t.Any) -> dict[str, dict[str, t.Any]]:
-    """Host → facts; ValueError if a member of an entry is missing or invalid. Other members are ignored."""
-    if not isinstance(entries, list):
-        raise ValueError("hosts is missing or invalid")
-    found = {}
-    for number, entry in enumerate(entries):
-        for member, is_valid in _MEMBERS.items():
-            if not isinstance(entry, dict) or not is_valid(entry.get(member, ...)):
-                raise ValueError(f"hosts[{number}].{member} is missing or invalid")
-        found[entry["host"]] = {member: entry[member] for member in findings.facts_of({})}
-    if len(found) < len(entries):
-        raise ValueError("a host is in it twice")
-    return found
+        members = findings.facts_of({})
+        hosts = {entry["host"]: {member: entry[member] for member in members} for entry in document["hosts"]}
+        made = findings.parse_time(document["generated_at"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{name} is not a valid audit: {error!r}. Audit its hosts again.") from None
+    return Slice(name, findings.format_time(made), made, hosts)
 
 
 def join(
@@ -115,13 +65,13 @@ def join(
 ) -> tuple[list[findings.Host], dict[str, t.Any]]:
     """The inspected hosts of all slices, and the members of a joined report; see :class:`.findings.Report`.
 
-    ``labels`` gives the label of each host of the whole inventory. Of a host in several slices the latest slice
-    counts; a slice from the future only for hosts that no other slice has. A slice is stale if it is older than
-    ``max_age`` hours, or further in the future than clocks differ; 0 allows any age.
+    ``labels`` gives the label of each host of the whole inventory. Of a host in several slices the latest counts, and
+    one from the future last. A slice is stale if it is older than ``max_age`` hours, or further in the future than
+    clocks differ; 0 allows any age.
     """
     chosen: dict[str, Slice] = {}
     differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    # Slices from the future come first, so that a false date does not win. Of equal times, the last given counts.
+    # Slices from the future come first, so that a wrong clock does not win. Of equal times, the last given counts.
     for one in sorted(slices, key=lambda one: (one.made <= now, one.made)):
         for host in filter(one.hosts.__contains__, hosts):
             before = chosen.get(host, one)
@@ -136,10 +86,7 @@ def join(
         sources.append({"name": one.name, "generated_at": one.generated_at, "hosts": used, "stale": stale})
         if stale:
             when = f"more than {max_age:g} hours ago" if age > 0 else "in the future, so a clock is wrong"
-            notes.append(
-                f"{one.name} was made at {one.generated_at}, {when}, and {used} "
-                f"finding{' is' if used == 1 else 's are'} from it. Audit its hosts again."
-            )
+            notes.append(f"{one.name} was made at {one.generated_at}, {when}. Audit its hosts again.")
     facts = {host: one.hosts[host] for host, one in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
     for (latest, other), names in differing.items():

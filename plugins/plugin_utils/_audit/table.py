@@ -34,13 +34,13 @@ def table(report: Report, steps: Sequence[Step]) -> str:
         lines += _paragraph(text)
     if steps:
         lines += ["", "What to do:"]
-    if any(step.command for step in steps):
+    if any(step.shell for step in steps):
         lines += ["", *_paragraph(OPTIONS, indent="  ")]
     for step in steps:
         count = f": {len(step.names)}" if step.names else ""
         lines += ["", *_paragraph(f"{step.heading}{count}. {step.text}", indent="  ")]
         # A command stays on one line, so that it can be copied.
-        lines += [f"    {step.shell}"] if step.command else []
+        lines += [f"    {step.shell}"] if step.shell else []
     return "\n".join(shown(line) for line in lines)
 
 

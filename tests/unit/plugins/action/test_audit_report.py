@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.utils.display import Display
 
 from ansible_collections.monitor.cloud.plugins.action.audit_report import ActionModule, _write
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import OWN, RENAMED, action_of, fleet
@@ -29,6 +30,19 @@ def test_the_report_is_written_and_drift_fails_on_request(tmp_path: Path, fails:
     assert (done["drift"], done.get("failed", False), done["files"]) == (True, fails, {"json": str(path)})
     written = json.loads(path.read_text(encoding="utf-8"))
     assert {host["host"]: host["state"] for host in written["hosts"]} == {"web": "foreign_key", "db": "ok"}
+
+
+def test_a_client_gets_the_label_of_the_only_host_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cases: tests/unit/plugins/plugin_utils/_audit/test_findings.py."""
+    shown: list[str] = []
+    monkeypatch.setattr(Display, "display", lambda self, text: shown.append(text))
+    for result, renames, why in (
+        (OWN, {"old": "web"}, "gets the label"),
+        ({**RENAMED, "label": "db"}, {}, "and so does"),
+    ):
+        variables = fleet(web=RENAMED, db=result)
+        done = action_of(ActionModule, {**OPTIONS, "adopt": True}, variables).run(task_vars=variables)
+        assert done["renames"] == renames and why in shown[-1] and "What to do" not in shown[-1]
 
 
 @pytest.mark.parametrize(

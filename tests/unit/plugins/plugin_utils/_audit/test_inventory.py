@@ -16,7 +16,9 @@ class _Locked(dict[str, Any]):
     """The variables of a host with a label in a vault, of which the password is unknown."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        raise ValueError("no password.")
+        if key == "monitor_agent_label":
+            raise ValueError("no password.")
+        return super().get(key, default)
 
 
 def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
@@ -24,11 +26,15 @@ def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
         "web.1": {"audit": {"changed": False}, "monitor_agent_label": "web1"},
         "failed": {"audit": {"changed": False}, "monitor_agent_state": "absent"},
         "locked": _Locked(),
+        # Its own task could render the label.
+        "of_play": _Locked(audit={"label": "rendered"}),
     }
-    variables = {"hostvars": {**own, "localhost": {}}, "groups": {"all": list(own)}, "ansible_play_hosts": ["web.1"]}
-    found = read_inventory({**variables, "ansible_play_hosts_all": ["web.1", "failed", "localhost"]}, "audit")
-    assert found.labels == {"web.1": "web1", "failed": "failed", "locked": "locked", "localhost": "localhost"}
-    assert found.results == {"web.1": {"changed": False}, "failed": {}, "locked": {}, "localhost": {}}
+    hosts = {"ansible_play_hosts": ["web.1", "of_play"], "ansible_play_hosts_all": ["web.1", "failed", "localhost"]}
+    variables = {"hostvars": {**own, "localhost": {}}, "groups": {"all": list(own)}, **hosts}
+    found = read_inventory(variables, "audit")
+    names = {host: host for host in ("failed", "locked", "localhost")}
+    assert found.labels == {"web.1": "web1", "of_play": "rendered", **names}
+    assert found.results == {**dict.fromkeys(names, {}), **{host: own[host]["audit"] for host in ("web.1", "of_play")}}
     assert (found.absent, found.unreadable) == ({"failed"}, ["locked"])
     with pytest.raises(InputError, match="monitor_agent_label of host locked: no password. Check its template"):
         host_variables(own, "locked")

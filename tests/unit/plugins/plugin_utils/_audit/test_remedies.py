@@ -18,13 +18,12 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     unreachable,
 )
 
-_DELETE = "To delete them, add -e prune_confirm=DIGEST."
-_ADOPT = "adopt lets a renamed host keep its client."
 _NAMES = ["web-1", "a.b", "-oProxyCommand=id", "--check", "a b", "$(id)", "'; id #", "é", "a\nb", "~web", "@web", ""]
+_PRUNE = "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook -i '/srv/my hosts' monitor.cloud.prune -e "
 
 
-def test_each_finding_has_a_step_and_its_command() -> None:
-    commands = {step.kind: step.shell for step in made(every_state())[1]}
+def test_each_finding_has_a_sentence_and_a_command_to_paste() -> None:
+    todo = steps(every_state(), limited=False, sources=["/srv/my hosts"])
     rollouts = {"outdated": "edited", "restart_pending": "pending", "agent_stopped": "stopped"}
     rollouts |= {"agent_disabled": "disabled", "wrong_permissions": "open"}
     expected = {
@@ -38,12 +37,12 @@ def test_each_finding_has_a_step_and_its_command() -> None:
         "not_configured": "rollout --limit empty",
         "unverifiable": "audit --limit closed",
         **{state: f"rollout --limit {host}" for state, host in rollouts.items()},
-        # Not the client that a renamed host is to keep.
-        "orphans": "prune -e prune_pattern=older",
     }
-    assert [(kind, command.removeprefix("ansible-playbook monitor.cloud.")) for kind, command in commands.items()] == [
-        *expected.items()
-    ]
+    start = "ansible-playbook -i '/srv/my hosts' monitor.cloud."
+    shown = [(step.kind, step.shell.removeprefix(start)) for step in todo]
+    # Not the client that a renamed host is to keep.
+    assert shown == [*expected.items(), ("orphans", f"{_PRUNE}prune_pattern=older")]
+    assert all(step.text.endswith(".") for step in todo)
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -52,25 +51,20 @@ def test_only_plain_names_are_in_commands(name: str) -> None:
     [step] = made(of)[1]
     plain = name in _NAMES[:2]
     hosts = f"{name},web-9" if name == "a.b" else f"web-9{f',{name}' * plain}"
-    assert set(step.command[-1].split(",")) == set(hosts.split(","))
-    assert (f"because of their special characters: {name}. Choose these hosts by a group." in step.text) is not plain
+    assert set(step.shell.rpartition(" ")[2].split(",")) == set(hosts.split(","))
+    assert (f"because of special characters: {name}. Choose these hosts by a group." in step.text) is not plain
     orphans = made(report([], account([name])))[1][0]
-    assert "prune_limit" not in f"{orphans.command}{orphans.text}"
-    pattern = f"prune_pattern={name.replace('.', '[.]')}"
-    assert orphans.command == (("ansible-playbook", "monitor.cloud.prune", "-e", pattern) if plain else ())
+    pattern = f"prune_pattern={name}" if name == "web-1" else "'prune_pattern=a[.]b'"
+    assert orphans.shell.endswith(f" -e {pattern}") if plain else not orphans.shell
     assert (f"special characters: {name}." in orphans.text) is not plain
 
 
-def test_a_renamed_host_that_has_a_client_too_is_named() -> None:
-    seen = [inspected(host, "other", owner_label=owner) for host, owner in {"new": "old", "db": "web"}.items()]
-    clones = [inspected(host, "other", owner_label="older") for host in ("app-1", "app-2")]
-    known = account(["new", "db", "old", "web", "older", "app-1", "app-2"])
-    [step] = [step for step in made(report([*seen, *clones], known, ["web"]))[1] if step.kind == "foreign_key"]
-    assert "First check new: no other host carries the key" in step.text
-    # Each rollout gives it the key of its other name.
-    assert "If the next audit reports the other host instead, both are one machine" in step.text
-    [step] = made(report([seen[1]], known, ["new", "web", "old", "older", "app-1", "app-2"]))[1]
-    assert "First check" not in step.text
+def test_a_rollout_that_gives_a_host_a_new_client_has_the_variable_for_it() -> None:
+    """Of two clones whose client no host claims, and of one whose own client exists."""
+    clones = [inspected(host, "other", owner_label="old") for host in ("app-1", "app-2")]
+    for labels, given in (("old", " -e monitor_agent_replace_key=true"), ("old app-1 app-2", "")):
+        [step] = [step for step in made(report(clones, account(labels.split())))[1] if step.kind == "foreign_key"]
+        assert step.shell == f"ansible-playbook monitor.cloud.rollout{given} --limit app-1,app-2"
 
 
 _OWN = inspected("web", differs=["mode"])
@@ -100,7 +94,7 @@ def test_a_limited_audit_proposes_only_what_is_right_whatever_other_hosts_carry(
     todo = made(report(seen, known, ["web", "other", "db", "clone"], absent=absent), limited=True)[1]
     assert todo[-1].kind == "orphans" and "Audit the whole inventory" in todo[-1].text
     assert {step.kind: step.names for step in todo[:-1]} == expected
-    assert {step.kind for step in todo if not step.command} == {"orphans", *expected} & {"orphans", "undecided"}
+    assert {step.kind for step in todo if not step.shell} == {"orphans", *expected} & {"orphans", "undecided"}
 
 
 def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
@@ -119,22 +113,21 @@ def test_hosts_that_are_to_be_absent_have_a_command_of_their_own() -> None:
     }  # fmt: skip
 
 
-def test_prune_limit_is_for_the_person_to_choose_and_a_full_largest_plan_has_no_command() -> None:
+def test_prune_has_the_limit_that_it_needs_and_a_full_largest_plan_no_command() -> None:
     names = [f"web-{number}" for number in range(41)]
     of = report([inspected("new", "no_file")], account(names, plan=TIERS[2], tiers=TIERS), ["web-0"])
     plan, _rollout, prune = made(of)[1]
-    assert (plan.kind, plan.command) == ("plan", ()) and "42 are needed. No tier is known that includes as" in plan.text
-    assert "prune_limit" not in prune.shell
-    more = "Set prune_limit too, even for the list, because these are more than 10 clients."
+    assert (plan.kind, plan.shell) == ("plan", "") and "42 are needed: prune first, or ask the provider." in plan.text
+    assert prune.shell.endswith("prune_limit=40")
     for orphans in (10, 11):
-        assert (more in made(report([], account(names[:orphans])))[1][0].text) is (orphans > 10)
+        assert ("prune_limit" in made(report([], account(names[:orphans])))[1][0].shell) is (orphans > 10)
 
 
 def test_names_that_moved_on_take_several_runs() -> None:
     for owners, several in (({"web-2": "web-1", "web-3": "web-2"}, True), ({"web-2": "web-1"}, False)):
         seen = [inspected(host, "other", owner_label=owner) for host, owner in owners.items()]
         [step] = made(report(seen, account(["web-1", "web-2"] if several else ["web-1"])))[1]
-        assert (step.kind, "run the command again" in step.text) == ("renamed", several)
+        assert (step.kind, "Run it again" in step.text) == ("renamed", several)
 
 
 def test_hosts_whose_label_cannot_be_read_are_named() -> None:
@@ -149,23 +142,6 @@ def test_a_host_that_may_be_renamed_is_not_rolled_out() -> None:
     names = {step.kind: step.names for step in todo}
     assert names == {"not_registered": ("fresh",), "unverifiable": ("new", "new-2"), "orphans": ("old",)}
     assert "First find out whose key is on new, new-2: adopt lets a renamed host keep its client." in todo[-1].text
-
-
-@pytest.mark.parametrize(
-    ("seen", "hosts"),
-    [
-        ([inspected("web")], []),
-        # Of hosts that were not inspected.
-        ([inspected("web"), unreachable("gone")], ["gone", "other"]),
-        # Former ones of hosts that have one.
-        ([inspected("web", "unverifiable", key_fingerprint="?"), inspected("db")], ["web"]),
-        ([unreachable("web"), inspected("db")], ["web"]),
-    ],
-)
-def test_orphans_may_be_clients_of_hosts_whose_key_is_not_known(seen: list[Host], hosts: list[str]) -> None:
-    inventory = ["db", "other"] if len(hosts) > 1 else ["db"]
-    text = made(report(seen, account(["web", "db", "old"]), inventory))[1][-1].text
-    assert text.endswith(f" First find out whose key is on {', '.join(hosts)}: {_ADOPT}" if hosts else _DELETE), text
 
 
 def test_hosts_that_no_audit_has_are_to_be_audited_and_limit_a_joined_report() -> None:

@@ -29,20 +29,18 @@ Clients: 3 of 3 that monitor-3 includes, 10 a month.
 
 What to do:
 
-  Run each command with the options of this run (-i, --become, -e), except --limit and paths of
-  reports.
+  Add the options of this run that a report can't know, such as --become, vault passwords and -e.
 
   Unreachable (unreachable): 1. Find out why Ansible can't reach these hosts, then audit again.
     ansible-playbook monitor.cloud.audit --limit gone
 
-  Not configured (not_configured): 1. The host has a client, but no key. Configure the host.
+  Not configured (not_configured): 1. Configure these hosts: they have a client, but no key.
     ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
 
-  Clients without a host: 1. Clients of hosts that are gone, or of other users of this account. The
-  command lists what would be deleted, with all data of these clients, and a digest of the list. To
-  delete them, add -e prune_confirm=DIGEST. First find out whose key is on gone: adopt lets a
-  renamed host keep its client.
-    ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
+  Clients without a host: 1. Delete the clients of hosts that are gone: the command lists them, and
+  asks. Others may use the account too. First find out whose key is on gone: adopt lets a renamed
+  host keep its client.
+    ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
     )
     assert table(report([], account([])), []) == ("\nHosts: none.\nClients: 0. The plan is not known: it was not read")
 
