@@ -10,7 +10,7 @@ STRANGE = "11111111-2222-3333-4444444444444444"
 # Every fourth host is of the same slice: clone-1 and clone-2 are of one, web-1 is of another.
 HOSTS = (
     *("clone-1", "web-1", "renamed", "strange-1"),
-    *("clone-2", "fresh", "strange-2", "pending"),
+    *("clone-2", "fresh", "strange-2", "stopped"),
     *("edited", "open", "closed", "gone"),
     *("empty", "fine", "labelled.example.com", "ok-10"),
 )
@@ -26,9 +26,9 @@ EXPECTED = {
     "web-1": ["shared_key"],
     "fresh": ["not_registered", "not_configured"],
     "empty": ["not_configured"],
-    "closed": ["unverifiable"],
+    "closed": ["not_configured"],
     "edited": ["outdated"],
-    "pending": ["restart_pending"],
+    "stopped": ["agent_stopped"],
     "open": ["wrong_permissions"],
     "fine": ["ok"],
     "labelled.example.com": ["ok"],
@@ -39,12 +39,13 @@ EXPECTED = {
 def break_all(fleet: Local) -> None:
     """Leave the hosts as life does."""
     fleet.host_vars["labelled.example.com"]["monitor_agent_label"] = "labelled"
-    fleet.host_vars["pending"]["monitor_agent_service"] = "monitor-agent"
+    # There is no such service.
+    fleet.host_vars["stopped"]["monitor_agent_service"] = "monitor-agent"
     fleet.host_vars["gone"] = {"ansible_connection": "ssh", "ansible_host": "127.0.77.249", "ansible_port": 1}
     fleet.service.seed(labels=[*(fleet.label(host) for host in HOSTS if host not in UNREGISTERED), *ORPHANS])
     fleet.service.set_plan("monitor-40")
     written = texts(fleet.service.clients())
-    for host in ("web-1", "pending", "edited", "open", "fine", "labelled.example.com", "ok-10"):
+    for host in ("web-1", "stopped", "edited", "open", "fine", "labelled.example.com", "ok-10"):
         fleet.write(host, written[fleet.label(host)], 0o644 if host == "open" else 0o600)
     for host in ("clone-1", "clone-2"):
         fleet.write(host, written["web-1"])
@@ -53,5 +54,4 @@ def break_all(fleet: Local) -> None:
     fleet.write("strange-2", f"install_code={STRANGE[::-1]}\napi_key={STRANGE}\n", 0o640)
     fleet.write("empty", "# to be done\n")
     fleet.write("edited", f"{written['edited']}# edited\n")
-    fleet.path("pending").with_name(".agent.conf.restart-0123abcd").touch()
     fleet.path("closed").mkdir(parents=True)

@@ -57,7 +57,7 @@ def test_prune_asks_in_a_terminal(two: Local, reply: str, deleted: list[str]) ->
 
 def test_prune_without_a_terminal_deletes_what_is_confirmed_within_the_limit(two: Local) -> None:
     run = two.succeed(PRUNE, *_GONE, **WHOLE)
-    assert run.writes() == [] and "Nothing was deleted. Without a terminal, set -e prune_confirm=true." in run.output
+    assert run.writes() == [] and "set -e prune_confirm=true to delete: old-1, old-2" in run.output
     run = two.run(*_CONFIRMED, "-e", "prune_limit=1", **WHOLE)
     assert run.writes() == [] and "more than prune_limit (1)" in str(run.failures()), run.output
     # An inventory does not choose: this would allow nothing, or anything.

@@ -206,6 +206,10 @@ class Controller:
             printed, cwd=self.directory, env=path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
         ).stdout
         program, *arguments = os.fsdecode(words).split("\0")[:-1]
+        if "=" in program:
+            name, _sign, value = program.partition("=")
+            environment = {**environment, name: value}
+            program, *arguments = arguments
         return self._run([str(ANSIBLE_PLAYBOOK.with_name(program)), *arguments], environment)
 
     def _run(self, command: Sequence[str], environment: Mapping[str, str]) -> Run:

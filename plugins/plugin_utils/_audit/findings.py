@@ -106,14 +106,14 @@ class Host:
 def facts_of(result: Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The facts in what agent_config registered for a host, also if it failed; empty for a host without a result.
 
-    ``key_owner`` is None for a host that was not inspected; ``reason`` is why, or None for one without a result.
+    ``key_owner`` is None for a host that was not inspected. ``reason`` is why, or why a rollout would fail.
     """
     given = {} if result.get("skipped") else result
     reached = bool(given) and not given.get("unreachable")
     found = given if reached else {}
     return {
         "reached": reached,
-        "reason": _reason(given.get("msg")) if given and not found.get("key_owner") else None,
+        "reason": _reason(given.get("msg")) if given and (found.get("failed") or not found.get("key_owner")) else None,
         **{name: found.get(name) for name in ("key_owner", "owner_label", "key_fingerprint", "service_state")},
         **{name: list(found.get(name) or ()) for name in ("differs", "service_differs")},
         "permissions": dict(found.get("permissions") or {}),
@@ -270,6 +270,9 @@ class _Fleet:
         states = tuple(state for state in STATES if state in sentences)
         adoption, why = self._adoption(one, shared)
         detail = " ".join(sentences[state] for state in states)
+        # Of a renamed host, the message names adopt, as the step for it does.
+        if one.facts["reason"] and one.facts["key_owner"] not in (None, "other"):
+            detail += f" A rollout would fail: {one.facts['reason']}"
         states = states or ("ok",)
         return Host(one.host, one.label, one.facts, one.audited, absent, states, shared, detail, adoption, why)
 

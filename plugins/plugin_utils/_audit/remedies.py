@@ -149,8 +149,8 @@ def _orphan_step(
     text = (
         "Delete the clients of hosts that are gone: the command lists them, and asks. Others may use the account too."
     )
-    if unknown := [one.host for one in report.hosts if one.adoption == "unknown"]:
-        text += f" First find out whose key is on {findings.named(unknown)}: adopt lets a renamed host keep its client."
+    if hosts := [one.host for one in report.hosts if one.adoption == "unknown"]:
+        text += f" First find out whose key is on {findings.named(hosts)}: adopt lets a renamed host keep its client."
     plain = [label for label in labels if is_plain_name(label)]
     if special := [label for label in labels if label not in plain]:
         text += _SPECIAL.format(findings.named(special), "Choose these labels by a prune_pattern of your own.")

@@ -48,7 +48,7 @@ _NO_RESULT = Host("web", "web", facts_of({}))
         (
             inspected("web", failed=True, msg="none", service_state="missing", service_differs=["state"]),
             "agent_stopped",
-            "The agent does not run: its service does not exist.",
+            "The agent does not run: its service does not exist. A rollout would fail: none.",
         ),
         (inspected("web", "no_file", differs=["content"]), "not_configured", "There is no configuration."),
         (inspected("web", "no_key", differs=["mode"]), "not_configured wrong_permissions", "There is no key in the"),
