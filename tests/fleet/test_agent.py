@@ -150,6 +150,7 @@ HANDLER, RESTART = "Restart the monitoring agent", "Restart the agent, or start 
 SERVICE = f"""#!/bin/sh
 [ "$1" != status ] || [ -e /opt/agent-works ] || exit 3
 [ "$1" != start ] || cat {CONFIG} > /opt/agent-runs-with
+[ "$1" = status ] || env >> /opt/agent-environment
 """
 
 
@@ -266,11 +267,18 @@ def test_each_use_of_the_role_in_a_play_does_its_restart(controller: Controller)
 
 
 def test_another_task_can_notify_the_handler_before_the_role_has_run(one: Controller) -> None:
+    """Neither the handler nor the role gives the token of the play's environment to the service."""
     agent, flush = with_agents(one), "- ansible.builtin.meta: flush_handlers\n"
-    play = agent.tasks(f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{flush}{ROLE}")
+    token = agent.service.tokens["read_write"]
+    play = agent.tasks(
+        f"- ansible.builtin.command: touch {CONFIG}\n  notify: {HANDLER}\n{flush}{ROLE}",
+        play=f"environment: {{MONITOR_API_TOKEN: {token}, SHOWN: 'yes'}}",
+    )
     run = agent.succeed(play)
     assert run.changed_hosts(HANDLER) == {"web-1"}
     assert run_with_their_configuration(agent) == {"web-1"}
+    given = agent.hosts["web-1"].read("/opt/agent-environment") or ""
+    assert "SHOWN=yes" in given and token not in given
 
 
 def test_an_agent_is_uninstalled_before_its_configuration_and_client_are_removed(three: Local) -> None:
