@@ -146,7 +146,7 @@ class Reader:
         for command, expected in block.commands if block.language == "console" else ():
             if not is_run(command):
                 continue
-            printed = self.run(command)
+            printed = self.run(command).replace(f"{self.directory}/", "/srv/")
             missing = [line for line in expected if line not in " ".join(printed.split())]
             assert not missing, f"{block}: $ {command}\nprints nothing like\n{missing}\nbut\n{printed}"
 
