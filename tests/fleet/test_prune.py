@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import ANSIBLE_PLAYBOOK, PRUNE, WHOLE, Local
+from ansible_collections.monitor.cloud.tests.support.runs import ANSIBLE_PLAYBOOK, PRUNE, WHOLE, Local, texts
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse
 
 _RETIRE = "monitor.cloud.retire"
@@ -141,6 +141,21 @@ def test_hosts_and_labels_are_retired_at_once(two: Local) -> None:
         assert steps.run.changed_hosts(task) == steps.check.changed_hosts(task) == {"web-1"}, task
     assert (labels(two), configured(two), two.read("web-1")) == (["old-2", "web-2"], {"web-2"}, None)
     assert "Deleted: no client" in steps.again.output
+
+
+def test_the_client_goes_whose_key_the_host_carries_unless_it_may_be_of_another(two: Local) -> None:
+    keys = two.files()
+    two.write("web-1", keys["web-2"])
+    run = two.run(_RETIRE, "--limit", "web-1")
+    assert "carries the key of client 'web-2', which may belong to web-2." in str(run.failures()) and run.writes() == []
+    two.write("web-1", texts(two.service.clients())["old-1"])
+    two.group_vars["monitor_agent_audit_orphan_pattern"] = "web-.*"
+    run = two.run(_RETIRE, "--limit", "web-1")
+    assert "which may belong to another user." in str(run.failures()) and run.writes() == []
+    del two.group_vars["monitor_agent_audit_orphan_pattern"]
+    # A renamed host, which a rollout has registered again.
+    run = two.succeed(_RETIRE, "--limit", "web-1")
+    assert "Deleted: old-1, web-1" in run.output and labels(two) == ["old-2", "web-2"]
 
 
 def test_an_invalid_label_fails_before_anything_is_removed(two: Local) -> None:
