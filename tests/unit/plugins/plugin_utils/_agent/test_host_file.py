@@ -185,7 +185,7 @@ def test_a_change_that_fails_changes_nothing(tmp_path: Path, case: str, shell: l
 def test_a_script_that_arrives_cut_off_does_nothing(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     script = host_file.change_script(Desired(str(path), None))
-    for length in range(0, len(script) - len("main </dev/null\n"), 97):
+    for length in range(0, len(script) - len("main </dev/null; exit\n"), 97):
         assert host_file.problem_of(run_script(script[:length]))
         assert path.read_text() == "old"
 
