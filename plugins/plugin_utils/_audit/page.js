@@ -25,13 +25,13 @@
   let hosts;
   const load = () => {
     if (hosts) return;
-    const findings = [...table.querySelectorAll("tbody tr")];
-    const rest = JSON.parse(ok.textContent).map((one, index) => rowWithoutDrift(one, findings.length + index + 1));
-    hosts = [...findings, ...rest].map((row, order) => ({
+    const rows = [...table.querySelectorAll("tbody tr")];
+    for (const one of JSON.parse(ok.textContent)) rows.push(rowWithoutDrift(one, rows.length + 1));
+    // States need no sort key, because the rows are in the order of states.
+    hosts = rows.map((row, order) => ({
       row,
       order,
-      // Sort keys. States need none, because the rows are in the order of states.
-      columns: [row.cells[0].firstChild.textContent, "", row.cells[2].textContent],
+      keys: [row.cells[0].firstChild.textContent, "", row.cells[2].textContent],
       text: `${row.textContent} state:${row.dataset.state} step:${row.dataset.kind ?? ""}`.toLowerCase(),
     }));
   };
@@ -39,59 +39,55 @@
   const show = () => {
     load();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const all = words.length || fold.checked;
-    const found = hosts.filter(
-      ({ row, text }) => (all || row.dataset.state !== "ok") && words.every((word) => text.includes(word)),
-    );
-    const parts = [];
+    const isShown = ({ row, text }) =>
+      (words.length || fold.checked || row.dataset.state !== "ok") && words.every((word) => text.includes(word));
+    const found = hosts.filter(isShown).map(({ row }) => row);
+    table.replaceChildren(table.tHead);
     for (let start = 0; start < found.length; start += ROWS) {
-      const part = document.createElement("tbody");
+      const part = table.createTBody();
       part.setAttribute("role", "rowgroup");
-      part.append(...found.slice(start, start + ROWS).map(({ row }) => row));
-      parts.push(part);
+      part.append(...found.slice(start, start + ROWS));
     }
-    table.replaceChildren(table.tHead, ...parts);
     shown.textContent = `${found.length} of ${hosts.length} hosts`;
   };
   filter.addEventListener("input", show);
   fold.addEventListener("change", show);
 
+  const button = (text, act) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.append(...text);
+    made.addEventListener("click", () => act(made));
+    return made;
+  };
+
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(...head.childNodes);
-    button.addEventListener("click", () => {
+    const sort = () => {
       load();
       const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
       heads.forEach((other) => other.setAttribute("aria-sort", other === head ? direction : "none"));
-      hosts.sort((one, other) => compare(one.columns[column], other.columns[column]) || one.order - other.order);
+      hosts.sort((one, other) => compare(one.keys[column], other.keys[column]) || one.order - other.order);
       if (direction === "descending") hosts.reverse();
       show();
-    });
-    head.append(button);
+    };
+    head.append(button([...head.childNodes], sort));
   });
 
   // Links to the table, filtered by a state or a step.
-  for (const link of document.querySelectorAll("[data-filter]")) {
+  for (const link of document.querySelectorAll("[data-filter]"))
     link.addEventListener("click", () => {
       filter.value = link.dataset.filter;
       show();
     });
-  }
 
-  for (const command of document.querySelectorAll("pre")) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Copy";
-    button.addEventListener("click", () => {
+  for (const command of document.querySelectorAll("pre"))
+    command.before(button(["Copy"], (made) => {
       // Copy the selection, because over http, and in old browsers, pages can't use the clipboard interface.
       getSelection().selectAllChildren(command);
-      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
-    });
-    command.before(button);
-  }
+      made.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+    }));
 
   document.querySelector(".controls").hidden = false;
   window.requestIdleCallback?.(load);
