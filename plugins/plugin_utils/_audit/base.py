@@ -46,6 +46,9 @@ class FleetAction(ActionBase):
     options: dict[str, t.Any]
     variables: dict[str, t.Any]
 
+    def act(self) -> dict[str, t.Any]:
+        raise NotImplementedError
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         super().run(tmp, task_vars)
         checked = self.VALIDATOR.validate(plain(self._task.args))
@@ -59,10 +62,6 @@ class FleetAction(ActionBase):
             return self.act()
         except MonitorError as error:
             return {"failed": True, "msg": str(error)}
-
-    def act(self) -> dict[str, t.Any]:
-        """The result of the task, from options and variables. Raises MonitorError."""
-        raise NotImplementedError
 
     @functools.cached_property
     def inventory(self) -> Inventory:
@@ -108,15 +107,14 @@ def slices_of(audits: Sequence[str], variables: Mapping[str, t.Any], pattern: st
             f"No variable has a name that matches audits_variables {pattern!r}. Pass the artifacts of the audits on to "
             "this run."
         )
-    slices = [parse(f"The variable {name}", plain(variables[name])) for name in names]
-    paths = [os.path.realpath(path) for one in audits for path in _paths(one)]
-    slices += [parse(path, _read(path)) for path in dict.fromkeys(paths)]
-    if not slices:
+    paths = dict.fromkeys(os.path.realpath(path) for one in audits for path in _paths(controller_path(one)))
+    if not names and not paths:
         raise InputError(
             "There are no audits to join. Choose the files that monitor_agent_audit_json wrote: "
             """-e '{"audits": ["audit-1.json", "audit-2.json"]}'."""
         )
-    return slices
+    found = {f"The variable {name}": plain(variables[name]) for name in names} | {path: _read(path) for path in paths}
+    return [parse(name, document) for name, document in found.items()]
 
 
 def controller_path(path: str) -> str:
@@ -124,14 +122,12 @@ def controller_path(path: str) -> str:
     return os.path.abspath(os.path.expanduser(path))
 
 
-def _paths(given: str) -> list[str]:
+def _paths(path: str) -> list[str]:
     """The path, or the paths that match if it is a pattern."""
-    path = controller_path(given)
-    if os.path.exists(path) or not glob.has_magic(path):
-        return [path]
-    if found := sorted(glob.glob(path)):
-        return found
-    raise InputError(f"No file matches {path}. Check the pattern, and that the audits have written their reports.")
+    found = [path] if os.path.exists(path) or not glob.has_magic(path) else sorted(glob.glob(path))
+    if not found:
+        raise InputError(f"No file matches {path}. Check the pattern, and that the audits have written their reports.")
+    return found
 
 
 def _read(path: str) -> t.Any:
@@ -142,10 +138,7 @@ def _read(path: str) -> t.Any:
         with open(path, encoding="utf-8") as stream:
             return json.load(stream)
     except OSError as error:
-        raise InputError(
-            f"The audit {path} could not be read: {error.strerror}. Check the path, and whether that audit has written "
-            "its report."
-        ) from error
+        raise InputError(f"The audit {path} could not be read: {error.strerror}. Check the path.") from error
     except ValueError:
         raise InputError(
             f"The audit {path} is not valid JSON. Audit its hosts again, or choose a file of monitor_agent_audit_json."

@@ -2,11 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The findings of an audit: the states of hosts, renamed hosts, clients without a host, and the account. Pure.
-
-Works on what two tasks registered: monitor_client_info for the account, agent_config in check mode for each host.
-Handles fingerprints of keys, never a key.
-"""
+"""The findings of an audit: states of hosts, renamed hosts, clients without a host. Pure; has fingerprints, no key."""
 
 from __future__ import annotations
 
@@ -72,10 +68,10 @@ def unknown_labels(hosts: Sequence[str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A host, its facts (:func:`facts_of`) and its finding (:func:`audit`).
+    """A host, its facts (:func:`facts_of`), and its finding, which :func:`audit` adds.
 
-    ``audited`` is False for a host that is in none of the audits of a joined report. ``absent``: the monitoring of the
-    host is to be removed. ``shared_with`` are other hosts with the same key.
+    ``audited``: in an audit of a joined report. ``absent``: its monitoring is to be removed. ``shared_with``: other
+    hosts with the same key.
     """
 
     host: str
@@ -130,11 +126,7 @@ def _reason(message: t.Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """The account: its clients by label, as monitor_client_info returns them, and its plan.
-
-    ``url`` is the base URL of the service. ``plan`` is None if it cannot be read, for the reason ``plan_problem``;
-    ``{}`` is the free plan.
-    """
+    """The account: its clients by label, and its plan: ``{}`` if free, None if it cannot be read (``plan_problem``)."""
 
     clients: Mapping[str, Mapping[str, t.Any]]
     url: str = ""
@@ -157,8 +149,7 @@ class Account:
 class Report:
     """An audit. ``hosts`` come worst first; ``orphans`` are labels of clients that no host of the inventory has.
 
-    A joined report has ``sources``, its audits as they are in the document: ``stale`` if too old, ``hosts`` is the
-    number of findings from the audit; and ``notes``, sentences about sources that are stale or differ.
+    A joined report has its audits as ``sources``, and sentences about those that are stale or differ as ``notes``.
     """
 
     generated_at: str
@@ -200,16 +191,14 @@ def audit(
     orphan_pattern: str = ".*",
     **joined: t.Any,
 ) -> Report:
-    """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory.
-
-    ``absent`` are hosts whose monitoring is to be removed. ``joined`` are the members of a joined report.
-    """
+    """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory."""
     orphans = sorted(
         matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})), key=natural
     )
     # A renamed host can keep an orphan or the client of an absent host; other clients can belong to other users.
-    fleet = _Fleet(hosts, account, labels, absent, {*orphans, *(labels[host] for host in absent)})
-    found = sorted(map(fleet.finding, hosts), key=lambda one: (STATES.index(one.state), natural(one.host)))
+    fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
+    each = [fleet.finding(dataclasses.replace(one, absent=one.host in absent)) for one in hosts]
+    found = sorted(each, key=lambda one: (STATES.index(one.state), natural(one.host)))
     new = [one for one in found if "not_registered" in one.states and not one.renamed]
     # A host with an unknown key may own a client that no host claims, so no new client is counted for it.
     free = account.clients.keys() - fleet.host_of.keys() - {one.owner_label for one in found}
@@ -222,15 +211,8 @@ def audit(
 class _Fleet:
     """The inspected hosts, the account and the inventory, which determine the finding of each host."""
 
-    def __init__(
-        self,
-        hosts: Sequence[Host],
-        account: Account,
-        labels: Mapping[str, str],
-        absent: Collection[str],
-        free: set[str],
-    ) -> None:
-        self.account, self._absent, self._free = account, absent, free
+    def __init__(self, hosts: Sequence[Host], account: Account, labels: Mapping[str, str], free: set[str]) -> None:
+        self.account, self._free = account, free
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
         for one in sorted(hosts, key=lambda one: natural(one.host)):
@@ -258,25 +240,25 @@ class _Fleet:
 
     def finding(self, one: Host) -> Host:
         shared = tuple(host for host in self._carriers.get(one.facts["key_fingerprint"], ()) if host != one.host)
-        sentences, absent = self._file_states(one), one.host in self._absent
-        if absent and one.label not in self.account.clients:
+        sentences = self._file_states(one)
+        if one.absent and one.label not in self.account.clients:
             sentences.pop("not_configured", None)
-        elif absent and not sentences:
+        elif one.absent and not sentences:
             sentences["outdated"] = "The host is still monitored, although its monitor_agent_state is absent."
         elif one.label not in self.account.clients:
             sentences["not_registered"] = f"The account has no client {one.label!r}."
         if shared:
             sentences["shared_key"] = f"The same key is on {named(shared)}."
         states = tuple(state for state in STATES if state in sentences)
-        adoption, why = self._adoption(one, shared)
         detail = " ".join(sentences[state] for state in states)
         # Of a renamed host, the message names adopt, as the step for it does.
         if one.facts["reason"] and one.facts["key_owner"] not in (None, "other"):
             detail += f" A rollout would fail: {one.facts['reason']}"
-        states = states or ("ok",)
-        return Host(one.host, one.label, one.facts, one.audited, absent, states, shared, detail, adoption, why)
+        found = dataclasses.replace(one, states=states or ("ok",), shared_with=shared, detail=detail)
+        adoption, why = self._adoption(found)
+        return dataclasses.replace(found, adoption=adoption, adoption_detail=why)
 
-    def _adoption(self, one: Host, shared: Sequence[str]) -> tuple[Adoption, str]:
+    def _adoption(self, one: Host) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
         key, owner = one.facts["key_owner"], one.facts["owner_label"]
         if key is None:
@@ -288,8 +270,8 @@ class _Fleet:
         if adoption := self._adoptions.get(one.host):
             later = " in a later run: another client must give up this label first" if adoption == "later" else ""
             return adoption, f"Client {owner!r} gets the label {one.label!r}{later}."
-        if shared:
-            why = f"and so does {named(shared)}."
+        if one.shared_with:
+            why = f"and so does {named(one.shared_with)}."
         elif owner in self.host_of:
             why = f"which belongs to host {self.host_of[owner]}."
         elif owner not in self._free:

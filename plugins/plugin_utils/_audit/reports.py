@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An audit as JSON, whose schema is docs/audit.schema.json, as JUnit XML, as metrics, and as one HTML page.
+"""An audit as JSON (docs/audit.schema.json), as JUnit XML, as metrics, and as one HTML page that needs no other file.
 
-The metrics are both OpenMetrics 1.0 and the Prometheus text format 0.0.4: gauges only, because the older format has no
-info and no state set; no timestamps, which textfile collectors refuse. The page needs no network and no other file.
+The metrics are both OpenMetrics 1.0 and the Prometheus text format 0.0.4: gauges without timestamps only.
 """
 
 from __future__ import annotations
@@ -59,10 +58,7 @@ def as_json(report: findings.Report) -> str:
 
 
 def as_junit(report: findings.Report) -> str:
-    """A test case for each host, for clients without a host, and for each joined audit.
-
-    A host that could not be reached is an error. Any other state than ok, an orphan and a stale audit are failures.
-    """
+    """A test case for each host, for clients without a host, and for each joined audit."""
     cases = []
     for one in report.hosts:
         details = f"States: {', '.join(map(findings.titled, one.states))}. Label: {one.label}."
@@ -93,10 +89,7 @@ def as_junit(report: findings.Report) -> str:
 
 
 def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
-    """The metrics of an audit; with ``hosts`` also a series for each host, with its name.
-
-    A value of the account that is not known, or has no limit, has no sample.
-    """
+    """The metrics of an audit, without values that are not known; with ``hosts`` also a series for each host."""
     account, price = report.account, report.account["price"] or {}
     # A joined report is as old as the oldest audit that it uses.
     times = [one["generated_at"] for one in report.sources if one["hosts"]] or [report.generated_at]
@@ -140,17 +133,10 @@ def _value(text: str) -> str:
 
 
 def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -> str:
-    """The page. The template escapes all values that come from hosts and from the service.
-
-    ``address`` is that of the account: the base URL of the service, without credentials.
-    """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """The page; ``address`` is the base URL of the service. The template escapes all values."""
+    loader = jinja2.FileSystemLoader(_HERE)
+    strict: dict[str, t.Any] = {"autoescape": True, "undefined": jinja2.StrictUndefined}
+    environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
     environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
     # Findings become rows; hosts without drift become data, from which the script makes rows.
