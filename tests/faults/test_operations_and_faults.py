@@ -35,7 +35,7 @@ from ansible_collections.monitor.cloud.tests.faults.matrix import (
     scheduled,
 )
 from ansible_collections.monitor.cloud.tests.support.checks import SOAK, assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, CONFIGURE_NEW, REGISTER, ROLLOUT, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, REGISTER, ROLLOUT, Local, Run
 from ansible_collections.monitor.cloud.tests.support.tasks import assert_predicted, labels
 
 _TIMES = {1: "once", -1: "for ever"}
@@ -236,8 +236,7 @@ def assert_converges(hosts: Local, playbook: Playbook) -> None:
     assert_sound(hosts.service, run.output)
     assert run.code == 0, run.output
     assert run.writes() == [f"{playbook.calls[-1]} {label}" for label in sorted(rest)]
-    # Each of the two runs.
-    steps = [event for event in run.events if event.task.endswith((CONFIGURE, CONFIGURE_NEW))]
+    steps = [event for event in run.events if event.task.endswith(CONFIGURE)]
     assert sorted(event.host for event in steps if event.status == "changed") == sorted(wrong)
     assert right(hosts, playbook) == set(playbook.hosts)
     tally(converged=1)

@@ -32,14 +32,13 @@ INVALID: list[tuple[str, Any, str]] = [
     ("config_mode", 640, "mode 640 is not valid. Use a quoted octal string"),
     ("config_mode", "rw-------", "mode 'rw-------' is not valid"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file"),
-    ("config_path", "{{ playbook_dir }}", "is a directory. Remove it, or choose another path."),
-    ("config_path", "{{ playbook_dir }}/play.yml/agent.conf", "one of its parent directories is a file."),
+    ("config_path", "{{ playbook_dir }}", "it is neither a file nor a symbolic link"),
+    ("config_path", "{{ playbook_dir }}/play.yml/agent.conf", "play.yml is not a directory"),
     ("config_path", "{{ nowhere_set }}", "nowhere_set"),
     ("config_owner", "{{ 'web master' }}", "owner 'web master' must be a name or a number"),
     ("config_group", "-R", "group '-R' must be a name or a number"),
     ("config_template", "nowhere.j2", "nowhere.j2"),
     ("config_template", "{{ playbook_dir }}/failing.j2", "nowhere_set"),
-    ("config_template", "{{ playbook_dir }}/base64.j2", "transforms the api_key or the install_code"),
     ("config_template", "{{ playbook_dir }}/large.j2", "larger than 64 KiB"),
     ("settings", {"api_key": "x"}, "the name 'api_key'"),
     ("settings", {"a": "b\nc"}, "setting 'a'"),
@@ -55,7 +54,7 @@ def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: 
     single.add(*hosts, *valid)
     for host, (name, value, _reason) in zip(hosts, INVALID, strict=True):
         single.host_vars[host][f"monitor_agent_{name}"] = value
-    templates = {"failing": "{{ nowhere_set }}\n", "base64": "{{ client.api_key | b64encode }}\n"}
+    templates = {"failing": "{{ nowhere_set }}\n"}
     templates["large"] = "{{ client.api_key * 9000 }}\n"
     for template, text in templates.items():
         (single.directory / f"{template}.j2").write_text(text, encoding="utf-8")
@@ -188,7 +187,7 @@ def test_a_vault_of_other_hosts_does_not_matter_to_the_hosts_of_a_play(split: tu
     text = " ".join(run.output.split())
     assert "Hosts: 1 (1 ok). Clients without a host: 1 (web-9)." in text, run.output
     # Its client can be that of the other host.
-    assert f"join audits of all its hosts with the playbook report. {_UNKNOWN}" in text and "cloud.prune" not in text
+    assert _UNKNOWN in text and "cloud.prune" not in text, run.output
     controller.succeed("monitor.cloud.retire", *options, "--limit", "dev")
     assert labels(controller) == ["web-9"]
 

@@ -38,8 +38,6 @@ TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )"
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
 CONFIGURE = "Configure the agent, or remove its configuration"
-# After it, on hosts that got a client, or after packages or the installer have changed something.
-CONFIGURE_NEW = "Configure the agent with its new client"
 REGISTER = "Create the clients of hosts that have none"
 ROLLOUT = "monitor.cloud.rollout"
 # What the verbose output has of a module that is not run in the controller's process.
@@ -85,9 +83,8 @@ class Run:
     requests: list[dict[str, t.Any]]
 
     def of(self, task: str) -> dict[str, Event]:
-        """The results of the tasks whose name ends with this text, by host; of CONFIGURE, the last that wrote."""
-        ends = (CONFIGURE, CONFIGURE_NEW) if task == CONFIGURE else task
-        return {event.host: event for event in self.events if event.task.endswith(ends) and event.status != "skipped"}
+        """The results of the tasks whose name ends with this text, by host."""
+        return {event.host: event for event in self.events if event.task.endswith(task) and event.status != "skipped"}
 
     def statuses(self, task: str = CONFIGURE) -> dict[str, str]:
         return {host: event.status for host, event in self.of(task).items()}
