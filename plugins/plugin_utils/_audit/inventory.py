@@ -53,6 +53,25 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
     return found
 
 
+def host_of(label: str | None, variables: Mapping[str, t.Any], *, but: str) -> tuple[str | None, list[str]]:
+    """A host other than ``but`` that has the label in this run or in the inventory; and hosts of unknown label.
+
+    The search ends at the first host, so names that give the label come first: the variables of each host take time.
+    """
+    unknown = []
+    names = dict.fromkeys([*variables["groups"]["all"], *variables["ansible_play_hosts_all"]])
+    for host in sorted(names.keys() - {but}, key=lambda name: (client_label(name) != label, name)):
+        try:
+            rendered = (variables["hostvars"][host].get("monitor_agent_inspected") or {}).get("label")
+            given = rendered or host_variables(variables["hostvars"], host).get("monitor_agent_label")
+        except (InputError, AnsibleError):
+            unknown.append(host)
+            continue
+        if client_label(host, given) == label:
+            return host, unknown
+    return None, unknown
+
+
 def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
     """The variables of a host; InputError if its label cannot be read."""
     try:

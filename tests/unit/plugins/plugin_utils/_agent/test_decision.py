@@ -17,7 +17,6 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.client import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.host_file import HostFile
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.key_detection import SENTINELS, KeyOwner
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import Inventory
 
 _OWN = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _OTHER = "FFFF2C3D-4E5F-6071-8293A4B5C6D7E8F9"
@@ -100,20 +99,16 @@ def test_a_key_that_a_template_transforms(pattern: str, text: str, found: str, s
 
 
 @pytest.mark.parametrize(
-    ("labels", "unreadable", "message"),
+    ("owner", "unknown", "message"),
     [
-        ({"web1": "web1", "web2": "old"}, [], ""),
-        ({"web1": "old", "web2": "web2"}, [], "no host of the inventory has, and"),
-        ({"web1": "web1", "old": "old"}, ["old"], "no host of the inventory has (but the labels of these hosts are un"),
-        ({"web1": "old"}, ["web1"], "no host of the inventory has, and"),
+        ("web2", [], ""),
+        (None, [], "no host of the inventory has, and"),
+        (None, ["old"], "no host of the inventory has (but the labels of these hosts are unknown: 'old')"),
     ],
 )
-def test_whether_a_client_would_be_left_without_a_host(
-    labels: dict[str, str], unreadable: list[str], message: str
-) -> None:
-    inventory = Inventory(labels, {}, set(), unreadable)
+def test_whether_a_client_would_be_left_without_a_host(owner: str | None, unknown: list[str], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)) if message else contextlib.nullcontext():
-        decision.check_owner("web1", "web1", KeyOwner("other", "old"), inventory)
+        decision.check_owner("web1", "web1", KeyOwner("other", "old"), owner, unknown)
 
 
 _BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key"}
