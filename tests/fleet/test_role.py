@@ -41,14 +41,15 @@ TASKS = [
     INSPECT,
     "Check that each host has a label of its own",
     REGISTER,
+    "Show what the new clients cost",
     "Install, configure, restart or uninstall the agent",
 ]
 APPLY = [
     "Stop the agent, and disable its start at boot",
     "Install or uninstall the agent",
     CONFIGURE,
-    "Delete the clients of hosts whose configuration is removed",
     RESTART,
+    "Delete the clients of hosts whose configuration is removed",
 ]
 ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 AUDIT = "{name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
