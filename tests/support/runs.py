@@ -38,6 +38,7 @@ TEMPLATES = ("web{{ 7*7 }}", "web{% x %}") if CORE >= (2, 19) else ("web( 7*7 )"
 ANSIBLE_PLAYBOOK = Path(sys.executable).parent / "ansible-playbook"
 CALLBACKS = Path(__file__).parent / "callbacks"
 CONFIGURE = "Configure the agent, or remove its configuration"
+INSPECT = "Inspect the host"
 REGISTER = "Create the clients of hosts that have none"
 ROLLOUT = "monitor.cloud.rollout"
 # What the verbose output has of a module that is not run in the controller's process.
