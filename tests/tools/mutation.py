@@ -30,7 +30,7 @@ OPERATORS = re.compile(
 # Lines that only type checkers, speed or mistakes of a maintainer depend on.
 WITHOUT_EFFECT = re.compile(r"if t\.TYPE_CHECKING:|\(frozen=True\)|strict=True\)|functools\.lru_cache")
 # They start a browser or shells, or test none of the pure files.
-LEFT_OUT = ("test_page.py", "test_remote_file.py", "test_remote_file_attacks.py", "test_leftovers.py")
+LEFT_OUT = ("test_page.py", "test_host_file.py")
 # In seconds, for a change that makes a loop endless.
 TIMEOUT = 30
 
