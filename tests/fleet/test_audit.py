@@ -244,6 +244,14 @@ def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
         assert "Hosts: 1 (1 ok)." in run.output and "Clients without a host" not in run.output
 
 
+def test_a_host_with_an_invalid_label_is_reported_and_the_others_too(four: Local) -> None:
+    for host, label in {"web-1": "ab", "web-2": 1234}.items():
+        four.host_vars[host]["monitor_agent_label"] = label
+    invalid, missing = ["not_registered", "unverifiable"], ["not_registered", "not_configured"]
+    states = {"web-1": invalid, "web-2": invalid, "db-1": missing, "db-2": missing}
+    assert audit(four)[1] == states
+
+
 def test_check_mode_shows_the_cost_of_new_clients(four: Local) -> None:
     """In one line at normal verbosity; the audit's page has it too."""
     four.service.set_plan("monitor-10")

@@ -44,6 +44,8 @@ INVALID: list[tuple[str, Any, str]] = [
     ("settings", {"a": "b\nc"}, "setting 'a'"),
     ("base_url", ["https://api.example.com"], "uses another account than the first host of its batch"),
     ("brand", "{{ nowhere_set }}", "nowhere_set"),
+    ("label", "ab", "The label 'ab' has 2 characters"),
+    ("label", 1234, "The label 1234 of host"),
 ]
 
 

@@ -39,7 +39,8 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
         label, is_known = None, False
         with contextlib.suppress(InputError, AnsibleError):
             own = hostvars[host]
-            label, is_known = host_variables({host: own}, host).get("monitor_agent_label"), True
+            label = client_label(host, host_variables({host: own}, host).get("monitor_agent_label"))
+            is_known = True
             # Since 2.19 only the use of a value raises the error of its template.
             if str(own.get("monitor_agent_state")) == "absent":
                 found.absent.add(host)

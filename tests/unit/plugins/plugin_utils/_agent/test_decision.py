@@ -111,16 +111,21 @@ def test_whether_a_client_would_be_left_without_a_host(owner: str | None, unknow
         decision.check_owner("web1", "web1", KeyOwner("other", "old"), owner, unknown)
 
 
-_BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key"}
-_AFTER = {**_BEFORE, "mode": "0600", "key_of": "web1", "key_fingerprint": fingerprint(_OWN)}
+def _without(facts: dict[str, str], *names: str) -> dict[str, str]:
+    return {name: text for name, text in facts.items() if name not in names}
+
+
+_BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key", "content": "differs"}
+_AFTER = {**_BEFORE, "mode": "0600", "key_of": "web1", "key_fingerprint": fingerprint(_OWN), "content": "as desired"}
 
 
 @pytest.mark.parametrize(
     ("found", "client", "before", "after"),
     [
         (_CHANGED._replace(mode=0o640), _CLIENT, _BEFORE, _AFTER),
-        (_CHANGED._replace(mode=0o640), None, _BEFORE, {}),
-        (HostFile("missing"), _CLIENT, {}, {name: _AFTER[name] for name in _AFTER if name not in ("owner", "group")}),
+        (_SAME._replace(mode=0o640), _CLIENT, _without(_BEFORE, "content"), _without(_AFTER, "content")),
+        (_CHANGED._replace(mode=0o640), None, _without(_BEFORE, "content"), {}),
+        (HostFile("missing"), _CLIENT, {}, _without(_AFTER, "owner", "group", "content")),
         (HostFile("link"), None, {"kind": "link", "key_of": "no_key"}, {}),
     ],
 )
