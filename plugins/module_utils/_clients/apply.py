@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import dataclasses
+import itertools
 import re
 import threading
 import time
@@ -27,12 +27,9 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
-    InputError,
     MonitorError,
     OtherObject,
-    Outcome,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import backoffs
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
 # The least number of failures in a row that counts as one common cause, even with fewer workers.
@@ -41,12 +38,8 @@ _LEAST_IN_A_ROW = 3
 _NOT_READABLE = (403, 404, 405, 501)
 # Services word the reason for a taken label differently.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
-
-_NOT_LISTED = (
-    "Another client has the label, or one that the service treats as equal (case, white space), and the list of this "
-    "token does not show that label: use a token that sees all clients, or choose another label. If another controller "
-    "made that client just now, run again."
-)
+_NOT_LISTED = "Another client has the label, and this token does not see it: use a token that sees all clients."
+_ALIKE = "The account has a client {!r}: the service treats both labels as equal. Use that label, or another one."
 
 
 class ChangeResult(t.NamedTuple):
@@ -65,8 +58,7 @@ class ChangeResult(t.NamedTuple):
     def is_final(self) -> bool:
         """Whether another run would fail with the same error: the label is invalid, ambiguous or refused."""
         error = self.error
-        refused = isinstance(error, ApiError) and error.names_field("label") and not _is_taken(error)
-        return refused or isinstance(error, InputError)
+        return not isinstance(error, ApiError) or (error.names_field("label") and not _is_taken(error))
 
     @property
     def was_kept(self) -> bool:
@@ -86,8 +78,7 @@ def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collec
             raise
 
     doubtful = [client for client in current if client["label"] in labels]
-    with concurrent.futures.ThreadPoolExecutor(max_workers=api.http.settings.concurrency) as pool:
-        deleted = {client["id"] for client, gone in zip(doubtful, pool.map(is_deleted, doubtful)) if gone}
+    deleted = {client["id"] for client, gone in zip(doubtful, api.http.each(is_deleted, doubtful)) if gone}
     return [client for client in current if client["id"] not in deleted]
 
 
@@ -122,24 +113,20 @@ def ensure_capacity(
 def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: bool = True) -> list[ChangeResult]:
     """Make the changes, or only predict their results in check mode. Results have the order of the changes.
 
-    Renames come first, then deletes, which make room in the plan, then creates; each kind several at a time.
-    ``api.done`` of ``api.total`` is the progress. With ``reread`` each client is read again right before it is deleted.
+    Renames come first, then deletes, which make room in the plan, then creates; each kind several at a time. With
+    ``reread`` each client is read again right before it is deleted.
 
     An error of one label does not stop the others. After an error that every label would get, the rest is not tried.
     """
     done = [ChangeResult(change, change.after, change.problem) for change in changes]
     if check_mode:
         return done
-    api.total = sum(change.changed for change in changes)
-    concurrency = api.http.settings.concurrency
-    with concurrent.futures.ThreadPoolExecutor(max_workers=concurrency) as pool:
-        worker = _Worker(api, pool, max(concurrency, _LEAST_IN_A_ROW), reread)
-        for action in ("rename", "update", "delete", "create"):
-            numbers = [number for number, change in enumerate(changes) if change.action == action]
-            todo = [changes[number] for number in numbers]
-            results = _create_all(worker, todo) if action == "create" else worker.start(todo)
-            for number, result in zip(numbers, results):
-                done[number] = result
+    worker, api.total = _Worker(api, reread), sum(change.changed for change in changes)
+    for action in ("rename", "update", "delete", "create"):
+        numbers = [number for number, change in enumerate(changes) if change.action == action]
+        todo = [changes[number] for number in numbers]
+        for number, result in zip(numbers, _create_all(worker, todo) if action == "create" else worker.start(todo)):
+            done[number] = result
     return done
 
 
@@ -152,41 +139,40 @@ class _Worker:
     """
 
     api: Api
-    pool: concurrent.futures.Executor
-    max_in_a_row: int
     reread: bool
     cause: ApiError | None = None
     in_a_row: int = 0
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
-    def start(self, changes: Sequence[Change]) -> t.Iterator[ChangeResult]:
+    def start(self, changes: Sequence[Change]) -> list[ChangeResult]:
         """Make changes of one kind, although an error stopped another kind or attempt; not after OtherObject."""
         self.in_a_row = 0
         if not isinstance(self.cause, OtherObject):
             self.cause = None
-        return self.pool.map(self._make, changes)
+        return self.api.http.each(self._make, changes)
 
     def _make(self, change: Change) -> ChangeResult:
         if self.cause is not None:
             purpose = f"{change.action} client {change.label!r} (not tried)"
-            outcome: Outcome = "pending" if self.cause.outcome == "unknown" else "not_done"
-            error = dataclasses.replace(self.cause, purpose=purpose, outcome=outcome)
+            outcome = "pending" if self.cause.outcome == "unknown" else "not_done"
+            error = dataclasses.replace(self.cause, purpose=purpose, outcome=outcome)  # type: ignore[arg-type]
             return ChangeResult(change, change.before, error, tried=False)
         try:
             if change.action == "create":
                 done = ChangeResult(change, self.api.create_client(change.values))
             elif change.action in ("rename", "update"):
-                client = self.api.update_client(change.before, change.values)
-                client = _with_keys(client, change.before) if fields.mask_reason(client) else client
-                done = ChangeResult(change, client)
+                done = ChangeResult(change, self.api.update_client(change.before, change.values))
             elif change.action == "delete":
                 done = self._delete(change)
             else:
                 raise AssertionError(f"{change.action} is not a change of a client")
         except ApiError as error:
-            self._record(change, error)
+            with self.lock:
+                self._record(change, error)
             return ChangeResult(change, change.before, error)
-        self._record(change, None)
+        with self.lock:
+            self.in_a_row = 0
+            self.api.done += 1
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
@@ -194,32 +180,25 @@ class _Worker:
 
         If this read does not find the client, delete it too: a replica of the service may be late.
         """
-        before = change.before
-        client = before
+        before = client = change.before
         if self.reread:
-            try:
-                client = self.api.get_client(before["id"], labelled=before["label"] is not None) or before
-            except ApiError as error:
-                error.purpose = f"read client {change.label!r} again before deleting it"
-                raise
+            client = self.api.get_client(before["id"], labelled=before["label"] is not None) or before
         if client["label"] != before["label"]:
             return ChangeResult(absent(change.label), client)
         self.api.delete_client(before["id"], change.label)
         return ChangeResult(change, {})
 
-    def _record(self, change: Change, error: ApiError | None) -> None:
-        with self.lock:
-            self.api.done += error is None
-            # These errors concern this label or client only.
-            if error is None or error.status in (404, 409) or error.names_field("label"):
-                self.in_a_row = 0
-                return
-            self.in_a_row += 1
-            # All requests but a create without a response were retried, so these errors would recur for each change.
-            certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
-            every = certain or self.in_a_row >= self.max_in_a_row
-            if isinstance(error, OtherObject) or (self.cause is None and every):
-                self.cause = error
+    def _record(self, change: Change, error: ApiError) -> None:
+        # These errors concern this label or client only.
+        if error.status in (404, 409) or error.names_field("label"):
+            self.in_a_row = 0
+            return
+        self.in_a_row += 1
+        # All requests but a create without a response were retried, so these errors would recur for each change.
+        certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
+        every = certain or self.in_a_row >= max(self.api.http.settings.concurrency, _LEAST_IN_A_ROW)
+        if isinstance(error, OtherObject) or (self.cause is None and every):
+            self.cause = error
 
 
 def views_of(
@@ -227,32 +206,29 @@ def views_of(
 ) -> tuple[fields.Views, list[fields.Client]]:
     """The views of ``clients`` of the account ``known``, and the clients, with keys as far as the service shows them.
 
-    Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the token
-    has read-only access, or the first client is masked in its own response too. Raises ApiError
-    if such a read fails, but for a client that the service does not show.
+    Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the first
+    of them is masked in its own response too. Raises ApiError if such a read fails, but for a client that the service
+    does not show.
     """
-    failures: list[ApiError] = []
 
     def read(client: fields.Client) -> fields.Client:
         try:
-            # After a failure no other client is read, because each read would be retried for as long.
-            return client if failures else _with_keys(client, api.get_client(client["id"]) or {})
+            found = api.get_client(client["id"]) or {}
         except ApiError as error:
-            if error.status not in _NOT_READABLE:
-                failures.append(error)
-            return client
+            if error.status in _NOT_READABLE:
+                return client
+            raise
+        return client if fields.mask_reason(found) else {**client, **fields.secrets_of(found)}
 
-    views = fields.Views(known, clients, include_keys=include_keys, reads_only=api.reads_only)
-    todo = [client for client in clients if include_keys and not api.reads_only and client.get("id") in views.masked]
+    views = fields.Views(known, clients, include_keys=include_keys)
+    unread = {client["id"] for client in clients if client and client.get("install_code") is None} | views.masked.keys()
+    todo = [client for client in clients if include_keys and client.get("id") in unread - {None}]
     shown = [read(client) for client in todo[:1]]
-    if shown == todo[:1] and not failures:
+    if shown == todo[:1]:
         return views, list(clients)
-    with concurrent.futures.ThreadPoolExecutor(max_workers=api.http.settings.concurrency) as pool:
-        shown += pool.map(read, todo[1:])
-    if failures:
-        raise failures[0]
-    found = {client["id"]: client for client in shown}
-    clients = [found.get(client.get("id"), client) for client in clients]
+    shown += api.http.each(read, todo[1:])
+    by_id = {client["id"]: client for client in shown}
+    clients = [by_id.get(client.get("id"), client) for client in clients]
     return fields.Views(known, clients, include_keys=include_keys), clients
 
 
@@ -275,15 +251,13 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
     Gives up after ``retry_timeout`` seconds in which nothing was created.
     """
     done: dict[str, ChangeResult] = {}
-    todo = list(changes)
-    unknown: set[str] = set()
-    retry_timeout = worker.api.http.settings.retry_timeout
-    deadline = time.monotonic() + retry_timeout
-    for backoff in backoffs():
-        results = list(worker.start(todo))
+    todo, unknown, http = list(changes), set[str](), worker.api.http
+    began = time.monotonic()
+    for attempt in itertools.count():
+        results = worker.start(todo)
         done.update((entry.change.label, entry) for entry in results)
         if any(entry.error is None for entry in results):
-            deadline = time.monotonic() + retry_timeout
+            began = time.monotonic()
         ambiguous = [entry for entry in results if _is_ambiguous(entry.error)]
         if not any(entry.tried for entry in ambiguous):
             break
@@ -293,36 +267,18 @@ def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult
             if entry.error is None:
                 worker.api.done += 1
         todo = [change for change in todo if _may_succeed_later(done[change.label].error, change.label in unknown)]
-        pause = max([backoff, *(_error(done[change.label]).wait or 0 for change in todo)])
-        if not todo or time.monotonic() + pause > deadline:
-            for change in todo:
-                worker.api.http.gave_up(_error(done[change.label]), deadline - time.monotonic())
+        errors = [_error(done[change.label]) for change in todo]
+        if not errors:
             break
-        worker.api.http.pause(pause, retries=sum(done[change.label].tried for change in todo))
-    return _with_listed_keys(worker.api, [done[change.label] for change in changes])
-
-
-def _with_listed_keys(api: Api, results: list[ChangeResult]) -> list[ChangeResult]:
-    """The results, with keys from the list of clients if the response to a create masks them."""
-    ids = fields.masked([entry.client for entry in results if entry.error is None])
-    masked = {entry.change.label for entry in results if entry.client.get("id") in ids}
-    listed: dict[str, fields.Client] = {}
-    if masked:
-        # The clients were created, so an error in reading the list is no failure: their keys stay masked.
-        with contextlib.suppress(ApiError):
-            listed = api.find_clients(masked)
-    return [
-        entry._replace(client=_with_keys(entry.client, listed[entry.change.label]))
-        if entry.change.label in masked and entry.change.label in listed
-        else entry
-        for entry in results
-    ]
-
-
-def _with_keys(client: fields.Client, other: fields.Client) -> fields.Client:
-    """The client, with the keys of ``other``, another response about the same client, if they are not masked."""
-    same = client["id"] == other.get("id") and not fields.mask_reason(other)
-    return {**client, **fields.secrets_of(other)} if same else client
+        longest = max(errors, key=lambda error: error.wait or 0)
+        retries = sum(done[change.label].tried for change in todo)
+        try:
+            http.pause(longest, attempt, began, http.settings.retry_timeout, retries)
+        except ApiError:
+            for error in errors:
+                error.hint = longest.hint
+            break
+    return [done[change.label] for change in changes]
 
 
 def _error(entry: ChangeResult) -> ApiError:
@@ -344,9 +300,12 @@ def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
 
 def _is_taken(error: ApiError) -> bool:
     """Whether the error reports that another client has the label."""
-    return error.status == 409 or any(
-        each.get("field") == "label" and _TAKEN.search(str(each.get("reason"))) for each in error.errors
-    )
+    found = [each for each in error.errors if each["field"] == "label" and _TAKEN.search(each["reason"])]
+    return error.status == 409 or bool(found)
+
+
+def _bare(label: str) -> str:
+    return "".join(label.split()).casefold()
 
 
 def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
@@ -361,14 +320,14 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
         ]
     resolved = []
     for entry in ambiguous:
-        client = existing.get(entry.change.label)
-        error = _error(entry)
+        client, error, bare = existing.get(entry.change.label), _error(entry), _bare(entry.change.label)
         if client is None:
             # A create without a response may still arrive, so its outcome stays unknown.
             if error.outcome == "unknown" and error.status is not None:
                 error.outcome = "pending"
             if _is_taken(error):
-                error.hint = _NOT_LISTED
+                alike = next((label for label in existing if _bare(label) == bare), None)
+                error.hint = _ALIKE.format(alike) if alike else _NOT_LISTED
             resolved.append(entry)
         else:
             resolved.append(ChangeResult(entry.change if entry.change.label in unknown else keep(client), client))

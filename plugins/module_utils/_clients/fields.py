@@ -34,7 +34,6 @@ _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 _LEAST_LETTERS = 8
 # The line ends of str.splitlines.
 _LINE_END = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
-_NEEDS_ACCESS = "The token has read-only access. Use one with read-write access: a scope that ends in :read_write."
 _CHECK_ACCESS = (
     "A service masks keys if the token or its user lacks read-write access to the client: check both. If they have it, "
     "ask the operator of the service for the reason."
@@ -177,7 +176,8 @@ def why_masked(value: object, field: str) -> str:
     """
     if not isinstance(value, str):
         return f"The {field} is missing, or is not text."
-    if found := _MASK_CHARACTERS.search(value):
+    # A key with a line break at its end is no mask, and is refused by why_unusable.
+    if found := _MASK_CHARACTERS.search(value.rstrip("\r\n")):
         return f"The {field} holds {_name_of(found[0])}, as masks do."
     if field == "install_code":
         letters = len(_LETTER_OR_DIGIT.findall(value))
@@ -193,13 +193,17 @@ def is_masked(value: object, field: str = "api_key") -> bool:
 
 
 def mask_reason(client: t.Mapping[str, t.Any]) -> str:
-    """Why the api_key or install_code of a client is a mask by itself; empty if both can be real."""
-    return next(filter(None, (why_masked(client.get(field), field) for field in SECRET_FIELDS)), "")
+    """Why the api_key or install_code of a client is a mask by itself; empty if both can be real.
+
+    An install code can be missing, because most templates need only the key.
+    """
+    given = [name for name in SECRET_FIELDS if name == "api_key" or client.get(name) is not None]
+    return next(filter(None, (why_masked(client.get(name), name) for name in given)), "")
 
 
-def with_remedy(reason: str, *, reads_only: bool = False) -> str:
-    """Why keys are masked, and what to do. ``reads_only``: the service reports that the token has read-only access."""
-    return f"{reason} {_NEEDS_ACCESS if reads_only else _CHECK_ACCESS}"
+def with_remedy(reason: str) -> str:
+    """Why keys are masked, and what to do."""
+    return f"{reason} {_CHECK_ACCESS}"
 
 
 def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
@@ -237,6 +241,13 @@ def _name_of(character: str) -> str:
     return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
 
 
+def escaped(value: t.Any) -> t.Any:
+    """A text for a diff: characters that control a terminal or the direction of a text as escapes."""
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in value)
+
+
 def fingerprint(key: str) -> str:
     """The first 12 hexadecimal digits of the SHA-256 of a key: distinguishes keys without showing them."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -261,15 +272,15 @@ class Views:
     """How results and diffs show the clients of an account, of which all are needed to recognize masks.
 
     ``known`` are lists of clients, such as before and after a task; of one id the last client counts. Clients that
-    check mode predicts have the id None. ``reads_only``: the service reports that the token has read-only access.
+    check mode predicts have the id None.
     """
 
-    def __init__(self, *known: t.Iterable[Client], include_keys: bool = False, reads_only: bool = False) -> None:
+    def __init__(self, *known: t.Iterable[Client], include_keys: bool = False) -> None:
         self._account = {
             client["id"]: client for clients in known for client in clients if client.get("id") is not None
         }
         self.masked = masked(list(self._account.values()))
-        self._include_keys, self._reads_only = include_keys, reads_only
+        self._include_keys = include_keys
 
     def show(self, client: Client) -> Client:
         """A client for a result, ``{}`` for none: without secrets, with ``key_fingerprint`` and ``keys_masked``.
@@ -292,7 +303,7 @@ class Views:
             },
             "key_fingerprint": fingerprint(key) if isinstance(key, str) and not reason else None,
             "keys_masked": bool(reason),
-            **({"mask_reason": with_remedy(reason, reads_only=self._reads_only)} if reason else {}),
+            **({"mask_reason": with_remedy(reason)} if reason else {}),
         }
 
     def diff(self, changes: t.Iterable[tuple[Client, Client]]) -> dict[str, dict[str, t.Any]]:
@@ -304,9 +315,8 @@ class Views:
             for side, client in zip(sides, pair):
                 if client:
                     key = "new" if client["id"] is None else self.show(client)["key_fingerprint"] or "masked"
-                    side[name_of(client)] = (
-                        {"key": key, **{name: client.get(name) for name in differs}} if differs else key
-                    )
+                    values = {name: escaped(client.get(name)) for name in differs}
+                    side[escaped(name_of(client))] = {"key": key, **values} if differs else key
         return {"before": sides[0], "after": sides[1]}
 
     def key_owners(self) -> dict[str, str]:

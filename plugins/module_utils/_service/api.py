@@ -10,18 +10,17 @@ a token and none is set.
 
 from __future__ import annotations
 
-import concurrent.futures
 import functools
 import itertools
 import re
 import time
 import typing as t
 import urllib.parse
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service import response
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Budget, Http, backoffs
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import (
     CLIENT,
     CREATE_CLIENT,
@@ -35,7 +34,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
     Operation,
     Resource,
 )
-from ansible_collections.monitor.cloud.plugins.module_utils._service.response import Page
 
 T = t.TypeVar("T")
 
@@ -60,15 +58,13 @@ class Api:
         self._update = UPDATE_CLIENT
         # All clients in responses, for redaction: by id and keys, so that keys stay known after a masked response.
         self.known: dict[str, Object] = {}
-        # The progress of a task: the number of changes to make, None until it is known, and of changes made.
-        self.total: int | None = None
-        self.done = 0
+        # The progress of a task: the number of changes to make, 0 until it is known, and of changes made.
+        self.total = self.done = 0
 
     @property
     def reads_only(self) -> bool:
         """Whether the service has reported scopes of the token that allow no change."""
-        scopes = self.http.scopes.replace(",", " ").split()
-        return f"{self.brand}:read_only" in scopes and f"{self.brand}:read_write" not in scopes
+        return f"{self.brand}:read_only" in self.http.scopes and f"{self.brand}:read_write" not in self.http.scopes
 
     def list_clients(self) -> list[Object]:
         """All clients that the token may access, each once (list_clients)."""
@@ -100,12 +96,16 @@ class Api:
 
     def create_client(self, values: Object) -> Object:
         """Create a client with these field values (create_client). After an error of unknown outcome it may exist."""
-        return self._call(
-            CREATE_CLIENT,
-            lambda value: _as_sent(self._client(value, labelled=True), values, "delete it"),
-            body=values,
-            label=values["label"],
-        )
+
+        def created(value: t.Any) -> Object:
+            client = response.client_of(value, labelled=True)
+            # A client that was listed before is that of a mixed-up response.
+            is_new = client["label"] == values["label"] or all(
+                each["id"] != client["id"] for each in list(self.known.values())
+            )
+            return _as_sent(self._client(value), values, "delete it" if is_new else "")
+
+        return self._call(CREATE_CLIENT, created, body=values, label=values["label"])
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
         """The client of an id, or None (get_client). ``labelled``: ApiError if the client has no label."""
@@ -120,35 +120,30 @@ class Api:
 
         After an empty response the client is read, and again while a late replica returns the old values.
         """
-        client_id, old = client["id"], {name: client.get(name) for name in values}
-
-        def viewed(value: t.Any) -> Object:
-            return response.requested(self._client(value, labelled=True), id=client_id)
 
         def updated(value: t.Any) -> Object:
-            client = viewed(value) if value is not None else self._call(CLIENT.get_one, viewed, id=client_id)
-            deadline = time.monotonic() + self.http.settings.retry_timeout
-            for backoff in backoffs():
-                if any(client.get(name) != value for name, value in old.items()):
+            found, began = value and response.requested(self._client(value, labelled=True), id=client["id"]), time.monotonic()
+            for attempt in itertools.count():
+                found = found or self.get_client(client["id"], labelled=True) or client
+                if any(found.get(name) != client.get(name) for name in values):
                     break
-                if time.monotonic() + backoff > deadline:
-                    shown = " and ".join(f"the {name} {value!r}" for name, value in old.items())
-                    problem = f"the service accepted the update, but still shows {shown}"
-                    raise ApiError(problem, status=200, outcome="unknown")
-                self.http.pause(backoff)
-                client = self._call_or_none(CLIENT.get_one, viewed, id=client_id) or client
-            return _as_sent(client, values, "update it again")
+                shown = " and ".join(f"the {name} {client.get(name)!r}" for name in values)
+                problem = f"the service accepted the update, but still shows {shown}"
+                late = ApiError(problem, status=200, outcome="unknown")
+                self.http.pause(late, attempt, began, self.http.settings.retry_timeout)
+                found = None
+            return _as_sent(found, values, "update it again")
 
         operation = self._update
         if "label" in values:
             operation = operation._replace(purpose="rename client {id} to {label!r}")
         try:
-            return self._call(operation, updated, body=values, id=client_id, **values)
+            return self._call(operation, updated, body=values, id=client["id"], **values)
         except ApiError as error:
             if error.status != 405 or error.method != "POST":
                 raise
-            self._update = UPDATE_CLIENT._replace(method="PUT")
-            return self.update_client(client, values)
+        self._update = UPDATE_CLIENT._replace(method="PUT")
+        return self.update_client(client, values)
 
     def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client (delete_client). A client that does not exist is not an error."""
@@ -216,9 +211,8 @@ class Api:
         operation: Operation,
         check: t.Callable[[t.Any], T],
         *,
-        query: dict[str, int] | None = None,
+        query: Object | None = None,
         body: Object | None = None,
-        budget: Budget | None = None,
         **names: t.Any,
     ) -> T:
         """Send the request of an operation; return the response as ``check`` does. ``names`` fill the placeholders."""
@@ -227,37 +221,20 @@ class Api:
             raise InputError.missing_option("api_token", request.purpose)
         responded = False
         try:
-            value = self.http.request(request, query=query, body=body, budget=budget)
+            value = self.http.request(request, query=query, body=body)
             responded = True
             return check(value)
         except ApiError as error:
             if responded and request.method != "GET" and error.outcome == "not_done":
                 error.outcome = "unknown"
-            raise self._about(error, request, named=bool(names)) from None
+            if error.status == 404 and not (names and error.errors):
+                error.hint = "Check base_url, which includes the version segment, and brand."
+            raise self._about(error, request) from None
 
-    def _about(self, error: ApiError, request: Operation, *, named: bool) -> ApiError:
-        """The error, with its request and a hint on the access needed. ``named``: the request is about one object."""
-        error.purpose = request.purpose
-        if error.method:
-            # A nested request, such as a read after an update, has set its own purpose and hint.
-            return error
-        error.method, error.url = request.method, self.http.settings.base_url + request.path
-        needed, _and, grants = (request.access or "").partition(" and ")
-        scopes = (needed.rpartition(" ")[2], f"{self.brand}:read_write", "*")
-        scope = next((each for each in scopes if each in error.scopes.replace(",", " ").split()), None)
-        if request.access and error.lacks_access and scope:
-            lacks = f"needs {grants}" if grants else "does not have this access"
-            error.hint = f"The token has the scope {scope}; its user {lacks}."
-        elif request.access and error.lacks_access:
-            has = f" It has the scopes {error.scopes}." if error.scopes else ""
-            accepts = f" The service accepts {error.accepted_scopes}." if error.accepted_scopes else ""
-            error.hint = f"The token needs {request.access}.{has}{accepts}"
-        elif request.access and error.status == 401 and not error.rejects_token:
-            error.hint += f" A valid token needs {request.access}."
-        elif not request.access and error.status in (401, 403):
-            error.hint = "This operation is public, so no token was sent: check base_url, and any proxy before it."
-        elif error.status == 404 and not (named and error.errors):
-            error.hint = "Check base_url, which includes the version segment, and brand."
+    def _about(self, error: ApiError, request: Operation) -> ApiError:
+        """The error, with its request. A nested one, such as a read after an update, keeps its method and URL."""
+        error.purpose, error.method = request.purpose, error.method or request.method
+        error.url = error.url or self.http.settings.base_url + request.path
         return error
 
     def _filled_in(self, operation: Operation, names: Object) -> Operation:
@@ -283,51 +260,38 @@ class Api:
         as from a service without an order, unite up to ``_MAX_READS`` reads. ApiError if two reads lack the same items.
         """
         seen: dict[str, Object] = {}
-        before: tuple[str, ...] | None = None
-        read_page = functools.partial(self._page, operation, check, Budget(self.http.settings))
+        before: list[str] | None = None
         for number in range(1, _MAX_READS + 1):
-            pages = self._read_pages(read_page)
-            announced = {page["results"] for page in pages}
-            # A service that ignores the parameter page returns page 1 each time, so equal pages count once.
-            received = sum({_ids(page["data"]): len(page["data"]) for page in pages}.values())
-            least = min((number for number in announced if number is not None), default=0)
-            items = _each_once(itertools.chain.from_iterable(page["data"] for page in pages))
-            ids = _ids(items)
-            if received < least and ids == before:
-                problem = f"the service announced {least} entries and returned {received}"
-                hint = (
-                    "An incomplete list is not used. If the service counts what this token cannot see, use a token "
-                    "that sees it; else try a smaller page_size, or run again later."
+            pages = [self._page(operation, check, 1)]
+            if pages[0]["pages"] > 1:
+                pages += self.http.each(
+                    functools.partial(self._page, operation, check), range(2, pages[0]["pages"] + 1)
                 )
-                raise self._about(ApiError(problem, hint=hint), self._filled_in(operation, {}), named=False)
+            entries = [item for page in pages for item in page["data"]]
+            announced = {page["results"] for page in pages}
+            least = min((results for results in announced if results is not None), default=0)
+            # Records without an id are all kept.
+            found = {repr(item.get("id") or f"no id {place}"): item for place, item in enumerate(entries)}
+            items, ids = list(found.values()), sorted(found)
+            if len(entries) < least and ids == before:
+                request = self._filled_in(operation, {})
+                error = ApiError(f"the service announced {least} entries and returned {len(entries)}")
+                error.hint = "If the service counts what this token cannot see, use a token that sees it."
+                raise self._about(error, request)
             if complete(items) or ids == before or announced in ({None}, {len(items)}):
                 return items
-            seen.update({repr(item.get("id", item)): item for item in items})
+            seen.update(found)
             if number >= reads and max(len(items), len(seen)) >= least:
                 break
             before = ids
         return items if len(items) >= least else list(seen.values())
 
-    def _read_pages(self, read_page: t.Callable[[int], Page]) -> list[Page]:
-        pages = [read_page(1)]
-        numbers = range(2, pages[0]["pages"] + 1)
-        if numbers:
-            workers = min(len(numbers), self.http.settings.concurrency)
-            with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
-                try:
-                    pages += pool.map(read_page, numbers)
-                except KeyboardInterrupt:
-                    # Stop retries, because the pool waits until its threads end.
-                    self.http.interrupt()
-                    raise
-        return pages
-
-    def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], budget: Budget, number: int) -> Page:
+    def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Object:
         """One page of a collection, each item checked. A page past the end, for which services return 404, is empty."""
         size = self._page_sizes[0] if operation.takes_page_size else None
-        query = {**({} if size is None else {"page_size": size}), **({} if number == 1 else {"page": number})}
+        query = {**({"page_size": size} if size else {}), **({"page": number} if number > 1 else {})}
         try:
-            return self._call(operation, lambda value: response.page_of(value, check), query=query, budget=budget)
+            return self._call(operation, lambda value: response.page_of(value, check), query=query)
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
@@ -336,32 +300,17 @@ class Api:
             if size is None or len(self._page_sizes) == 1 or not is_refusal:
                 raise
         self._page_sizes = self._page_sizes[1:]
-        return self._page(operation, check, budget, number)
-
-
-def _ids(items: Iterable[Object]) -> tuple[str, ...]:
-    return tuple(sorted(repr(item.get("id", item)) for item in items))
-
-
-def _each_once(items: Iterable[Object]) -> list[Object]:
-    """The first item of each id; records without an id are all kept."""
-    kept: dict[str, Object] = {}
-    for position, item in enumerate(items):
-        kept.setdefault(repr(item.get("id") or f"no id {position}"), item)
-    return list(kept.values())
+        return self._page(operation, check, number)
 
 
 def _as_sent(client: Object, values: Object, remedy: str) -> Object:
-    """The client that was created or updated; OtherObject if a value is not the one that was sent."""
+    """The client that was created or updated; OtherObject, with the remedy, if a value is not the one that was sent."""
     try:
         return response.requested(client, **values)
     except OtherObject as error:
         error.outcome = "done"
-        names = " and ".join(values)
-        error.hint = (
-            f"Client {client['id']} has the returned {names} now: {remedy} by this id (monitor_client), and give a "
-            f"{names} that the service keeps unchanged."
-        )
+        if remedy:
+            error.hint = f"That is what client {client['id']} has now: {remedy} by this id (monitor_client)."
         raise
 
 

@@ -21,12 +21,12 @@ _PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{bra
 
 
 class Field(t.NamedTuple):
-    """A field. ``type``: ``int``, ``list``, ``name`` or ``str``, which is checked if the field is there; None for any.
+    """A field. ``types`` are checked if the field is there.
 
     ``required``: a response without it cannot be used. ``settable``: requests that create or update can hold it.
     """
 
-    type: str | None = None
+    types: type | tuple[type, ...] = object
     required: bool = False
     settable: bool = False
     secret: bool = False
@@ -79,14 +79,14 @@ class Resource(t.NamedTuple):
     @property
     def options(self) -> dict[str, t.Any]:
         """The options of a module for the settable fields, except label, which also identifies the client."""
-        return {name: {"type": self.fields[name].type} for name in self.settable if name != "label"}
+        return {name: {"type": "str"} for name in self.settable if name != "label"}
 
 
 CLIENT = Resource(
     "client",
     "/{brand}/clients",
     {
-        "id": Field(required=True),
+        "id": Field((int, float, str), required=True),
         "label": Field(settable=True),
         "api_key": Field(secret=True),
         "install_code": Field(secret=True),
@@ -100,10 +100,10 @@ CLIENT = Resource(
 SUBSCRIPTION = Resource(
     "subscription",
     "/{brand}/subscriptions",
-    {"id": Field("name", required=True), "clients_included": Field("int", required=True)},
+    {"id": Field(str, required=True), "clients_included": Field(int, required=True)},
     takes_page_size=True,
 )
-REGION = Resource("region", "/regions", {"id": Field(required=True), "capabilities": Field("list")})
+REGION = Resource("region", "/regions", {"id": Field(str, required=True), "capabilities": Field(list)})
 
 # Operations other than those of Resource.list_all and Resource.get_one.
 CREATE_CLIENT = Operation(

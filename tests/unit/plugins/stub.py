@@ -15,7 +15,7 @@ from ansible.template import Templar
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Budget, Http, Settings
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation
 
 CLIENTS = [
@@ -45,9 +45,7 @@ class Service(Http):
             "PUT /monitor/plan": TIERS[1],
         }
 
-    def request(
-        self, operation: Operation, *, query: dict[str, int] | None, body: Object | None, budget: Budget | None = None
-    ) -> Any:
+    def request(self, operation: Operation, *, query: Object | None, body: Object | None) -> Any:
         name = f"{operation.method} {operation.path}"
         self.received.append((name, body) if body else name)
         if name not in self.responses:

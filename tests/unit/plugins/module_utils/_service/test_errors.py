@@ -4,31 +4,13 @@
 
 """What an error means: who has to do something, and about what."""
 
-import pytest
-
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError
 
-NO_TOKEN, NO_SCOPE = "Invalid Token", "Your token is not authorized to use this endpoint"
 
-
-@pytest.mark.parametrize(
-    ("status", "reason", "scopes", "meaning"),
-    [
-        (404, "Not found", "", "is_missing"),
-        (404, "", "", ""),
-        (401, NO_TOKEN, "", "rejects_token"),
-        (401, NO_SCOPE, "", "lacks_access"),
-        (403, "Unauthorized", "", "lacks_access"),
-        (403, NO_TOKEN, "", "rejects_token"),
-        (403, "", "", ""),
-        (403, "", "monitor:read_only", "lacks_access"),
-        (500, "", "monitor:read_only", ""),
-    ],
-)
-def test_what_an_error_means(status: int, reason: str, scopes: str, meaning: str) -> None:
-    error = ApiError(reason, status=status, errors=[{"reason": reason}] if reason else [], scopes=scopes)
-    meanings = ("is_missing", "rejects_token", "lacks_access")
-    assert [name for name in meanings if getattr(error, name)] == meaning.split()
+def test_only_the_service_reports_that_an_object_does_not_exist() -> None:
+    for status, reason, missing in ((404, "Not found", True), (410, "Gone", True), (404, "", False), (403, "No", False)):
+        error = ApiError(reason, status=status, errors=[{"reason": reason}] if reason else [])
+        assert error.is_missing is missing
 
 
 def test_messages_name_the_request_and_what_to_do() -> None:

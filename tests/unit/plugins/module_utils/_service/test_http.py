@@ -2,38 +2,52 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Addresses and limits; requests over real connections: tests/contract/client and tests/faults."""
+"""Pauses, and several calls at a time; requests over real connections: tests/contract/client and tests/faults."""
 
-import itertools
+import time
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import (
-    Budget,
-    Http,
-    Settings,
-    _TooLarge,
-    backoffs,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
 
 
-def test_pauses_grow_up_to_half_a_minute() -> None:
-    for pause, longest in zip(itertools.islice(backoffs(), 9), (0.5, 1, 2, 4, 8, 16, 30, 30, 30), strict=True):
+def test_pauses_grow_up_to_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    http, pauses = Http(Settings("https://a")), list[float]()
+    monkeypatch.setattr(http._stopped, "wait", lambda seconds: pauses.append(seconds))
+    for attempt in range(9):
+        http.pause(ApiError("no"), attempt, time.monotonic(), 60)
+    for pause, longest in zip(pauses, (0.5, 1, 2, 4, 8, 16, 30, 30, 30), strict=True):
         assert 0 <= pause <= longest
 
 
-def test_what_the_responses_of_one_operation_may_take() -> None:
-    budget = Budget(Settings("https://a"))
-    budget.spend(b" " * 2**26)
-    with pytest.raises(_TooLarge, match="64 MiB"):
-        budget.spend(b" ")
-    with pytest.raises(_TooLarge, match="2000000 values"):
-        Budget(Settings("https://a")).spend(b"[" * 2_000_001)
-
-
-def test_pauses_of_several_workers_count_once() -> None:
+def test_all_workers_wait_as_the_service_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     http = Http(Settings("https://a"))
-    for _worker in range(2):
-        http.pause(5, for_all=True)
-    assert http.usage["retries"] == 2 and 5 <= http.usage["waited"] < 6
-    assert 4 < http.pause_left <= 5
+    monkeypatch.setattr(http._stopped, "wait", lambda _seconds: False)
+    http.pause(ApiError("no", wait=5), 0, time.monotonic(), 60)
+    assert http.usage["retries"] == 1 and 4 < http.paused_until - time.monotonic() <= 5
+    with pytest.raises(ApiError) as failed:
+        http.pause(ApiError("no", wait=90), 0, time.monotonic(), 60)
+    assert failed.value.hint == "The service asks to wait 90 s. Gave up after 60 s (retry_timeout): try again later."
+
+
+def test_the_first_error_or_an_interruption_ends_the_rest() -> None:
+    """The main thread wakes up twice a second: there it handles signals, and asks whether to go on."""
+    for error, stopped in ((ApiError("no"), False), (KeyboardInterrupt(), True)):
+        http, called = Http(Settings("https://a", concurrency=2)), list[int]()
+
+        def fail(error: BaseException = error) -> None:
+            raise error
+
+        def work(number: int, http: Http = http, called: list[int] = called) -> None:
+            called.append(number)
+            if number == 3 and isinstance(error, ApiError):  # noqa: B023
+                raise error  # noqa: B023
+            http._stopped.wait(0.2)
+
+        http.on_wait = fail if stopped else lambda: None
+        with pytest.raises(type(error)):
+            http.each(work, range(100))
+        assert len(called) < 20
+        assert http._stopped.is_set() is stopped
+    assert Http(Settings("https://a")).each(str, range(3)) == ["0", "1", "2"]

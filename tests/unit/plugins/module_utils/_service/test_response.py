@@ -17,23 +17,30 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import REGION, SUBSCRIPTION, Operation
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
-    Response,
     client_of,
     item_of,
     page_of,
     plan_of,
     requested,
     retry_after,
+    value_of,
 )
 
 
 def _read(
-    status: int, content: bytes | object, *, idempotent: bool = True, method: str = "POST", **headers: str
+    status: int,
+    content: bytes | object,
+    *,
+    idempotent: bool = True,
+    method: str = "POST",
+    path: str = "/monitor/clients",
+    **headers: str,
 ) -> Any:
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    operation = Operation(method, "/monitor/clients", "create client 'web1'", idempotent=idempotent)
-    return Response(operation, status, named, body, str.strip).value()
+    access = "the scope x" if path == "/monitor/clients" else None
+    operation = Operation(method, path, "create client 'web1'", access, idempotent=idempotent)
+    return value_of(operation, status, named, body, str.strip)
 
 
 def _error(status: int, content: bytes | object = b"", **options: Any) -> ApiError:
@@ -43,8 +50,8 @@ def _error(status: int, content: bytes | object = b"", **options: Any) -> ApiErr
 
 
 def test_an_empty_body_is_not_a_value() -> None:
-    for status, content in ((204, b""), (200, b""), (204, b"ignored")):
-        assert _read(status, content, Content_Length="0") is None
+    for status, content in ((204, b""), (200, b""), (200, b" ")):
+        assert _read(status, content) is None
 
 
 @pytest.mark.parametrize(
@@ -52,12 +59,10 @@ def test_an_empty_body_is_not_a_value() -> None:
     [
         ([408, 500, 502, 503, 504, *range(520, 530)], {}, True, "unknown", ""),
         ([425, 429], {}, True, "not_done", ""),
-        ([400, 403, 404, 405, 409, 413, 422, 499], {}, False, "not_done", "another server may have responded"),
-        ([401], {"Content-Type": "text/html"}, False, "not_done", "check api_token"),
-        ([407], {}, False, "not_done", "The proxy requires credentials"),
-        ([400], {"Content-Type": "text/html; charset=utf-8"}, True, "unknown", ""),
+        ([403, 404, 405, 407, 409, 413, 422, 499], {}, False, "not_done", "another server may have responded"),
+        ([401], {}, False, "not_done", "check api_token"),
+        ([400], {}, True, "unknown", ""),
         ([511, 519, 530], {}, False, "unknown", "another server may have responded"),
-        ([400], {"Content-Type": "application/json"}, False, "not_done", "another server"),
         ([503], {"X-Maintenance-Mode": "1"}, False, "not_done", "The service is in maintenance"),
         ([502], {"X-Maintenance-Mode": "1"}, True, "unknown", ""),
     ],
@@ -79,7 +84,7 @@ def test_statuses(statuses: list[int], headers: dict[str, Any], retryable: bool,
         ([{"reason": "no", "code": 7}], "returned 400: no"),
         ([{"field": "label"}], "label: no reason given"),
         ([{"field": "a", "reason": "b"}, {"field": "c", "reason": "d"}], "a: b; c: d"),
-        ([], "returned 400: JSON of an unknown shape"),
+        ([], "returned 400: an empty body, invalid JSON, or JSON of an unknown shape"),
         ([1, None, {"reason": "no"}], "returned 400: no"),
         ([{"field": "label", "message": "is taken"}], "label: is taken"),
     ],
@@ -100,7 +105,10 @@ def test_the_reason_of_the_service_is_quoted(errors: object, expected: str) -> N
         ({"error": {"code": 7, "message": "no"}}, "no"),
         ({"errors": "no"}, "no"),
         ({"success": False, "errors": [{"code": 7003, "message": "no"}, {"code": 1, "message": "never"}]}, "no; never"),
-        ({"message": 7, "api_key": "hidden"}, "JSON of an unknown shape"),
+        ({"fault": {"faultstring": "no", "detail": {"errorcode": "x"}}}, "no"),
+        ({"error": ["no", "never"]}, "no; never"),
+        (["no", "never"], "no; never"),
+        ({"message": 7, "api_key": "hidden"}, "an empty body, invalid JSON, or JSON of an unknown shape"),
     ],
     ids=str,
 )
@@ -109,7 +117,14 @@ def test_the_text_of_another_shape_is_quoted_but_is_not_of_the_service(body: Any
     for status in (400, 403, 404, 520):
         error = _error(status, body)
         assert error.problem == f"the service returned {status}: {text}"
-        assert (error.errors, error.is_missing, error.lacks_access) == ([], False, False)
+        assert (error.errors, error.is_missing) == ([], False)
+
+
+def test_texts_by_field_are_errors_of_fields() -> None:
+    """As Rails returns them."""
+    error = _error(422, {"errors": {"label": ["has already been taken", "is bad"]}})
+    assert error.problem == "the service returned 422: label: has already been taken; is bad"
+    assert error.names_field("label")
 
 
 def test_of_many_errors_the_first_ones_are_quoted() -> None:
@@ -122,49 +137,46 @@ def test_json_that_is_not_an_error_body_is_not_quoted() -> None:
     body = b'{"api_key": "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"}'
     for status, content in ((200, body[:-1]), (400, body), (400, body[:-1]), (502, body)):
         assert "0A1B2C3D" not in str(_error(status, content))
-    assert _error(503, b" ", Content_Type="text/html").problem == "the service returned 503: an empty body"
 
 
-_WHOLE = b'{"id": 1, "caf\xc3\xa9": [true, false, null, -1.5e+3, "\\u00e9 \\"x\\""], "more": {}}'
+def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
+    for content in (b'{"id": 1, "lab', b'[{"id": 1}', b'{"data": [],\n "pages": tru3}'):
+        for idempotent in (True, False):
+            error = _error(200, content, idempotent=idempotent)
+            assert (error.retryable, error.outcome) == (idempotent, "unknown")
+        assert _error(200, content, method="GET").outcome == "not_done"
 
 
-@pytest.mark.parametrize("idempotent", [True, False])
-def test_half_a_response_is_retried_unless_it_is_of_a_create(idempotent: bool) -> None:
-    """One that is empty and has no length was cut within its headers."""
-    for length in range(len(_WHOLE)):
-        error = _error(200, _WHOLE[:length], idempotent=idempotent)
-        assert (error.problem, error.outcome) == ("the response was cut short", "unknown"), length
-        assert error.retryable is idempotent
-        assert _error(200, _WHOLE[:length], method="GET").outcome == "not_done"
+def test_a_page_with_200_is_an_error_at_once() -> None:
+    """Observed: "errors": 200 with a page of HTML."""
+    error = _error(200, b"<html>in</html>")
+    assert error.problem == "the service returned 200: not JSON but '<html>in</html>'"
+    assert (error.retryable, error.outcome) == (False, "unknown")
+    assert "another server" in error.hint
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("status", "body", "path", "hint"),
     [
-        (b"[error] upstream timed out", " at line 1, column 2: Expecting value"),
-        (b"{{ base_url }}", " at line 1, column 2: Expecting property name"),
-        (b'{"data": [],\n "pages": tru3}', " at line 2, column 11: Expecting value"),
-        (b'{"data": []}{}', " at line 1, column 13: Extra data"),
-        (b'{"label": "\\u12zz"}', " at line 1, column "),
-        (b'{"label": "a\nb"}', " at line 1, column 13: Invalid control character"),
-        (b'{"label": "caf\xe9-1"}', ": 'utf-8' codec can't decode byte 0xe9"),
-        (b'{"label": "web1"}\xff', ": 'utf-8' codec can't decode byte 0xff"),
-        (b"[" + b"1" * 5000 + b"]", ": Exceeds the limit"),
+        (401, b"", "/monitor/clients", "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN). It needs the sco"),
+        (403, {"errors": [{"reason": "no"}]}, "/monitor/clients", "It needs the scope x."),
+        # The service gives errors with each 403.
+        (403, {"message": "blocked"}, "/monitor/clients", "another server may have responded"),
+        (403, b"<html>", "/monitor/clients", "another server may have responded"),
+        # Public: no token was sent.
+        (401, b"", "/regions", "another server may have responded"),
+        (403, {"errors": [{"reason": "no"}]}, "/regions", "another server may have responded"),
     ],
-    ids=lambda value: str(value)[:40],
 )
-def test_text_that_only_begins_as_json_is_an_error_at_once(content: bytes, problem: str) -> None:
-    error = _error(200, content)
-    assert error.problem.startswith(f"the response is not valid JSON{problem}")
-    assert (error.retryable, error.outcome) == (False, "unknown")
-    assert "another server" in error.hint
+def test_whether_the_token_is_to_blame(status: int, body: Any, path: str, hint: str) -> None:
+    assert hint in _error(status, body, path=path).hint
 
 
 def test_errors_count_whatever_the_status() -> None:
     """A delete would take any other object for a success."""
     errors = [{"field": "label", "reason": "is taken", "code": 7}, {"reason": "no"}]
     error = _error(200, {"errors": errors})
-    assert error.errors == [errors[0], {"reason": "no", "field": None}]
+    assert error.errors == [{"field": "label", "reason": "is taken"}, {"field": "", "reason": "no"}]
     assert (error.problem, error.outcome) == ("the service returned 200: label: is taken; no", "unknown")
     assert error.names_field("label")
     assert _error(200, {"errors": [{"code": 7, "message": "no"}]}).problem == "the service returned 200: no"
@@ -176,14 +188,9 @@ def test_errors_count_whatever_the_status() -> None:
 @pytest.mark.parametrize("status", [300, 304, 399])
 def test_redirects_are_errors(status: int) -> None:
     error = _error(status, {"id": 1}, Location="https://user:secret@sso.example.com/login?key=secret#secret")
-    assert "a redirect to 'https://sso.example.com/login', which is not followed" in str(error)
+    assert "a redirect to 'sso.example.com/login', which is not followed" in str(error)
     assert (error.retryable, error.outcome) == (False, "not_done")
     assert "secret" not in str(error)
-    assert "a redirect to 'https://[::1'" in str(_error(status, b"", Location="https://a:secret@[::1"))
-    # Without an address.
-    error = _error(status, method="GET")
-    assert error.problem == f"the service returned {status}, which is not a valid response to this request"
-    assert "another server" in error.hint
 
 
 def test_a_pause_is_obeyed_only_if_the_request_is_sent_again() -> None:
@@ -191,46 +198,6 @@ def test_a_pause_is_obeyed_only_if_the_request_is_sent_again() -> None:
     # Of a create, once the list was read.
     assert _error(503, b"", Retry_After="7", idempotent=False).wait == 7
     assert _error(400, b"", Retry_After="7").wait is None
-
-
-_NESTED = "the response is nested more deeply than any response should be"
-_NOT_JSON = "the response is not JSON but "
-
-
-@pytest.mark.parametrize(
-    ("content", "headers", "problem"),
-    [
-        (b"<html>in</html>", {"Content-Type": "Text/HTML; x"}, f"{_NOT_JSON}text/html, starting with '<html>in"),
-        (b"hello " * 50, {}, f"{_NOT_JSON}of no type, starting with {'hello ' * 20!r}"),
-        (b"key", {"Content-Type": "application/problem+json"}, "the response is JSON of an unknown shape"),
-        (b"x", {"Content-Encoding": " BR "}, "the response is encoded as 'br', which was not requested"),
-        (b"", {"Content-Encoding": "br", "Content-Length": "0"}, "the response is encoded as 'br', which was not"),
-        (b"[" * 60 + b"]" * 60, {}, _NESTED),
-        (b"[" * 100_000, {}, _NESTED),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-def test_what_is_not_json_is_described(content: bytes, headers: dict[str, Any], problem: str) -> None:
-    """Observed: "errors": 200 with a page of HTML."""
-    error = _error(200, content, **headers)
-    assert error.problem.startswith(problem)
-    assert (error.retryable, error.outcome) == (False, "unknown")
-    assert "another server" in error.hint
-
-
-def test_fifty_levels_can_be_passed_on() -> None:
-    deepest: Any = []
-    for _level in range(50):
-        deepest = [deepest]
-    assert _read(200, deepest) == deepest
-    for deeper in ([deepest], {"a": 1, "b": [deepest]}):
-        assert _error(200, deeper).problem == _NESTED
-    assert _error(400, {"errors": [{"reason": "no", "more": deepest}]}).errors == []
-
-
-def test_requested_encodings_are_read_and_numbers_that_json_does_not_have_are_null() -> None:
-    for encoding in ("", "identity", "gzip", "deflate", "X-Gzip", "gzip, identity", "identity,"):
-        assert _read(200, b"[NaN, Infinity, -Infinity, 1.5]", Content_Encoding=encoding) == [None, None, None, 1.5]
 
 
 _REGION, _SUBSCRIPTION = functools.partial(item_of, REGION), functools.partial(item_of, SUBSCRIPTION)
@@ -243,7 +210,6 @@ _TIER = {"id": "monitor-10", "clients_included": 10}
         (_REGION, {"id": "eu"}, {}),
         (_REGION, {"id": "eu", "capabilities": None, "site_type": "core"}, {}),
         (_SUBSCRIPTION, {**_TIER, "more": 1}, {}),
-        (_SUBSCRIPTION, {**_TIER, "id": "x" * 64}, {}),
         (plan_of, {}, {}),
         (plan_of, _TIER, {}),
         (client_of, {"id": 1, "label": "web1", "more": [1], "apps": None}, {}),
@@ -251,7 +217,7 @@ _TIER = {"id": "monitor-10", "clients_included": 10}
         (client_of, {"id": 1}, {"label": None}),
         (client_of, {"id": 1, "label": 7}, {"label": None}),
         (client_of, {"id": 1, "label": ""}, {"label": None}),
-        (client_of, {"id": "12", "label": "web1"}, {"id": 12}),
+        *((client_of, {"id": given, "label": "web1"}, {"id": 12}) for given in ("12", 12.0, "12.0")),
         *((client_of, {"id": text, "label": "web1"}, {}) for text in ("c-12", "012", "\u0661")),
         (page_of, {"data": [1, 2]}, {"pages": 1, "results": None}),
         (page_of, {"data": [1, 2], "results": 2}, {"pages": 1}),
@@ -266,30 +232,22 @@ def test_objects_of_the_documented_shape(convert: Any, value: dict[str, Any], ch
     ("convert", "value", "problem"),
     [
         (_REGION, [], "not a JSON object"),
-        (_REGION, {"id": None}, "missing id"),
-        (_REGION, {"id": "eu", "capabilities": {"a": 1}}, "the capabilities of a region is not a list"),
-        (_SUBSCRIPTION, {}, "missing id and clients_included"),
-        (_SUBSCRIPTION, {**_TIER, "id": 7}, "not a valid name"),
-        (_SUBSCRIPTION, {**_TIER, "id": "x" * 65}, "not a valid name"),
-        (_SUBSCRIPTION, {**_TIER, "id": "a\x1b[m"}, "not a valid name"),
-        (_SUBSCRIPTION, {**_TIER, "clients_included": "10"}, "the clients_included of a subscription is not a number"),
-        (_SUBSCRIPTION, {**_TIER, "clients_included": True}, "the clients_included of a subscription is not a number"),
-        (plan_of, {"id": "monitor-10"}, "missing clients_included"),
-        (plan_of, 0, "not a JSON object"),
-        (client_of, {"label": "web1"}, "missing id"),
-        (functools.partial(client_of, labelled=True), {"id": 1}, "missing label"),
-        (client_of, {"id": [1]}, "the id of the client is not valid"),
-        (client_of, {"id": 10**65}, "the id of the client is not valid"),
-        (client_of, {"id": True}, "the id of the client is not valid"),
-        (client_of, {"id": ""}, "the id of the client is not valid"),
-        (client_of, {"id": "\ud800"}, "the id of the client is not valid"),
-        (page_of, {}, "missing data"),
+        (_REGION, {"id": None}, "a region without id"),
+        (_REGION, {"id": "eu", "capabilities": {"a": 1}}, "the capabilities of a region is of another type"),
+        (_SUBSCRIPTION, {}, "a subscription without id"),
+        (_SUBSCRIPTION, {**_TIER, "id": 7}, "the id of a subscription is of another type"),
+        (_SUBSCRIPTION, {**_TIER, "clients_included": "10"}, "the clients_included of a subscription is of another"),
+        (plan_of, {"id": "monitor-10"}, "a subscription without clients_included"),
+        (plan_of, "x", "not a JSON object"),
+        (client_of, {"label": "web1"}, "a client without id"),
+        (functools.partial(client_of, labelled=True), {"id": 1}, "a client without label"),
+        (client_of, {"id": [1]}, "the id of a client is of another type"),
+        (page_of, {}, "data is not a list"),
         (page_of, {"data": {}}, "data is not a list"),
         (page_of, {"data": [], "results": 1}, "missing pages"),
         (page_of, {"data": [], "pages": "1"}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": 1, "results": "1"}, "pages or results is not a number"),
-        (page_of, {"data": [], "pages": True}, "pages or results is not a number"),
-        (page_of, {"data": [], "pages": 10_001}, "pages is more than 10000"),
+        (page_of, {"data": [], "pages": 10_001}, "more than 10000"),
     ],
 )
 def test_objects_of_another_shape_are_errors(convert: Any, value: object, problem: str) -> None:
@@ -315,18 +273,9 @@ def test_an_object_that_was_not_requested_is_refused() -> None:
 
 
 def test_seconds_or_a_date_to_wait_for() -> None:
-    invalid = ("", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "-inf")
-    for value, seconds in {"0": 0, "7": 7, "1.5": 1.5, "-5": 0, **dict.fromkeys(invalid)}.items():
+    invalid = ("", "soon", "Thu, 99 Foo 2026", "2026-01-01T00:00Z", "nan", "1e400", "-inf", "0", "-5")
+    for value, seconds in {"7": 7, "1.5": 1.5, **dict.fromkeys(invalid)}.items():
         assert retry_after({"Retry-After": value}) == seconds
     assert retry_after({}) is None
     assert 55 < (retry_after({"Retry-After": formatdate(time.time() + 60, usegmt=True)}) or 0) <= 60
-    assert retry_after({"Retry-After": formatdate(time.time() - 60)}) == 0
-    # Such a date is in UTC.
-    assert 55 < (retry_after({"Retry-After": time.asctime(time.gmtime(time.time() + 60))}) or 0) <= 60
-    # The service's clock counts, if it is known.
-    assert retry_after({"Retry-After": formatdate(3600, usegmt=True), "Date": formatdate(3590, usegmt=True)}) == 10
-    assert retry_after({"Retry-After": formatdate(time.time() - 60), "Date": "today"}) == 0
-    # A clock that is a year slow or fast is not one to obey.
-    for wrong in (time.time() - 3e7, time.time() + 3e7):
-        later = {"Retry-After": formatdate(time.time() + 60, usegmt=True), "Date": formatdate(wrong, usegmt=True)}
-        assert 55 < (retry_after(later) or 0) <= 60
+    assert retry_after({"Retry-After": formatdate(time.time() - 60)}) is None

@@ -37,7 +37,7 @@ _ONLY_READS = {"keys_masked": True, "mask_reason": "A mask. The token only reads
         ({"id": 1, "keys_masked": False}, "masked", {}, "are registered without keys: .* seal_keys: true"),
         ({**_CLIENT, "api_key": "[REDACTED]"}, "masked", {"install_code": _CODE}, _MASKED),
         ({"id": 1, **_ONLY_READS}, "masked", {}, "can be unknown. A mask. The token only reads."),
-        ({**_CLIENT, "install_code": None, "keys_masked": True}, "masked", {"api_key": _KEY}, _MASKED),
+        ({**_CLIENT, "install_code": None}, "readable", {"api_key": _KEY}, ""),
     ],
 )
 def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: dict[str, str], problem: str) -> None:

@@ -43,6 +43,13 @@ def test_content_has_literal_placeholders(content: object, text: str) -> None:
             rendered.check()
     else:
         rendered.check()
+    # Some services have no install codes.
+    without = Rendered(unused, options, {}, Registered("web-1", {**_CLIENT, "install_code": None}, {}))
+    if "@install_code@" in str(content):
+        with pytest.raises(InputError, match="Could not render content: the client has no install_code"):
+            assert without.text
+    else:
+        assert without.text == text
     with pytest.raises(InputError, match="settings can't be used with content"):
         Rendered(unused, {**options, "settings": {"a": 1}}, {}, Registered("web-1", _CLIENT, {}))
 
