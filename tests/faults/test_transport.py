@@ -8,11 +8,13 @@ Listeners keep every byte that comes to them.
 """
 
 import base64
+import gzip
 import itertools
-import re
+import json
 import subprocess
 import sys
 import urllib.request
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     as_json,
     assert_no_token,
     forbidden,
+    page,
     service,
 )
 
@@ -93,10 +96,8 @@ def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
         assert [text for text in warnings if "HTTPS" in text or Account.TOKEN in text] == []
         return
     assert result is None
-    assert "no secure connection: SSLCertVerificationError" in message
-    given = f"{options['ca_path']} (ca_path) names a file with the certificates of its authority."
-    absent = "Check base_url, and that ca_path or REQUESTS_CA_BUNDLE names a file with the certificates"
-    assert (given if options["ca_path"] else absent) in message
+    assert "no response: SSLCertVerificationError" in message
+    assert "ca_path or REQUESTS_CA_BUNDLE" in message
     assert _REASONS.get(kind if way != "nothing" else "", "certificate verify failed") in message
     assert (listener.connections, listener.received) == (1, b"")
 
@@ -167,8 +168,8 @@ def test_redirects_of_each_kind_of_call_are_not_followed(kinds: Kinds, opened: O
         account.overrides = {call: as_json({}, status, Location=to)}
         result, message = try_task(account, module, ca_path=authority, **options)
         assert result is None, name
-        assert f"returned {status}, a redirect to '{to}', which is not followed" in message
-        assert message.count("Set base_url to the right address.") == 1
+        assert f"returned {status}: a redirect to '{to}', which is not followed" in message
+        assert message.count("Check base_url") == 1
         assert listener.requests[-1].method == call[0]
         # A client is read before its delete; no delete is sent twice.
         assert len([request for request in listener.requests if request.method != "GET"]) == (call[0] != "GET")
@@ -251,34 +252,22 @@ def test_proxies_of_the_system_are_not_used(opened: Open, monkeypatch: pytest.Mo
     assert (system.connections, len(listener.requests)) == (0, 1)
 
 
-@pytest.mark.parametrize("proxy_host", ["127.0.0.1", OTHER_HOST])
 @pytest.mark.parametrize("setting", ["http_proxy", "https_proxy", "ALL_PROXY"])
-def test_plain_http_by_a_proxy_of_another_machine_is_refused_unless_allowed(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str, proxy_host: str
-) -> None:
+def test_plain_http_uses_no_proxy_unless_allowed(opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
     """The token would leave this machine unencrypted, though the service is on it."""
     account, listener = service(opened)
-    proxy = opened(Proxy, (listener.address, listener.port), address=proxy_host)
+    proxy = opened(Proxy, (listener.address, listener.port), address=OTHER_HOST)
     by_proxy = not setting.lower().startswith("https")
-    values = f"http://someone:{PASSWORD}@{proxy_host}:{proxy.port}", f"{proxy_host}:{proxy.port}"
-    for value, allowed, exempt in itertools.product(values, (False, True), ("", "127.0.0.1")):
+    monkeypatch.setenv(setting, f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
+    for allowed, exempt in itertools.product((False, True), ("", "127.0.0.1")):
         listener.forget()
         proxy.forget()
-        monkeypatch.setenv(setting, value)
         monkeypatch.setenv("no_proxy", exempt)
         result, message = try_task(account, monitor_client, label="web9", allow_http=allowed, faults=0)
-        assert PASSWORD.encode() not in listener.received
-        if by_proxy and not exempt and not allowed and proxy_host == OTHER_HOST:
-            assert result is None
-            assert f"a proxy for it at {OTHER_HOST}" in message
-            assert proxy.connections == listener.connections == 0
-            continue
         assert result is not None, message
+        assert PASSWORD.encode() not in listener.received
         # This also shows that the listeners see a token.
-        assert (Account.TOKEN.encode() in proxy.received) is (by_proxy and not exempt)
-        assert {request.header("Proxy-Authorization") for request in listener.requests} <= {
-            None, f"Basic {base64.b64encode(f'someone:{PASSWORD}'.encode()).decode()}"
-        }  # fmt: skip
+        assert (Account.TOKEN.encode() in proxy.received) is (by_proxy and allowed and not exempt)
 
 
 def test_a_proxy_that_gives_no_tunnel_gets_no_token(
@@ -308,31 +297,54 @@ def test_a_tunnel_to_another_server_gets_no_token(kinds: Kinds, opened: Open, mo
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
         result, message = try_task(account, monitor_client, label="web9", ca_path=authority)
         assert result is None
-        assert "no secure connection" in message
+        assert "no response: SSLCertVerificationError" in message
         assert_no_token(proxy, trap)
         assert trap.received == b""
     assert listener.connections == 0
 
 
-_UNREACHABLE = "http://someone:{p}@127.0.0.1:9"
 _BAD_PROXIES = (
-    "socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@[bad", "http://someone:{p}@", "http://someone:{p}@x:99999",
-    "http://someone:{p}@x:port", "://someone:{p}@x", "http://someone:{p}@ho st:9", _UNREACHABLE,
+    "socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@[bad", "http://someone:{p}@x:port", "://someone:{p}@x",
+    "http://someone:{p}@ho st:9", "http://someone:{p}@127.0.0.1:9",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_invalid_proxies_give_an_error_without_their_password(
-    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch, scheme: str
+def test_proxies_that_cannot_be_used_give_an_error_without_their_password(
+    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account, listener = service(opened, kinds[1]["good"] if scheme == "https" else None)
+    account, listener = service(opened, kinds[1]["good"])
     for value in _BAD_PROXIES:
-        monkeypatch.setenv(f"{scheme}_proxy", value.format(p=PASSWORD))
+        monkeypatch.setenv("https_proxy", value.format(p=PASSWORD))
         result, message = try_task(account, monitor_client, label="web1", ca_path=kinds[0])
         assert result is None, value
+        assert "the proxy of the environment" in message
         assert listener.connections == 0
-        if value == _UNREACHABLE:
-            assert re.search("no connection through the proxy: .*Check the proxy settings", message)
+
+
+# Bodies
+
+
+def _packed(encoding: str) -> bytes:
+    body = json.dumps(page([dict(Account.CLIENT)])).encode()
+    for name in encoding.lower().split(","):
+        body = gzip.compress(body) if "gzip" in name else zlib.compress(body) if name.strip() == "deflate" else body
+    return body
+
+
+def test_encodings_and_a_limit_of_bytes(opened: Open) -> None:
+    """Names that are no encodings are ignored; what was not requested could expand without limit."""
+    account, listener = service(opened)
+    read = ("", "gzip", "X-Gzip", "deflate", "gzip, identity", "identity", "none", "utf-8")
+    for encoding in (*read, "gzip, gzip", "br"):
+        headers = {"Content-Encoding": encoding, "Content-Type": "application/json"}
+        account.overrides = {("GET", "clients"): (200, headers, _packed(encoding) if encoding != "br" else b"\x8b")}
+        result, message = try_task(account, monitor_client_info, faults=0)
+        assert (result is not None) is (encoding in read), (encoding, message)
+        assert result is not None or "the service returned 200: not JSON but " in message
+    assert {request.header("Accept-Encoding") for request in listener.requests} == {"gzip, deflate"}
+    account.overrides = {("GET", "clients"): (200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * 2**26))}
+    result, message = try_task(account, monitor_client_info, faults=0, retry_timeout=60.0)
+    assert "the response has more than 32 MiB" in message
 
 
 def test_a_rollout_by_a_proxy_and_amid_netrc_files_shows_no_secret_to_others(

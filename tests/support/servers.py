@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Servers of plain sockets that keep every byte they receive: a service, proxies, outages, endless responses."""
+"""Servers of plain sockets that keep every byte they receive: a service, proxies, outages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import select
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Callable, Mapping
 from email.parser import BytesHeaderParser
 from typing import Any
@@ -143,34 +142,12 @@ class Listener:
         return data
 
 
-class Endless(Listener):
-    """Sends a beginning, then a piece again and again, every ``pause`` seconds, until the client disconnects.
-
-    Without a piece, the beginning is a whole response.
-    """
-
-    def __init__(self, beginning: bytes, piece: bytes, *, pause: float, **options: Any) -> None:
-        super().__init__(lambda dummy: None, **options)
-        self._beginning, self._piece, self._pause = beginning, piece, pause
-
-    def converse(self, connection: socket.socket, request: Request) -> bool:
-        connection.sendall(self._beginning)
-        while self._piece:
-            connection.sendall(self._piece)
-            time.sleep(self._pause)
-        return True
-
-
 class Proxy(Listener):
-    """A proxy, for tunnels and for plain HTTP, that finds every host at one given address.
+    """A proxy, for tunnels and for plain HTTP, that finds every host at one given address."""
 
-    With a ``pause``, in seconds, it passes responses on byte by byte.
-    """
-
-    def __init__(self, upstream: tuple[str, int], *, pause: float = 0, **options: Any) -> None:
+    def __init__(self, upstream: tuple[str, int], **options: Any) -> None:
         super().__init__(lambda dummy: None, **options)
         self.upstream = upstream
-        self._pause = pause
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
         with socket.create_connection(self.upstream, timeout=60) as there:
@@ -192,14 +169,12 @@ class Proxy(Listener):
                 return
             for source, target in ((client, service), (service, client)):
                 if source in readable:
-                    slowly = self._pause if source is service else 0
-                    data = source.recv(1 if slowly else 65536)
+                    data = source.recv(65536)
                     if not data:
                         return
                     if source is client:
                         self.received += data
                     target.sendall(data)
-                    time.sleep(slowly)
 
 
 class Outage(Listener):

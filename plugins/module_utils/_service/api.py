@@ -122,7 +122,10 @@ class Api:
         """
 
         def updated(value: t.Any) -> Object:
-            found, began = value and response.requested(self._client(value, labelled=True), id=client["id"]), time.monotonic()
+            found, began = (
+                value and response.requested(self._client(value, labelled=True), id=client["id"]),
+                time.monotonic(),
+            )
             for attempt in itertools.count():
                 found = found or self.get_client(client["id"], labelled=True) or client
                 if any(found.get(name) != client.get(name) for name in values):

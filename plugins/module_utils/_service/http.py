@@ -18,12 +18,7 @@ import urllib.request
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
-    ApiError,
-    InputError,
-    MonitorError,
-    Outcome,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, Outcome
 from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import value_of
@@ -127,7 +122,7 @@ class Http:
                     self.on_wait()
             except BaseException as error:
                 # At Ctrl-C, or at the end of a task's timeout, the pool would wait for the retries of its threads.
-                if not isinstance(error, MonitorError):
+                if not isinstance(error, ApiError):
                     self._stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

@@ -80,7 +80,13 @@ def value_of(
         reason = f"not JSON but {redact(content[:10_000].decode('utf-8', 'replace'))[:_LONGEST]!r}"
     # The service gives errors with each 403, so one without them comes from another server.
     of_token = operation.access and (status == 401 or (status == 403 and errors))
-    hint = f"{_TOKEN} {operation.access}." if of_token else "" if transient or (errors and status not in (401, 403)) else _OTHER_SERVER
+    hint = (
+        f"{_TOKEN} {operation.access}."
+        if of_token
+        else ""
+        if transient or (errors and status not in (401, 403))
+        else _OTHER_SERVER
+    )
     raise ApiError(
         f"the service returned {status}: {reason}",
         status=status,
@@ -106,12 +112,12 @@ def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
     ]
 
 
-def _text(body: t.Any) -> str:
+def _text(body: t.Any, levels: int = 5) -> str:
     """The text of an error in a shape that is not the documented one; empty without one."""
-    if isinstance(body, dict):
-        return next(filter(None, (_text(body.get(name)) for name in _TEXTS)), "")
-    if isinstance(body, list):
-        return "; ".join(filter(None, map(_text, body[:_MOST])))
+    if isinstance(body, dict) and levels:
+        return next(filter(None, (_text(body.get(name), levels - 1) for name in _TEXTS)), "")
+    if isinstance(body, list) and levels:
+        return "; ".join(filter(None, (_text(each, levels - 1) for each in body[:_MOST])))
     return body if isinstance(body, str) else ""
 
 

@@ -122,7 +122,7 @@ def test_ids_of_any_characters_are_of_nothing(emulator: Emulator, value: str) ->
         ("api_token", "wrong", "the service returned 401"),
         ("brand", "acme", "/acme/clients"),
         ("validate_certs", "perhaps", "'validate_certs' is of type"),
-        ("ca_path", "/nonexistent/ca.pem", "Check base_url, and that /nonexistent/ca.pem (ca_path) names a file"),
+        ("ca_path", "/nonexistent/ca.pem", "invalid path: /nonexistent/ca.pem"),
         ("allow_http", "perhaps", "'allow_http' is of type"),
         ("timeout", "0", "timeout must be more than 0"),
         ("retry_timeout", "-1", "retry_timeout at least 0"),

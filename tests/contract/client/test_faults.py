@@ -9,7 +9,6 @@ Each operation with each fault: tests/faults/test_operations_and_faults.py.
 """
 
 import json
-import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -164,8 +163,7 @@ def test_a_pause_beyond_the_budget_fails_at_once(emulator: Emulator) -> None:
     assert failed(emulator, monitor_client, label="web1", retry_timeout=30.0) == (
         "Could not create client 'web1': the service returned 503: 503 Gateway Trouble "
         f"(POST {emulator.base_url}/monitor/clients). "
-        "The service asks to wait 90 s, more than is left of retry_timeout (30 s). "
-        "Raise retry_timeout, or try again later."
+        "The service asks to wait 90 s. Gave up after 30 s (retry_timeout): try again later."
     )
     assert len(emulator.requests("create_client")) == 1
 
@@ -173,7 +171,7 @@ def test_a_pause_beyond_the_budget_fails_at_once(emulator: Emulator) -> None:
 def test_reads_and_creates_wait_as_the_service_asks(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Observed: "Retry-After"."""
     pauses: list[float] = []
-    monkeypatch.setattr(http.Http, "pause", lambda _self, seconds, **_details: pauses.append(seconds))
+    monkeypatch.setattr(http.Http, "pause", lambda _self, error, *_details: pauses.append(error.wait))
     emulator.fault(kind="status", status=429, headers={"Retry-After": "120"}, operation="list_clients")
     emulator.fault(kind="status", status=503, headers={"Retry-After": "7"}, operation="create_client")
     assert go(emulator, monitor_client, label="web1")["changed"] is True
@@ -184,7 +182,7 @@ def test_a_gateways_page_is_retried_for_the_whole_budget(emulator: Emulator, mon
     """Also before the service itself has responded: there is a connection."""
     monkeypatch.setattr(http, "_FIRST_CONTACT", 0.1)
     emulator.fault(kind="html", status=400, operation="list_clients", times=-1)
-    assert "Gave up after retry_timeout (1 s)" in failed(emulator, monitor_client_info, retry_timeout=1.0)
+    assert "Gave up after 1 s (retry_timeout)" in failed(emulator, monitor_client_info, retry_timeout=1.0)
 
 
 # Concurrent writers
@@ -241,7 +239,8 @@ def test_a_host_that_takes_no_connection(emulator: Emulator) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
         address = f"http://127.0.0.1:{full.getsockname()[1]}/v4"
         message = failed(emulator, monitor_client, label="web1", base_url=address, timeout=0.3, retry_timeout=0.0)
-    assert re.search(r"no connection within 0\.3 s.*Check base_url, its port, and the network", message)
+    assert "no response: TimeoutError: timed out (GET " in message
+    assert "Check base_url, the network" in message and "timeout (0.3 s)" in message
 
 
 def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,23 +252,15 @@ def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pyte
     account: Any = Account()
     for port, error in ((closed, "ConnectionRefusedError"), (closing, "RemoteDisconnected")):
         message = failed(account, monitor_client, label="web1", base_url=f"http://127.0.0.1:{port}/v4")
-        expected = f"Could not list the clients: no response, because the connection failed: {error}"
-        assert message.startswith(expected), message
-        assert "Check base_url, the network, and the proxy settings of the environment." in message
-        assert "Gave up after 1 s, because the service has not responded yet." in message
+        assert message.startswith(f"Could not list the clients: no response: {error}"), message
+        assert "Check base_url, the network, the proxy of the environment" in message
+        assert "Gave up after 1 s" in message
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        ("https://no-such-host.invalid/v4", "Check base_url, the network, and the proxy settings of the environment."),
-        ("https://127.0.0.1:{port}/v4", "no secure connection: SSLError: .*Check base_url, and that ca_path or"),
-    ],
-)
-def test_an_unknown_host_or_one_without_https_fails_at_once(emulator: Emulator, address: str, expected: str) -> None:
-    port = emulator.base_url.removesuffix("/v4").rpartition(":")[2]
-    message = failed(emulator, monitor_client_info, base_url=address.format(port=port), retry_timeout=30.0)
-    assert re.search(expected, message)
+def test_a_service_without_https_fails_at_once(emulator: Emulator) -> None:
+    address = emulator.base_url.replace("http:", "https:")
+    message = failed(emulator, monitor_client_info, base_url=address, retry_timeout=30.0)
+    assert "no response: SSLError: " in message and "Check base_url" in message and "ca_path" in message
     assert "Gave up" not in message
 
 

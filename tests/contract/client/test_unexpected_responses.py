@@ -6,7 +6,6 @@
 or that hold clients without a label or several of one.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -74,21 +73,31 @@ def test_a_rename_that_returns_another_client(emulator: Emulator) -> None:
     assert [entry["operation"] for entry in writes(emulator)] == ["update_client"] * 2
 
 
+def test_a_create_that_returns_a_client_of_before_names_none_for_deletion(emulator: Emulator) -> None:
+    """A gateway mixed two responses up: the client may be that of a host."""
+    (old,) = emulator.seed(labels=["old1"])
+    emulator.fault(kind="edit", operation="create_client", add={"id": old["id"], "label": "old1"})
+    message = failed(emulator, monitor_client, label="web1")
+    assert "the service returned the label 'old1' instead of 'web1'" in message
+    assert "Check base_url and any proxy or gateway before it: the response is about another object." in message
+    assert "delete" not in message
+
+
 def test_a_create_that_returns_another_label(emulator: Emulator) -> None:
     emulator.seed(labels=["old1"])
     emulator.configure(label_form="lower_case")
     expected = (
         "Could not create client 'Web1': the service returned the label 'web1' instead of 'Web1' "
-        f"(POST {emulator.base_url}/monitor/clients). Client 2 has the returned label now: delete it by this id "
-        "(monitor_client), and give a label that the service keeps unchanged."
+        f"(POST {emulator.base_url}/monitor/clients). That is what client 2 has now: delete it by this id "
+        "(monitor_client)."
     )
     surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
     with pytest.raises(TaskFailure) as failed:
         go(emulator, monitor_clients, labels=["Web1", *(f"next{n:04}" for n in range(20))], concurrency=1, **surplus)
     assert failed.value.details["failures"]["Web1"] == expected
     assert [entry["operation"] for entry in writes(emulator)] == ["delete_client", "create_client"]
-    # The second run finds the label taken.
-    with pytest.raises(MonitorError, match="Another client has the label, or one that the service treats as equal"):
+    # The second run finds the label taken, and names the label that clashes.
+    with pytest.raises(MonitorError, match="The account has a client 'web1': the service treats both labels as equal"):
         go(emulator, monitor_client, label="Web1", retry_timeout=0.1)
     assert len(emulator.requests("create_client")) == 2
     # What the message proposes.
@@ -105,11 +114,11 @@ def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) ->
         emulator.fault(kind="status", status=204, operation="update_client", done=True, times=-1)
     message = failed(emulator, monitor_client, id=1, label="Web1")
     assert "the service returned the label 'web1' instead of 'Web1'" in message
-    assert "Client 1 has the returned label now: update it again by this id" in message
+    assert "That is what client 1 has now: update it again by this id (monitor_client)." in message
     assert "The service may have made the change" not in message
     go(emulator, monitor_client, id=1, label="old1")
     emulator.clear_log()
-    with pytest.raises(TaskFailure, match="Client 1 has the returned label now"):
+    with pytest.raises(TaskFailure, match="That is what client 1 has now"):
         go(emulator, monitor_clients, labels=["new1"], renames={"old1": "Web1", "old2": "new2"}, concurrency=1)
     assert [entry["operation"] for entry in writes(emulator)] == ["update_client"]
 
@@ -142,7 +151,7 @@ def test_a_part_of_a_list_is_never_taken_for_the_whole(
     emulator.fault(kind="edit", operation=operation, add={"results": 250, "pages": 1}, times=-1)
     with pytest.raises(ApiError, match=r"the service announced 250 entries and returned \d+ \(GET ") as failed:
         go(emulator, module, **options)
-    assert "If the service counts what this token cannot see, use a token that sees it; else" in str(failed.value)
+    assert "If the service counts what this token cannot see, use a token that sees it." in str(failed.value)
     assert failed.value.outcome == "not_done"
     assert len(emulator.requests(operation)) == 2
     assert writes(emulator) == []
@@ -217,7 +226,7 @@ def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Em
     assert failed.value.details["created"] == ["web2"]
     reason = failed.value.details["failures"]["web1"]
     assert "Label must be unique" in reason
-    assert "the list of this token does not show that label: use a token that sees all clients" in reason
+    assert "this token does not see it: use a token that sees all clients" in reason
     assert "retry_timeout" not in reason
     assert len(emulator.requests("create_client")) == len(emulator.requests("list_clients")) == 2
 
@@ -262,7 +271,9 @@ def test_a_rename_that_a_late_replica_shows_later_or_never(emulator: Emulator) -
         go(emulator, monitor_clients, labels=["web1"], renames=renames, concurrency=1, retry_timeout=1.0)
     assert failed.value.details["failures"] == {
         "new1": "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label 'old1'"
-        f" (POST {emulator.base_url}/monitor/clients/1). The service may have made the change: run again to find out."
+        f" (POST {emulator.base_url}/monitor/clients/1). Gave up after 1 s (retry_timeout): "
+        "try again later. The service may have made the change: "
+        "run again to find out."
     }
     assert (failed.value.details["renamed"], failed.value.details["created"]) == (["new2", "new3"], ["web1"])
     assert labels(emulator) == ["new1", "new2", "new3", "web1"]
@@ -273,8 +284,8 @@ def test_an_action_without_a_branch_of_its_own_deletes_nothing(emulator: Emulato
     """Each action is matched by its name: one that is new to the code changes no client."""
     (client,) = emulator.seed(labels=["web1"])
     api = connect(parameters(emulator, monitor_clients))
-    with ThreadPoolExecutor() as pool, pytest.raises(AssertionError, match="switch is not a change of a client"):
-        list(apply._Worker(api, pool, 3, reread=True).start([Change("switch", "web1", client, {})]))
+    with pytest.raises(AssertionError, match="switch is not a change of a client"):
+        apply._Worker(api, reread=True).start([Change("switch", "web1", client, {})])
     assert emulator.requests() == []
 
 

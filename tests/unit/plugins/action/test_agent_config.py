@@ -188,7 +188,9 @@ def test_services_and_owners_that_do_not_exist(
     assert exists or expected in result["msg"]
 
 
-@pytest.mark.parametrize("text", [None, f"api_key={_KEY}\n", "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n", "nothing\n"])
+@pytest.mark.parametrize(
+    "text", [None, f"api_key={_KEY}\n", "api_key=0LD0LD0L-0LD0-0LD0-0LD0LD0L0LD0LD0L\n", "nothing\n"]
+)
 def test_a_file_with_a_key_stays_if_the_key_is_masked(action: ActionModule, tmp_path: Path, text: str | None) -> None:
     """Some services show a key only in the response to the create."""
     path = tmp_path / "agent.conf"
@@ -198,7 +200,10 @@ def test_a_file_with_a_key_stays_if_the_key_is_masked(action: ActionModule, tmp_
         masked = {"clients": {"web1": {"id": 1, "label": "web1", "keys_masked": True}}}
         result = _run(action, check_mode=check_mode, registered=masked)
         is_unverifiable = text is not None and "api_key" in text
-        assert (result.get("failed", False), result.get("changed", False)) == (not is_unverifiable and not check_mode, False)
+        assert (result.get("failed", False), result.get("changed", False)) == (
+            not is_unverifiable and not check_mode,
+            False,
+        )
         if is_unverifiable:
             assert (result["key_owner"], result["differs"], path.read_text()) == ("unverifiable", [], text)
 

@@ -158,7 +158,9 @@ def test_masks(value: object) -> None:
     assert is_masked(value)
 
 
-@pytest.mark.parametrize("value", [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)", f"{_KEY}\n"])
+@pytest.mark.parametrize(
+    "value", [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)", f"{_KEY}\n"]
+)
 def test_keys(value: str) -> None:
     """Observed: "key format": opaque."""
     assert not is_masked(value)

@@ -8,7 +8,12 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 
 def test_only_the_service_reports_that_an_object_does_not_exist() -> None:
-    for status, reason, missing in ((404, "Not found", True), (410, "Gone", True), (404, "", False), (403, "No", False)):
+    for status, reason, missing in (
+        (404, "Not found", True),
+        (410, "Gone", True),
+        (404, "", False),
+        (403, "No", False),
+    ):
         error = ApiError(reason, status=status, errors=[{"reason": reason}] if reason else [])
         assert error.is_missing is missing
 

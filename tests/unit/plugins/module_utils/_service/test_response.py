@@ -158,7 +158,12 @@ def test_a_page_with_200_is_an_error_at_once() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "path", "hint"),
     [
-        (401, b"", "/monitor/clients", "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN). It needs the sco"),
+        (
+            401,
+            b"",
+            "/monitor/clients",
+            "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN). It needs the sco",
+        ),
         (403, {"errors": [{"reason": "no"}]}, "/monitor/clients", "It needs the scope x."),
         # The service gives errors with each 403.
         (403, {"message": "blocked"}, "/monitor/clients", "another server may have responded"),
