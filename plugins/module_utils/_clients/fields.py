@@ -19,7 +19,6 @@ import unicodedata
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
-# Not dict[...]: Python 3.8 fails on it, and must get as far as the message about its version in Module.main.
 Client = t.Dict[str, t.Any]  # noqa: UP006
 
 SECRET_FIELDS = tuple(CLIENT.secret)

@@ -100,10 +100,8 @@ class Api:
         def created(value: t.Any) -> Object:
             client = response.client_of(value, labelled=True)
             # A client that was listed before is that of a mixed-up response.
-            is_new = client["label"] == values["label"] or all(
-                each["id"] != client["id"] for each in list(self.known.values())
-            )
-            return _as_sent(self._client(value), values, "delete it" if is_new else "")
+            known = client["label"] != values["label"] and {each["id"] for each in list(self.known.values())}
+            return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
 
         return self._call(CREATE_CLIENT, created, body=values, label=values["label"])
 
@@ -122,17 +120,14 @@ class Api:
         """
 
         def updated(value: t.Any) -> Object:
-            found, began = (
-                value and response.requested(self._client(value, labelled=True), id=client["id"]),
-                time.monotonic(),
-            )
+            began = time.monotonic()
+            found = value and response.requested(self._client(value, labelled=True), id=client["id"])
             for attempt in itertools.count():
                 found = found or self.get_client(client["id"], labelled=True) or client
                 if any(found.get(name) != client.get(name) for name in values):
                     break
                 shown = " and ".join(f"the {name} {client.get(name)!r}" for name in values)
-                problem = f"the service accepted the update, but still shows {shown}"
-                late = ApiError(problem, status=200, outcome="unknown")
+                late = ApiError(f"the service accepted the update, but still shows {shown}", 200, outcome="unknown")
                 self.http.pause(late, attempt, began, self.http.settings.retry_timeout)
                 found = None
             return _as_sent(found, values, "update it again")

@@ -28,12 +28,10 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 # A CDN that cannot reach the service returns 520 to 529.
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _TOKEN = "The token is wrong or lacks access: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN). It needs"
+_MAINTENANCE = "The service is in maintenance: try again later."
 _OTHER_SERVER = "Check base_url, and any proxy before it: another server may have responded."
 # Fields with the text of an error, the most specific first.
-_TEXTS = (
-    *("reason", "detail", "message", "msg", "faultstring", "error_description", "title"),
-    *("error", "fault", "errors"),
-)
+_TEXTS = ("reason", "detail", "message", "msg", "faultstring", "error_description", "title", "error", "fault", "errors")
 # At most this many errors of a response are in a message.
 _MOST = 20
 _INTEGER = re.compile(r"(0|[1-9][0-9]{0,18})(\.0)?")
@@ -80,18 +78,13 @@ def value_of(
         reason = f"not JSON but {redact(content[:10_000].decode('utf-8', 'replace'))[:_LONGEST]!r}"
     # The service gives errors with each 403, so one without them comes from another server.
     of_token = operation.access and (status == 401 or (status == 403 and errors))
-    hint = (
-        f"{_TOKEN} {operation.access}."
-        if of_token
-        else ""
-        if transient or (errors and status not in (401, 403))
-        else _OTHER_SERVER
-    )
+    hint = "" if transient or (errors and status not in (401, 403)) else _OTHER_SERVER
+    hint = f"{_TOKEN} {operation.access}." if of_token else _MAINTENANCE if in_maintenance else hint
     raise ApiError(
         f"the service returned {status}: {reason}",
         status=status,
         errors=errors,
-        hint="The service is in maintenance: try again later." if in_maintenance else hint,
+        hint=hint,
         outcome="not_done" if is_refusal or operation.method == "GET" else "unknown",
         retryable=transient and (operation.idempotent or status in (425, 429)),
         wait=retry_after(headers) if transient else None,
