@@ -65,10 +65,6 @@ class Resource(t.NamedTuple):
         return Operation("GET", f"{self.path}/{{id}}", f"read {self.noun} {{id!r}}", self.access)
 
     @property
-    def required(self) -> list[str]:
-        return [name for name, field in self.fields.items() if field.required]
-
-    @property
     def settable(self) -> list[str]:
         return [name for name, field in self.fields.items() if field.settable]
 

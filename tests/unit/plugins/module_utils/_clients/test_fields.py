@@ -21,6 +21,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
     check_labels,
     check_own,
     client_label,
+    escaped,
     fingerprint,
     is_masked,
     labels_of_hosts,
@@ -280,6 +281,12 @@ def test_a_diff_shows_a_client_without_a_readable_key_as_masked() -> None:
     clients = [_client(1), _client(2, api_key="[REDACTED]")]
     shown = {"web1": fingerprint(clients[0]["api_key"]), "web2": "masked"}
     assert Views(clients).diff([(one, {}) for one in clients]) == {"before": shown, "after": {}}
+
+
+def test_characters_that_turn_a_text_around_are_escaped_in_a_diff() -> None:
+    client = _client(1, label="web\u202e1\u200b\x1b[m")
+    assert list(Views([client]).diff([({}, client)])["after"]) == ["web\\u202e1\\u200b\\x1b[m"]
+    assert (escaped("café"), escaped(None)) == ("café", None)
 
 
 def test_a_diff_shows_each_field_that_is_set_and_differs(monkeypatch: pytest.MonkeyPatch) -> None:

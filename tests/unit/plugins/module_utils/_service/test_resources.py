@@ -8,7 +8,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 
 def test_what_follows_from_a_description() -> None:
-    assert (CLIENT.required, CLIENT.settable, CLIENT.secret) == (["id"], ["label"], ["api_key", "install_code"])
+    assert (CLIENT.settable, CLIENT.secret) == (["label"], ["api_key", "install_code"])
     assert CLIENT.options == {}
     assert (CLIENT.list_all.path, CLIENT.get_one.path) == ("/{brand}/clients", "/{brand}/clients/{id}")
     assert CLIENT.get_one.purpose.format(id="1") == "read client '1'"

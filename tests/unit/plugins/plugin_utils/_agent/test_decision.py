@@ -136,6 +136,8 @@ def test_a_diff_shows_no_text(
     assert (shown["before"], shown["after"]) == (before, after)
     assert shown["before_header"] == shown["after_header"] == "/etc/agent"
     assert decision.diff(found, _DESIRED, KeyOwner("unverifiable"), client)["before"].get("key_of") is None
+    turned = decision.diff(found, _DESIRED, KeyOwner("other", "a\u202eb"), client)
+    assert turned["before"].get("key_of") in (None, "a\\u202eb")
 
 
 _RUNS = HostFile("file", changed=100, service="active", service_enabled="enabled", started=100, now=1000)

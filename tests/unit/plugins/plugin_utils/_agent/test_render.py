@@ -119,6 +119,13 @@ def test_templates_that_are_refused(rendering: Render, text: str, problem: str) 
         rendering(text, {**_CLIENT, "more": "\ud800"}).check()
 
 
+def test_a_client_without_an_install_code_needs_a_template_without_it(rendering: Render) -> None:
+    client = {**_CLIENT, "install_code": None}
+    assert rendering("{{ client.api_key }}", client).text == _KEY
+    with pytest.raises(InputError, match="own.j2: .*install_code"):
+        assert rendering("{{ client.api_key }} {{ client.install_code }}", client).text
+
+
 def test_a_client_without_secrets_has_others_in_their_place(rendering: Render) -> None:
     rendered = rendering("{{ client.api_key }} {{ client.install_code | length }}", {"id": None, "label": "web-1"})
     rendered.check()
