@@ -4,9 +4,7 @@
 
 """Pauses, and several calls at a time; requests over real connections: tests/contract/client and tests/faults."""
 
-import functools
 import time
-import typing as t
 
 import pytest
 
@@ -33,23 +31,26 @@ def test_all_workers_wait_as_the_service_asks(monkeypatch: pytest.MonkeyPatch) -
     assert failed.value.hint == "The service asks to wait 90 s. Gave up after 60 s (retry_timeout): try again later."
 
 
-def test_the_first_error_or_an_interruption_ends_the_rest() -> None:
+@pytest.mark.parametrize(("error", "stopped"), [(ApiError("no"), False), (KeyboardInterrupt(), True)])
+def test_the_first_error_or_an_interruption_ends_the_rest(error: BaseException, stopped: bool) -> None:
     """The main thread wakes up twice a second: there it handles signals, and asks whether to go on."""
-    for error, stopped in ((ApiError("no"), False), (KeyboardInterrupt(), True)):
-        http, called = Http(Settings("https://a", concurrency=2)), list[int]()
+    http, called = Http(Settings("https://a", concurrency=2)), list[int]()
 
-        def fail(error: BaseException = error) -> None:
+    def fail() -> None:
+        raise error
+
+    def work(number: int) -> None:
+        called.append(number)
+        if number == 3 and not stopped:
             raise error
+        http._stopped.wait(0.2)
 
-        def work(number: int, raised: BaseException | None, http: Http = http, called: t.Any = called) -> None:
-            called.append(number)
-            if number == 3 and raised:
-                raise raised
-            http._stopped.wait(0.2)
+    http.on_wait = fail if stopped else lambda: None
+    with pytest.raises(type(error)):
+        http.each(work, range(100))
+    assert len(called) < 20
+    assert http._stopped.is_set() is stopped
 
-        http.on_wait = fail if stopped else lambda: None
-        with pytest.raises(type(error)):
-            http.each(functools.partial(work, raised=None if stopped else error), range(100))
-        assert len(called) < 20
-        assert http._stopped.is_set() is stopped
+
+def test_calls_have_results_in_order() -> None:
     assert Http(Settings("https://a")).each(str, range(3)) == ["0", "1", "2"]
