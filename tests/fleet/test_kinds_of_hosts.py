@@ -6,6 +6,7 @@
 
 import dataclasses
 import os
+import re
 import shutil
 import subprocess
 import typing as t
@@ -349,7 +350,8 @@ def tables(results: Results) -> str:
         for name in ways_of(kind) if properties.error else ():
             path = f"/{ROOT}/{name}/{CONFIG}"
             message = results[name]["run"][1].replace(path, "/etc/monitor/agent.conf").replace(name, "web-1")
-            errors.append([kind, message])
+            # The number of the line in the script.
+            errors.append([kind, re.sub(r"sh: \d+: ", "sh: ", message)])
     return "\n".join("".join(f"| {' | '.join(line)} |\n" for line in lines) for lines in (steps, errors))
 
 
