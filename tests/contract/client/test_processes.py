@@ -135,7 +135,7 @@ def test_a_signal_ends_a_registration_within_a_second(
     if pause:
         limit_creates(emulator, window=30)
     else:
-        emulator.configure(latency_ms=100)
+        emulator.configure(latency_ms=250)
     process = start(tmp_path, emulator)
     wait_for_clients(emulator, 30)
     process.send_signal(number)
