@@ -77,8 +77,8 @@ def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collec
                 return False
             raise
 
-    doubtful = [client for client in current if client["label"] in labels]
-    deleted = {client["id"] for client, gone in zip(doubtful, api.http.each(is_deleted, doubtful)) if gone}
+    to_verify = [client for client in current if client["label"] in labels]
+    deleted = {client["id"] for client, gone in zip(to_verify, api.http.each(is_deleted, to_verify)) if gone}
     return [client for client in current if client["id"] not in deleted]
 
 
