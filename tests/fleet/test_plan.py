@@ -13,7 +13,7 @@ from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, ROLL
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, secrets_of
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels
 
-_UNKNOWN_OWNER = {"monitor_agent_config_owner": "nobody-of-that-name"}
+_UNKNOWN_OWNER = {"monitor_agent_config_owner": "unknown-user"}
 _MISSING_SERVICE = {"monitor_agent_service": "no-such-service"}
 _NO_SERVICE = (
     "web-1 has no service no-such-service: install it (monitor_agent_packages), name another (monitor_agent_service), "
@@ -27,7 +27,7 @@ _INSTALLER = {"monitor_agent_install_command": "false"}
     [
         (_MISSING_SERVICE, _NO_SERVICE),
         ({**_MISSING_SERVICE, "monitor_agent_service_enabled": False}, _NO_SERVICE),
-        (_UNKNOWN_OWNER, "the host does not know the user nobody-of-that-name"),
+        (_UNKNOWN_OWNER, "the host does not know the user unknown-user"),
         ({"monitor_agent_config_group": "no-such-group"}, "the host does not know the user"),
     ],
 )
