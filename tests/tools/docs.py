@@ -1,7 +1,7 @@
 # Copyright (c) 2026 monitor.cloud contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks the collection's documentation and, without --lint, renders it as HTML. Needs no network."""
+"""Checks the collection's documentation, renders it as HTML, and follows its links. Needs no network."""
 
 import argparse
 import os
@@ -9,12 +9,37 @@ import re
 import shutil
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urldefrag
 
+from ansible_collections.monitor.cloud.tests.tools.links import on_forge, rewritten
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, PATH, copied_tree
 
 OUTPUT = CHECKOUT / "build" / "docs"
 NAME = "monitor.cloud"
+REFERENCE = "collections/monitor/cloud"
+# Where the site has the files of the repository.
+SITE = {
+    r"README\.md": "index.html",
+    r"docs/(\w+)\.md": r"pages/\1.html",
+    r"docs/(\w+\.(png|svg))": r"\1",
+    r"(SECURITY|CHANGELOG)\.\w+": r"pages/\1.html",
+    r"docs/docsite/rst/(\w+)\.rst": rf"{REFERENCE}/docsite/\1.html",
+    r"roles/(\w+)/README\.md": rf"{REFERENCE}/\1_role.html",
+    r"plugins/modules/(\w+)\.py": rf"{REFERENCE}/\1_module.html",
+    r"plugins/(filter|inventory|lookup)/(\w+)\.\w+": rf"{REFERENCE}/\2_\1.html",
+}
+# README is the first page.
+MENU = f"""
+```{{toctree}}
+:hidden:
+:glob:
+Guides and reference <{REFERENCE}/index>
+Environment variables <collections/environment_variables>
+pages/*
+```
+"""
 SETTINGS = (
     f"project={NAME}",
     f"html_title={NAME}",
@@ -26,6 +51,8 @@ SETTINGS = (
     "antsibull_ext_color_scheme=default-autodark",
     "extensions=myst_parser,sphinx_antsibull_ext",
     "myst_heading_anchors=3",
+    # Links are those of the HTML already.
+    "myst_all_links_external=1",
     # Without intersphinx, which would fetch; references into Ansible's own guide stay plain text.
     "suppress_warnings=ref.ref",
 )
@@ -39,12 +66,20 @@ def _run(root: Path, *command: str) -> int:
 def main() -> int:
     """Check, and render even if the check fails, so that its writer can see the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lint", action="store_true", help="check only")
-    only_lint: bool = parser.parse_args().lint
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="directory of the site (default: build/docs)")
+    output: Path = parser.parse_args().output
     with copied_tree() as root:
         code = _run(root, "antsibull-docs", "lint-collection-docs", "--plugin-docs", ".")
-        rendered = 0 if only_lint else _render(root)
-    return code or rendered
+        code = _render(root, output) or code
+    print("\n".join(broken := _broken_links(output)) or f"The site is {output / 'index.html'}")
+    return code or int(bool(broken))
+
+
+def _on_site(path: str) -> str | None:
+    for pattern, place in SITE.items():
+        if found := re.fullmatch(pattern, path):
+            return found.expand(place).lower()
+    return None
 
 
 def _for_the_menu(page: str) -> str:
@@ -55,22 +90,57 @@ def _for_the_menu(page: str) -> str:
     return re.sub(rf"^{re.escape(NAME)}\.(\w+ \w+)(?: -- .*)?$", r"\1", page, count=1, flags=re.MULTILINE)
 
 
-def _render(root: Path) -> int:
+def _render(root: Path, output: Path) -> int:
     pages = root.parent / "pages"
     (pages / "pages").mkdir(parents=True)
     code = _run(root, "antsibull-docs", "collection", "--use-current", "--no-indexes", f"--dest-dir={pages}", NAME)
-    shutil.copy(root / "docs" / "docsite" / "index.rst", pages)
-    for page in (*(root / "docs").glob("*.md"), root / "SECURITY.md", root / "CHANGELOG.rst"):
-        # All of them are in one directory there.
-        text = page.read_text(encoding="utf-8").replace("](docs/", "](")
-        (pages / "pages" / page.name.lower()).write_text(text, encoding="utf-8")
     for page in pages.rglob("*.rst"):
         page.write_text(_for_the_menu(page.read_text(encoding="utf-8")), encoding="utf-8")
+    files = [*root.glob("*.[mr]*"), *root.glob("docs/*.*"), *root.glob("docs/docsite/rst/*.rst")]
+    for path, place in [(file.relative_to(root), _on_site(str(file.relative_to(root)))) for file in files]:
+        if place and place.endswith(".html"):
+
+            def url(target: str, start: str = os.path.dirname(place)) -> str:
+                return os.path.relpath(there, start or ".") if (there := _on_site(target)) else on_forge(target)
+
+            text = rewritten((root / path).read_text(encoding="utf-8"), path, url)
+            page = (pages / place).with_suffix(path.suffix)
+            page.write_text(text + (MENU if place == "index.html" else ""), encoding="utf-8")
+        elif place:
+            shutil.copy(root / path, pages / place)
     settings = [*SETTINGS, f"html_static_path={root / 'docs' / 'docsite' / 'static'}"]
     options = [option for setting in settings for option in ("-D", setting)]
-    code = code or _run(root, "sphinx-build", "-q", "-E", "-W", "--keep-going", "-C", *options, str(pages), str(OUTPUT))
-    print(f"The site is {OUTPUT / 'index.html'}" if code == 0 else "The site could not be made.")
-    return code
+    sphinx = ("sphinx-build", "-q", "-E", "-W", "--keep-going", "-C", *options, str(pages), str(output))
+    return _run(root, *sphinx) or code
+
+
+class _Links(HTMLParser):
+    """The links of a page, and the places that links can lead to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places = {""}
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.places.add(value or "")
+            elif (tag, name) in (("a", "href"), ("img", "src")) and not re.match("[a-z]+:", value or ""):
+                self.links.append(unquote(value or ""))
+
+
+def _broken_links(output: Path) -> list[str]:
+    pages = {page: _Links(page) for page in output.rglob("*.html")}
+    broken = []
+    for page, parsed in pages.items():
+        for link in parsed.links:
+            path, place = urldefrag(link)
+            target = (page.parent / path).resolve() if path else page
+            if not target.exists() or (target in pages and place not in pages[target].places):
+                broken.append(f"{page}: nothing at {link}")
+    return broken
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 """Builds the collection, and checks what is in the archive."""
 
 import argparse
+import functools
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.tools.install import install
+from ansible_collections.monitor.cloud.tests.tools.links import on_forge, rewritten
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, copied_tree, tracked_files
 
 IMPORTER = CHECKOUT / ".cache" / "importer"
@@ -24,11 +26,20 @@ CONTENT |= {"changelogs", "docs", "examples", "meta", "playbooks", "plugins", "r
 def build(output: Path) -> Path:
     """Build the archive from a fresh copy, so that it contains no file of the developer."""
     with copied_tree() as root, tempfile.TemporaryDirectory() as temporary:
+        for path in (path for path in tracked_files() if path.suffix in (".md", ".rst")):
+            text = rewritten((root / path).read_text(encoding="utf-8"), path, functools.partial(_url, path))
+            (root / path).write_text(text, encoding="utf-8")
         command = ["ansible-galaxy", "collection", "build", str(root), "--output-path", temporary]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PATH": PATH})
         (built,) = Path(temporary).glob("*.tar.gz")
         output.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy2(built, output))
+
+
+def _url(page: Path, target: str) -> str:
+    """Link within the archive, or to the repository: Automation Hub demands this of README."""
+    inside = page.name != "README.md" and Path(target).parts[0] in CONTENT
+    return os.path.relpath(target, page.parent) if inside else on_forge(target)
 
 
 def differences(archive: Path) -> list[str]:

@@ -48,19 +48,9 @@ def check(version: str, repository: str, key: str, present: str) -> None:
 
 
 def replace_address(old: str, new: str) -> None:
-    files = tracked_files()
-    tracked = {path.as_posix() for path in files}
-
-    def replaced(match: re.Match[str]) -> str:
-        path = match[1] or ""
-        kind = "raw" if path.endswith(".png") else "blob"
-        return f"{new}/{kind}/HEAD{path}" if path.removeprefix("/") in tracked else f"{new}{path}"
-
-    for path in files:
-        content = (CHECKOUT / path).read_bytes()
-        if not path.is_symlink() and old.encode() in content:
-            text = re.sub(rf"{re.escape(old)}((?:/[\w.-]*\w)+)?", replaced, content.decode())
-            (CHECKOUT / path).write_text(text, encoding="utf-8")
+    for path in ("galaxy.yml", "docs/docsite/links.yml"):
+        text = (CHECKOUT / path).read_text(encoding="utf-8")
+        (CHECKOUT / path).write_text(text.replace(old, new), encoding="utf-8")
 
 
 def replace_version(old: str, new: str) -> None:

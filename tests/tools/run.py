@@ -31,7 +31,7 @@ CHOSEN = {
         "tests/unit",
         "--deselect=tests/unit/plugins/plugin_utils/_audit/test_page.py",
         "--deselect=tests/unit/test_release.py",
-        "--deselect=tests/unit/docs/test_execution_environment.py",
+        "--deselect=tests/unit/docs/test_archive.py",
         "--deselect=tests/unit/docs/test_contributing.py",
         "tests/contract/client/test_modules.py",
         "tests/faults/test_operations_and_faults.py::test_the_operations_are_those_of_a_rollout",

@@ -33,7 +33,7 @@ STEPS = {
         *("mypy", f"--config-file={COLLECTION / 'pyproject.toml'}", f"--cache-dir={CHECKOUT / '.cache/mypy'}"),
         *(str(COLLECTION / directory) for directory in ("plugins", "tests")),
     ],
-    "documentation": _own("docs.py", "--lint"),
+    "documentation": _own("docs.py"),
     "package": _own("package.py", "--import"),
     "ruff check": ["ruff", "check", "--no-cache"],
     "ruff format": ["ruff", "format", "--no-cache", "--check", "--diff"],
