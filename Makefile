@@ -50,7 +50,7 @@ faults: $(TEST) ## what services, networks and people do, in short
 	@$(RUN) tests/tools/run.py faults
 
 soak: $(TEST) ## the same with more attempts, for an hour or more
-	@SOAK=1 $(RUN) tests/tools/run.py faults
+	@SOAK=1 PYTEST_TIMEOUT=7200 $(RUN) tests/tools/run.py faults
 
 mutation: $(TEST) ## change the pure files, one place at a time, and count the changes that no unit test notices
 	@$(RUN) tests/tools/mutation.py

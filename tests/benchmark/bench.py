@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 HERE = Path(__file__).parent
 ROLLOUT = "monitor.cloud.rollout"
 FORKS = 10
+_LONGEST = 3600.0
 _PAGE = 500
 # Beside those that the tests use.
 _FIRST_ADDRESS = 150
@@ -66,7 +68,10 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
         )
+        deadline = threading.Timer(_LONGEST, process.kill)
+        deadline.start()
         _pid, status, usage = os.wait4(process.pid, 0)
+        deadline.cancel()
         wall = time.monotonic() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
@@ -164,7 +169,7 @@ class Bench:
         def disconnect() -> None:
             for socket in sockets.glob("*"):
                 end = ["ssh", "-O", "exit", "-o", f"ControlPath={socket}", "any"]
-                subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+                subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=60)
 
         try:
             yield Fleet(size, inventory, forget, disconnect, settings)

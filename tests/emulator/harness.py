@@ -5,6 +5,7 @@
 """The emulator for tests: starts it as a process of its own, steers it, and calls it as a client would."""
 
 import json
+import select
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from typing import Any
 from requests import Response, Session
 
 _MODULE = "ansible_collections.monitor.cloud.tests.emulator"
-_START_SECONDS = 30.0
+_START_SECONDS = 60.0
 _END_SECONDS = 10.0
 _SETTLE_SECONDS = 60.0
 
@@ -45,8 +46,10 @@ class Emulator:
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, text=True)
         assert self.process.stdout is not None
-        self.base_url = self.process.stdout.readline().strip().partition("=")[2]
+        if select.select([self.process.stdout], [], [], _START_SECONDS)[0]:
+            self.base_url = self.process.stdout.readline().strip().partition("=")[2]
         if not self.base_url:
+            self.process.kill()
             raise RuntimeError("The emulator did not start.")
         # It listens already: the call waits until it is served.
         self._refresh_tokens()

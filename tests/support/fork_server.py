@@ -40,6 +40,7 @@ _MODULES = (
 )
 # Each takes about 80 MB, and few tests have settings of their own.
 _KEPT = 4
+_LONGEST_START = 120.0
 # Read when a run needs them, not at import.
 _OF_A_RUN = ("MONITOR_", "FLEET_", "PYTEST_")
 
@@ -60,21 +61,24 @@ class ForkServer:
         )
         assert self._process.stdin and self._process.stdout
         self._requests, self._replies = self._process.stdin, self._process.stdout
-        assert self._replies.readline() == "ready\n", "ansible-core cannot be imported with these settings"
+        assert self._reply(_LONGEST_START) == "ready\n", "ansible-core cannot be imported with these settings"
 
     def run(self, request: Sequence[object], seconds: float) -> int:
         """The exit code of a run, which has to end within this number of seconds."""
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
+        return int(self._reply(seconds))
+
+    def _reply(self, seconds: float) -> str:
         if not select.select([self._replies], [], [], seconds)[0]:
             self.stop()
-            raise AssertionError("the run did not end")
-        return int(self._replies.readline())
+            raise AssertionError(f"no reply within {seconds} s")
+        return self._replies.readline()
 
     def stop(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._process.wait(timeout=60)
         self._requests.close()
         self._replies.close()
 

@@ -8,6 +8,7 @@ A host is a process tree in namespaces of its own (mounts, processes), started a
 an overlay over this machine's, kept in memory, so that tests can write /etc/monitor/agent.conf for real. Needs root.
 """
 
+import contextlib
 import dataclasses
 import os
 import shutil
@@ -16,7 +17,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 SSHD = "/usr/sbin/sshd"
@@ -197,12 +198,19 @@ def free_port(address: str) -> int:
         return int(probe.getsockname()[1])
 
 
-def wait(host: Host, seconds: float = 10) -> None:
+def until(condition: Callable[[], object], problem: str, seconds: float = 120.0, pause: float = 0.05) -> None:
+    """Wait for a condition; the test fails if it does not hold in time."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and host.process.poll() is None:
-        try:
-            socket.create_connection((host.address, host.port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError(f"{host.name} does not take connections at {host.address}:{host.port}")
+    while not condition():
+        assert time.monotonic() < deadline, f"after {seconds} s: {problem}"
+        time.sleep(pause)
+
+
+def wait(host: Host) -> None:
+    def connects() -> bool:
+        assert host.process.poll() is None, f"{host.name} ended: see its log"
+        with contextlib.suppress(OSError), socket.create_connection((host.address, host.port), timeout=1):
+            return True
+        return False
+
+    until(connects, f"{host.name} does not take connections at {host.address}:{host.port}")

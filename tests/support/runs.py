@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +28,7 @@ from ansible.release import __version__
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import fork_server
-from ansible_collections.monitor.cloud.tests.support.hosts import Host
+from ansible_collections.monitor.cloud.tests.support.hosts import Host, until
 
 # The ansible-core that the tests run with.
 CORE = tuple(int(number) for number in __version__.split(".")[:2])
@@ -179,8 +178,8 @@ class Controller:
         try:
             output = process.communicate(timeout=_LONGEST)[0]
         except subprocess.TimeoutExpired:
-            process.kill()
-            raise AssertionError("the run did not end") from None
+            kill_all(record)
+            raise AssertionError(f"the run did not end within {_LONGEST} s: {process.communicate()[0]}") from None
         return self._ended(process.returncode, output, record)
 
     def _ended(self, code: int, output: str, record: Path) -> Run:
@@ -201,7 +200,13 @@ class Controller:
         """Run a command line as a user would type it on the controller: a shell splits it into words."""
         printed, path = ["sh", "-c", f"printf '%s\\0' {command}"], {"PATH": os.environ["PATH"]}
         words = subprocess.run(
-            printed, cwd=self.directory, env=path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
+            printed,
+            cwd=self.directory,
+            env=path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=60,
         ).stdout
         program, *arguments = os.fsdecode(words).split("\0")[:-1]
         if "=" in program:
@@ -309,11 +314,15 @@ def texts(clients: Iterable[Mapping[str, t.Any]]) -> dict[str, str]:
 def kill_all(record: Path) -> None:
     """Kill all processes of a run, whatever session they are in: they have the path of its record in common."""
     variable = f"FLEET_RECORD={record}\0".encode()
-    while found := [process for process in Path("/proc").glob("[0-9]*") if variable in _environment(process)]:
-        for process in found:
+
+    def killed() -> bool:
+        running = [int(path.name) for path in Path("/proc").glob("[0-9]*") if variable in _environment(path)]
+        for process in running:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(process.name), signal.SIGKILL)
-        time.sleep(0.005)
+                os.kill(process, signal.SIGKILL)
+        return not running
+
+    until(killed, "processes of a run cannot be killed", pause=0.005)
 
 
 def _environment(process: Path) -> bytes:

@@ -103,4 +103,4 @@ def watching(
         yield watch
     finally:
         ended.set()
-        thread.join()
+        thread.join(timeout=60)

@@ -201,7 +201,7 @@ class Outage(Listener):
 
     def __exit__(self, *_details: object) -> None:
         if self.came and self._seconds is not None:
-            self._reopening.join()
+            self._reopening.join(timeout=60)
         with contextlib.suppress(OSError):
             self.stop()
 
@@ -214,7 +214,7 @@ class Outage(Listener):
 
     def converse(self, connection: socket.socket, request: Request) -> bool:
         head = re.sub(rb"(?i)\r\nconnection: [^\r]*", b"", request.head) + b"\r\nConnection: close\r\n\r\n"
-        with socket.create_connection(self._service) as further:
+        with socket.create_connection(self._service, timeout=60) as further:
             further.sendall(head + request.body)
             response = b"".join(iter(lambda: further.recv(65536), b""))
         self._left -= 1

@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST, PATH
 
 HOSTS = ("web-1", "web-2", "web-3", "db-1", "db-2", "cache-1")
 PAGE = CHECKOUT / "build" / "audit.html"
@@ -36,7 +36,7 @@ def own_settings(directory: Path) -> dict[str, str]:
 def play(inventory: Path, environment: dict[str, str], *arguments: str) -> bool:
     command = ["ansible-playbook", "-i", str(inventory), *arguments]
     print(f"$ {shlex.join(command)}", flush=True)
-    code = subprocess.call(command, env={**environment, "PATH": PATH}, stdin=subprocess.DEVNULL)
+    code = subprocess.call(command, env={**environment, "PATH": PATH}, stdin=subprocess.DEVNULL, timeout=LONGEST)
     print(flush=True)
     return code == 0
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 from ansible_collections.monitor.cloud.tests.tools.links import on_forge, rewritten
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, PATH, copied_tree
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, LONGEST, PATH, copied_tree
 
 OUTPUT = CHECKOUT / "build" / "docs"
 NAME = "monitor.cloud"
@@ -60,7 +60,7 @@ SETTINGS = (
 
 def _run(root: Path, *command: str) -> int:
     environment = {**os.environ, "PATH": PATH, "ANSIBLE_COLLECTIONS_PATH": str(root.parents[len(COLLECTION.parts) - 1])}
-    return subprocess.run(command, cwd=root, env=environment, check=False).returncode
+    return subprocess.run(command, cwd=root, env=environment, check=False, timeout=LONGEST).returncode
 
 
 def main() -> int:

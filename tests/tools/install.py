@@ -16,13 +16,15 @@ from pathlib import Path
 
 # Settings of pip, and the variables by which uv has them.
 _OF_UV = {"index_url": "UV_DEFAULT_INDEX", "find_links": "UV_FIND_LINKS", "cert": "SSL_CERT_FILE"}
+# Seconds, also for a slow index.
+_LONGEST = 1800.0
 ENTRY_OF_UV = re.compile(r"^uv==.*(?:\n    .*)*", re.MULTILINE)
 
 
 def pip_settings() -> dict[str, str]:
     """Collect the settings of pip from its files and from the environment, which takes precedence."""
     command = [sys.executable, "-m", "pip", "config", "list"]
-    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=_LONGEST).stdout
     found = [line.split("=", 1) for line in listed.splitlines() if "=" in line]
     found.sort(key=lambda setting: setting[0].startswith(":env:"))
     settings = {key.rpartition(".")[2]: str(ast.literal_eval(value)) for key, value in found}
@@ -47,8 +49,8 @@ def install(python: str, lock: Path) -> int:
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
     # They may come from several indexes, which is safe with hashes; pip looks at all of them too.
     options = ["--index-strategy=unsafe-best-match", "--require-hashes", "-r", str(lock)]
-    done = subprocess.run([*uv, *options], env=uv_environment(), capture_output=True, check=False)
-    return done.returncode and subprocess.run(pip(python, lock), check=False).returncode
+    done = subprocess.run([*uv, *options], env=uv_environment(), capture_output=True, check=False, timeout=_LONGEST)
+    return done.returncode and subprocess.run(pip(python, lock), check=False, timeout=_LONGEST).returncode
 
 
 def install_uv(lock: Path) -> None:
@@ -57,7 +59,8 @@ def install_uv(lock: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         only = Path(temporary, "uv.txt")
         only.write_text(entry[0] if entry else "", encoding="utf-8")
-        subprocess.run([*pip(sys.executable, only), "--only-binary=uv"], capture_output=True, check=False)
+        command = [*pip(sys.executable, only), "--only-binary=uv"]
+        subprocess.run(command, capture_output=True, check=False, timeout=_LONGEST)
 
 
 if __name__ == "__main__":

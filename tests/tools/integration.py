@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.tools.tree import PATH, copied_tree
+from ansible_collections.monitor.cloud.tests.tools.tree import LONGEST, PATH, copied_tree
 
 
 def main(targets: Sequence[str]) -> int:
@@ -30,7 +30,9 @@ def main(targets: Sequence[str]) -> int:
         }
         config = root / "tests" / "integration" / "integration_config.yml"
         config.write_text(json.dumps(values), encoding="utf-8")
-        done = subprocess.run([*command, *targets], cwd=root, env=environment, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            [*command, *targets], cwd=root, env=environment, stdin=subprocess.DEVNULL, check=False, timeout=LONGEST
+        )
     return done.returncode
 
 

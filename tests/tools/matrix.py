@@ -19,7 +19,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ansible_collections.monitor.cloud.tests.tools.install import uv_environment
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST
 
 # Core → Pythons of the controller, and the oldest and newest Python that modules run on; as core documents them, from
 # the oldest that this collection supports.
@@ -39,6 +39,8 @@ PAIRS = [(core, python) for core, pythons in CONTROLLERS.items() for python in p
 FULL = ("injection", "contract", "fleet", "integration", "sanity")
 SMOKE = ("smoke",)
 
+# Seconds for a part of the tests.
+_LONGEST = 6 * 3600.0
 ENVIRONMENTS = CHECKOUT / ".cache" / "matrix"
 PAGE = CHECKOUT / "docs" / "versions.md"
 
@@ -61,7 +63,7 @@ def environment(name: str, python: str, *packages: str) -> Path:
         commands.insert(0, ["venv", "--seed", "--python", python, str(ENVIRONMENTS / name)])
     for arguments in commands:
         command = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads", *arguments]
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=LONGEST)
         if done.returncode != 0:
             raise Unavailable(" ".join(done.stderr.split())[-300:])
     return interpreter
@@ -108,7 +110,7 @@ def run_part(interpreter: Path, part: str, variables: Mapping[str, str]) -> Outc
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary, "report.xml")
         command = [str(interpreter), str(CHECKOUT / "tests/tools/run.py"), part, f"--junitxml={report}"]
-        code = subprocess.run(command, env=variables, check=False).returncode
+        code = subprocess.run(command, env=variables, check=False, timeout=_LONGEST).returncode
         if not report.exists():
             return Outcome(part, failed=1)
         suite = ElementTree.parse(report).getroot()[0]
@@ -120,7 +122,8 @@ def run_part(interpreter: Path, part: str, variables: Mapping[str, str]) -> Outc
 def version(core: str, python: str) -> str:
     code = "import platform, ansible.release as core; print(core.__version__, '|', platform.python_version())"
     interpreter = ENVIRONMENTS / f"{core}-{python}" / "bin" / "python"
-    return subprocess.run([interpreter, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    done = subprocess.run([interpreter, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
 
 
 def row(core: str, python: str, outcomes: Sequence[Outcome]) -> str:

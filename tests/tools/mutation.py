@@ -54,7 +54,7 @@ def count_noticed(file: Path) -> tuple[int, int]:
 
     Cosmic-ray's own rate counts changes that it skips, or cannot make, as noticed.
     """
-    options = "-x -q --noconftest --tb=no -p no:cacheprovider -p _hypothesis_pytestplugin"
+    options = "-x -q --noconftest --tb=no -p no:cacheprovider -p _hypothesis_pytestplugin -p pytest_timeout"
     command = " ".join([sys.executable, "-m pytest", options, *tests_of(file)])
     if mutate_and_test([], command, TIMEOUT).test_outcome != TestOutcome.SURVIVED:
         raise SystemExit(f"The tests of {file} fail without a change: {command}")

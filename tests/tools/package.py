@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.tools.install import install
 from ansible_collections.monitor.cloud.tests.tools.links import on_forge, rewritten
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, copied_tree, tracked_files
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST, PATH, copied_tree, tracked_files
 
 IMPORTER = CHECKOUT / ".cache" / "importer"
 IMPORTER_LOCK = CHECKOUT / "tests" / "locks" / "importer.txt"
@@ -30,7 +30,8 @@ def build(output: Path) -> Path:
             text = rewritten((root / path).read_text(encoding="utf-8"), path, functools.partial(_url, path))
             (root / path).write_text(text, encoding="utf-8")
         command = ["ansible-galaxy", "collection", "build", str(root), "--output-path", temporary]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PATH": PATH})
+        environment = {**os.environ, "PATH": PATH}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment, timeout=LONGEST)
         (built,) = Path(temporary).glob("*.tar.gz")
         output.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy2(built, output))
@@ -54,7 +55,8 @@ def refusals(archive: Path) -> list[str]:
     installed, locked = IMPORTER / "installed.txt", IMPORTER_LOCK.read_text(encoding="utf-8")
     python = IMPORTER / "bin" / "python"
     if not installed.exists() or installed.read_text(encoding="utf-8") != locked:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(IMPORTER)], check=True)
+        command = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(IMPORTER)]
+        subprocess.run(command, check=True, timeout=LONGEST)
         if install(str(python), IMPORTER_LOCK) != 0:
             return ["galaxy-importer cannot be installed"]
         installed.write_text(locked, encoding="utf-8")
@@ -69,7 +71,9 @@ def refusals(archive: Path) -> list[str]:
     }
     command = [str(python), "-m", "galaxy_importer.main", str(archive.resolve())]
     with tempfile.TemporaryDirectory() as directory:
-        done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST
+        )
     lines = (done.stdout + done.stderr).splitlines()
     found = [f"galaxy-importer: {line}" for line in lines if line.startswith(("ERROR", "WARNING"))]
     accepted = any(line.startswith("Importer processing completed successfully") for line in lines)

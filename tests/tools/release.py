@@ -19,7 +19,7 @@ import yaml
 from packaging.version import Version
 
 from ansible_collections.monitor.cloud.tests.tools.package import build
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, PATH, tracked_files
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST, PATH, tracked_files
 
 
 def stop(reason: str) -> NoReturn:
@@ -28,7 +28,9 @@ def stop(reason: str) -> NoReturn:
 
 def run(*command: str) -> str:
     environment = {**os.environ, "PATH": PATH}
-    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST
+    )
     if done.returncode:
         stop(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from ansible_collections.monitor.cloud.tests.tools.install import pip_settings
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST
 
 # ansible-test keeps virtual environments and a cache under HOME, and hands no other setting on to pip. So it gets a
 # home of its own: the settings of pip are written there, and nothing of the user's is touched.
@@ -28,7 +28,7 @@ def pythons() -> list[str]:
     own = sys.version_info.minor
     for minor in range(OLDEST_TARGET, NEWEST_TARGET + 1):
         path = shutil.which(f"python3.{minor}")
-        if path and minor < own and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+        if path and minor < own and not subprocess.run([path, "-c", ""], capture_output=True, timeout=60).returncode:
             return [f"3.{minor}", f"3.{own}"]
     return [f"3.{own}"]
 
@@ -38,8 +38,8 @@ def ansible_test() -> tuple[int, str]:
     command = ["ansible-test", "sanity", "--color", "no", "--controller", f"origin:python={own}"]
     command += [f"--target-python={version}" for version in targets]
     environment = {**os.environ, "HOME": str(HOME)}
-    both = subprocess.STDOUT
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=both, text=True, check=False)
+    pipe, both = subprocess.PIPE, subprocess.STDOUT
+    done = subprocess.run(command, env=environment, stdout=pipe, stderr=both, text=True, check=False, timeout=LONGEST)
     return done.returncode, done.stdout
 
 

@@ -7,6 +7,7 @@
 And the integration targets, in one run of ansible-test.
 """
 
+import ast
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent import host_file
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.options import Desired
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, PATH, copied_tree
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, COLLECTION, LONGEST, PATH, copied_tree
 
 
 def _own(name: str, *arguments: str) -> list[str]:
@@ -42,12 +43,15 @@ STEPS = {
 }
 
 
-pytestmark = pytest.mark.flaky(reruns=0)
+# The first run installs what ansible-test and galaxy-importer need.
+pytestmark = [pytest.mark.flaky(reruns=0), pytest.mark.timeout(LONGEST)]
 
 
 def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     none, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
-    done = subprocess.run(command, stdin=none, stdout=pipe, stderr=both, text=True, check=False, **options)
+    done = subprocess.run(
+        command, stdin=none, stdout=pipe, stderr=both, text=True, check=False, timeout=LONGEST, **options
+    )
     print(done.stdout)
     return done
 
@@ -76,8 +80,16 @@ def test_shellcheck(script: str) -> None:
     """Each script as a host gets it: with its variables and the common part."""
     if shutil.which("shellcheck") is None:
         pytest.skip("shellcheck is not installed: apt-get install shellcheck")
-    done = subprocess.run(["shellcheck", "--shell=sh", "-"], input=SCRIPTS[script], text=True, check=False)
+    done = subprocess.run(["shellcheck", "--shell=sh", "-"], input=SCRIPTS[script], text=True, check=False, timeout=60)
     assert done.returncode == 0, "see what it printed"
+
+
+@pytest.mark.parametrize("directory", ["benchmark", "emulator", "support", "tools"])
+def test_each_command_has_a_deadline(directory: str) -> None:
+    for path in (CHECKOUT / "tests" / directory).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("subprocess.call", "subprocess.run"):
+                assert "timeout" in {keyword.arg for keyword in node.keywords}, f"{path}:{node.lineno}"
 
 
 def test_integration() -> None:

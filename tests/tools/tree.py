@@ -17,11 +17,16 @@ COLLECTION = Path("ansible_collections", "monitor", "cloud")
 # With the commands of the virtual environment, which call each other by name.
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
+# Seconds for a command of the tools, then it is ended.
+LONGEST = 1800.0
+
 
 def tracked_files() -> list[Path]:
     """Name what a commit of the whole working tree would hold: new files too, ignored and deleted ones not."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    listed = subprocess.run(
+        command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True, timeout=LONGEST
+    ).stdout
     # A file with a merge conflict is listed once for each side.
     return [Path(name) for name in dict.fromkeys(listed.split("\0")) if name and (CHECKOUT / name).exists()]
 
