@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from requests import Response, Session
@@ -136,18 +136,26 @@ class Emulator:
         self.tokens = dict(self._call("GET", "tokens"))
 
     def call(
-        self, method: str, path: str, body: Any = None, *, token: str | None = "read_write", timeout: float = 10
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str | None = "read_write",
+        timeout: float = 10,
+        headers: Mapping[str, str] | None = None,
     ) -> Response:
         """Call the service over a connection of its own, without retries.
 
         `path` begins behind the version; `body` is sent as JSON unless bytes; `token` is the name of one, or a text.
         """
-        headers = {"Authorization": f"Bearer {self.tokens.get(token, token)}"} if token else {}
+        sent = {"Authorization": f"Bearer {self.tokens.get(token, token)}"} if token else {}
+        sent.update(headers or {})
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            sent["Content-Type"] = "application/json"
         with self._session() as session:
-            return session.request(method, self.base_url + path, data=data, headers=headers, timeout=timeout)
+            return session.request(method, self.base_url + path, data=data, headers=sent, timeout=timeout)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         url = f"{self.base_url.rpartition('/')[0]}/_emulator/{path}"

@@ -18,7 +18,8 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 
 
 def test_a_reset_goes_back_to_the_options_of_the_start() -> None:
-    with Emulator(arguments=["--set", "brand=longview", "--seed", "3"]) as emulator:
+    with Emulator(arguments=["--set", "brand=longview", "--seed", "3", "--token", "t0ken"]) as emulator:
+        assert emulator.tokens["read_write"] == "t0ken"
         assert len(emulator.call("GET", "/longview/clients").json()["data"]) == 3
         before = emulator.tokens
         emulator.configure(brand="other", latency_ms=1)
@@ -57,9 +58,33 @@ def test_fields_of_a_response_are_removed_and_added(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"label": "web2"}', ["web2"]),
+        ('{"+and": [{"label": "web2"}, {"id": 2}]}', ["web2"]),
+        ('{"label": "web2", "id": 1}', []),
+        ('{"colour": "red"}', []),
+        ("web2", None),
+    ],
+)
+def test_lists_are_filtered_by_equality(emulator: Emulator, text: str, expected: list[str] | None) -> None:
+    """Observed: "filters": before pages are made, so `results` counts what matches."""
+    emulator.seed(labels=["web1", "web2"])
+    reply = emulator.call("GET", "/monitor/clients", headers={"X-Filter": text})
+    assert (reply.status_code == 400) is (expected is None)
+    assert [client["label"] for client in reply.json().get("data", ())] == (expected or [])
+    assert reply.json().get("results", 0) == len(expected or [])
+
+
+@pytest.mark.parametrize(
     ("settings", "method", "path", "status", "expected"),
     [
         ({"delete_status": 204}, "DELETE", "/monitor/clients/1", 204, "^$"),
+        ({"apps_as_integers": True}, "POST", "/monitor/clients", 200, '"apps": {"apache": 0, "mysql": 0, "nginx": 0}'),
+        ({}, "PUT", "/monitor/plan", 400, "''"),
+        ({"plan_empty_string": True}, "PUT", "/monitor/plan", 200, "^{}$"),
+        ({"extra_fields": True}, "GET", "/regions/us-west", 200, '"resolvers": {.*, "beta": true}, .*, "beta": true}$'),
+        ({"extra_fields": True}, "GET", "/nowhere", 404, '"reason": "Not found", .*"beta": true}'),
         ({"past_end": "empty"}, "GET", "/monitor/clients?page=3", 200, r'"data": \[\]'),
         ({"error_field": "null"}, "GET", "/monitor/clients/9", 404, '"field": null'),
         ({"error_field": "missing"}, "GET", "/nowhere", 404, r'^{"errors": \[{"reason": "[^"]*"}\]}$'),
@@ -70,7 +95,8 @@ def test_responses(
 ) -> None:
     emulator.seed(labels=["web"])
     emulator.configure(**settings)
-    reply = emulator.call(method, path)
+    body = {"PUT": {"monitor_subscription": ""}, "POST": {"label": "new"}}.get(method)
+    reply = emulator.call(method, path, body)
     assert reply.status_code == status
     assert re.search(expected, reply.text)
 
