@@ -22,8 +22,8 @@ help: ## this list
 demo: $(DEMO) ## register example hosts with an emulated service, twice, then break two and audit
 	@$(RUN) tests/tools/demo.py
 
-emulator: $(DEMO) ## serve the emulated service until Ctrl-C; another shell runs your own playbooks against it
-	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator
+emulator: $(DEMO) ## PORT=8089: serve the emulated service until Ctrl-C, for your own playbooks in another shell
+	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator $(if $(PORT),--port '$(PORT)')
 
 test: $(TEST) ## everything that must hold before a release: the six from lint to faults
 	@$(RUN) tests/tools/run.py

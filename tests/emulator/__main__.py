@@ -38,7 +38,9 @@ def main() -> None:
     try:
         settings = functools.reduce(change, map(parse, options.set), Settings())
         listener = socket.create_server((_HOST, options.port), backlog=1024)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        sys.exit(f"Cannot listen on port {options.port}: {error.strerror}. Choose another: make emulator PORT=8090")
+    except ValueError as error:
         sys.exit(f"emulator: {error}")
     state = State(Store(), settings, default_tokens(options.token))
     if options.seed:

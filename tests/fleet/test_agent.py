@@ -82,6 +82,7 @@ def test_packages_are_installed_on_a_host_that_has_no_lists_of_packages_yet(one:
             check = one.succeed(play, "--check")
             assert (steps(check, PACKAGES), check.statuses(AGAIN), check.writes()) == ({"web-1": True}, {}, [])
             assert check.changed_hosts() == {"web-1"} and "could not" not in check.output.lower(), check.output
+            one.succeed(play, "--check", "-e", '{"monitor_agent_state": "absent", "monitor_agent_uninstall": true}')
         assert steps(one.succeed(play), AGAIN) == {"web-1": True}
         assert host.run("dpkg-query -W agent-of-a-test") == "agent-of-a-test\t1\n"
         assert "changed" not in {event.status for event in one.succeed(play).events}

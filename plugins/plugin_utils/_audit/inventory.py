@@ -73,6 +73,12 @@ def host_of(label: str | None, variables: Mapping[str, t.Any], *, but: str) -> t
     return None, unknown
 
 
+_COUNTS = (
+    "This label is that of the inventory: group_vars, host_vars, extra variables and facts of this run count, "
+    "variables of plays, roles and tasks do not. Set the variable in the inventory, or check the password of its vault."
+)
+
+
 def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.Any]:
     """The variables of a host; InputError if its label cannot be read."""
     try:
@@ -82,10 +88,8 @@ def host_variables(hostvars: Mapping[str, t.Any], host: str) -> Mapping[str, t.A
         text = str(label)
     except Exception as error:
         reason = str(error).rstrip(".")
-        raise InputError(
-            f"monitor_agent_label of host {host}: {reason}. Check its template, or the password of its vault."
-        ) from None
+        raise InputError(f"monitor_agent_label of host {host}: {reason}. {_COUNTS}") from None
     # Before 2.19 hostvars return a failing template unchanged, as text that is not marked as unsafe.
     if not TRUSTS_MARKED and TEMPLATE.search(text) and not hasattr(label, "__UNSAFE__"):
-        raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. Check its variables.")
+        raise InputError(f"monitor_agent_label of host {host}: the template {text!r} fails. {_COUNTS}")
     return t.cast("Mapping[str, t.Any]", own)

@@ -40,7 +40,9 @@ def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
     assert found.labels == {"web.1": "web1", "of_play": "rendered", **names}
     assert found.results == {**dict.fromkeys(names, {}), **{host: own[host]["audit"] for host in ("web.1", "of_play")}}
     assert (found.absent, found.unreadable) == ({"failed"}, ["locked"])
-    with pytest.raises(InputError, match="monitor_agent_label of host locked: no password. Check its template"):
+    with pytest.raises(
+        InputError, match="monitor_agent_label of host locked: no password. This label is that of the inventory"
+    ):
         host_variables(own, "locked")
 
 
