@@ -218,9 +218,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     done = apply.carry_out(api, changes, check_mode=check_mode)
     result = {**_summary(done), **({"cost": cost} if cost else {}), "warnings": [*warnings, *apply.not_deleted(done)]}
     if result["failures"] and not params["allow_failures"]:
-        raise TaskFailure(
-            _failure_message(result, again=not all(entry.is_final for entry in done if entry.error)), result
-        )
+        raise TaskFailure(_failure_message(result), result)
     gone = {entry.change.before["id"] for entry in done if entry.change.action == "delete" and entry.error is None}
     remaining = [client for client in current if client["id"] not in gone]
     try:
@@ -233,7 +231,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     return {
         **result,
         "clients": {
-            client["label"]: views.show(client) for client, entry in zip(clients, done) if client and not entry.was_kept
+            client["label"]: views.show(client)
+            for client, entry in zip(clients, done)
+            if client and not entry.renamed_meanwhile
         },
         "key_owners": views.key_owners(),
         "diff": Views(current).diff((change.before, change.after) for change in made),
@@ -252,7 +252,7 @@ def _summary(done: Sequence[apply.ChangeResult]) -> Result:
     }
 
 
-def _failure_message(result: Result, *, again: bool) -> str:
+def _failure_message(result: Result) -> str:
     failures = result["failures"]
     alike: dict[str, list[str]] = {}
     for label, reason in failures.items():
@@ -264,8 +264,7 @@ def _failure_message(result: Result, *, again: bool) -> str:
         shown.append(f"There are {len(alike) - 3} more reasons in the return value failures.")
     number = "1 label" if len(failures) == 1 else f"{len(failures)} labels"
     made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
-    rest = " Run again to do the rest." if again else ""
-    return f"{number} failed. {' '.join(shown)} Of the others: {made}.{rest}"
+    return f"{number} failed. {' '.join(shown)} Of the others: {made}."
 
 
 MODULE = Module(run, OPTIONS, {"required_if": [("prune", True, ["prune_pattern"])]})

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import natural_sort_key
 from ansible_collections.monitor.cloud.tests.support import inputs
 from ansible_collections.monitor.cloud.tests.support.checks import short_or_long, try_task
 from ansible_collections.monitor.cloud.tests.support.servers import Reply, as_json
@@ -90,4 +90,10 @@ def test_any_json_as_a_response_or_within_a_valid_one(account: Any, call: str, v
 
 def test_labels_of_thousands_of_digits_are_sorted() -> None:
     names = ["web-" + "9" * 5000, "web-10", "web-2", "web-010", "web-" + "1" * 5000]
-    assert sorted(names, key=natural) == ["web-2", "web-10", "web-010", "web-" + "1" * 5000, "web-" + "9" * 5000]
+    assert sorted(names, key=natural_sort_key) == [
+        "web-2",
+        "web-10",
+        "web-010",
+        "web-" + "1" * 5000,
+        "web-" + "9" * 5000,
+    ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import re
 import threading
@@ -16,19 +17,13 @@ import typing as t
 from collections.abc import Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import fields
+from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change, absent, keep
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import (
-    Tier,
-    check_capacity,
-    cost,
-    is_too_small,
-    use_of_plan,
-)
 from ansible_collections.monitor.cloud.plugins.module_utils._service.api import Api
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
     ApiError,
     MonitorError,
-    OtherObject,
+    WrongObjectError,
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
@@ -55,30 +50,26 @@ class ChangeResult(t.NamedTuple):
     tried: bool = True
 
     @property
-    def is_final(self) -> bool:
-        """Whether another run would fail with the same error: the label is invalid, ambiguous or refused."""
-        error = self.error
-        return not isinstance(error, ApiError) or (error.names_field("label") and not _is_taken(error))
-
-    @property
-    def was_kept(self) -> bool:
+    def renamed_meanwhile(self) -> bool:
         """Whether a client was not deleted, because it had been renamed: ``change`` is :func:`absent` then."""
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
+def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
+    """A listed client as its own response has it; as listed if the service shows only lists; ``{}`` if deleted."""
+    try:
+        return api.get_client(client["id"]) or {}
+    except ApiError as error:
+        if error.status in _NOT_READABLE:
+            return client
+        raise
+
+
 def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collection[str]) -> list[fields.Client]:
     """The listed clients, without those of ``labels`` that the service no longer has: a list may be late."""
-
-    def is_deleted(client: fields.Client) -> bool:
-        try:
-            return api.get_client(client["id"]) is None
-        except ApiError as error:
-            if error.status in _NOT_READABLE:
-                return False
-            raise
-
     to_verify = [client for client in current if client["label"] in labels]
-    deleted = {client["id"] for client, gone in zip(to_verify, api.http.each(is_deleted, to_verify)) if gone}
+    found = api.http.each(functools.partial(_read_by_id, api), to_verify)
+    deleted = {client["id"] for client, own in zip(to_verify, found) if not own}
     return [client for client in current if client["id"] not in deleted]
 
 
@@ -100,14 +91,14 @@ def ensure_capacity(
         option = "To skip this check, set check_capacity: false (monitor_clients; role: monitor_agent_check_capacity)."
         return [f"Whether the plan has room for the new clients was not checked. {error} {option}"], ""
     used, new = existing - actions.count("delete"), actions.count("create")
-    tiers: list[Tier] = []
-    if is_too_small(use_of_plan(used, new, plan, [])) or (check_mode and not plan):
+    tiers: list[plans.Tier] = []
+    if plans.is_too_small(plans.use_of_plan(used, new, plan, [])) or (check_mode and not plan):
         # The tiers only complete the message, so an error in reading them is ignored.
         with contextlib.suppress(MonitorError):
             tiers = api.find(SUBSCRIPTION)
-    use = use_of_plan(used, new, plan, tiers)
-    check_capacity(use)
-    return [], cost(use) if check_mode else ""
+    use = plans.use_of_plan(used, new, plan, tiers)
+    plans.check_capacity(use)
+    return [], plans.cost(use) if check_mode else ""
 
 
 def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: bool = True) -> list[ChangeResult]:
@@ -145,9 +136,9 @@ class _Worker:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def start(self, changes: Sequence[Change]) -> list[ChangeResult]:
-        """Make changes of one kind, although an error stopped another kind or attempt; not after OtherObject."""
+        """Make changes of one kind, although an error stopped another kind or attempt; not after WrongObjectError."""
         self.in_a_row = 0
-        if not isinstance(self.cause, OtherObject):
+        if not isinstance(self.cause, WrongObjectError):
             self.cause = None
         return self.api.http.each(self._make, changes)
 
@@ -160,12 +151,10 @@ class _Worker:
         try:
             if change.action == "create":
                 done = ChangeResult(change, self.api.create_client(change.values))
-            elif change.action in ("rename", "update"):
-                done = ChangeResult(change, self.api.update_client(change.before, change.values))
             elif change.action == "delete":
                 done = self._delete(change)
             else:
-                raise AssertionError(f"{change.action} is not a change of a client")
+                done = ChangeResult(change, self.api.update_client(change.before, change.values))
         except ApiError as error:
             with self.lock:
                 self._record(change, error)
@@ -197,7 +186,7 @@ class _Worker:
         # All requests but a create without a response were retried, so these errors would recur for each change.
         certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
         every = certain or self.in_a_row >= max(self.api.http.settings.concurrency, _LEAST_IN_A_ROW)
-        if isinstance(error, OtherObject) or (self.cause is None and every):
+        if isinstance(error, WrongObjectError) or (self.cause is None and every):
             self.cause = error
 
 
@@ -212,13 +201,8 @@ def views_of(
     """
 
     def read(client: fields.Client) -> fields.Client:
-        try:
-            found = api.get_client(client["id"]) or {}
-        except ApiError as error:
-            if error.status in _NOT_READABLE:
-                return client
-            raise
-        return client if fields.mask_reason(found) else {**client, **fields.secrets_of(found)}
+        own = _read_by_id(api, client)
+        return client if fields.mask_reason(own) else {**client, **fields.secrets_of(own)}
 
     views = fields.Views(known, clients, include_keys=include_keys)
     unread = {client["id"] for client in clients if client and client.get("install_code") is None} | views.masked.keys()
@@ -238,7 +222,7 @@ def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
         f"Client {entry.client['id']} was not deleted: its label was {entry.change.label!r} when the list was read, "
         f"and is {entry.client['label']!r} now."
         for entry in done
-        if entry.was_kept
+        if entry.renamed_meanwhile
     ]
 
 

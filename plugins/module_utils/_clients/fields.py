@@ -52,8 +52,11 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 def as_text(label: t.Any, of_host: str = "") -> str:
     """A label as text; InputError if YAML read it as another type: 1.10 as 1.1, 0123 as 83, 12:30:45 as 45045."""
+    if isinstance(label, (dict, list)):
+        # The message leaves the value out, because a client can have keys.
+        raise InputError(f"A label{of_host} is a list or dictionary. Give a text, such as the label of a client.")
     # The other types are listed, because core's vaulted text is not a str.
-    if label is None or isinstance(label, (bool, int, float, dict, list)):
+    if label is None or isinstance(label, (bool, int, float)):
         raise InputError(f"The label {label!r}{of_host} is not text. Put it in quotes.")
     return str(label)
 

@@ -18,22 +18,14 @@ import typing as t
 import urllib.parse
 from collections.abc import Collection
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service import response
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, InputError, OtherObject
-from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import (
-    CLIENT,
-    CREATE_CLIENT,
-    DELETE_CLIENT,
-    GET_AVAILABILITY,
-    GET_PLAN,
-    LIST_AVAILABILITY,
-    SET_PLAN,
-    UPDATE_CLIENT,
-    Object,
-    Operation,
-    Resource,
+from ansible_collections.monitor.cloud.plugins.module_utils._service import resources, response
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import (
+    ApiError,
+    InputError,
+    WrongObjectError,
 )
+from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation, Resource
 
 T = t.TypeVar("T")
 
@@ -55,7 +47,7 @@ class Api:
         self.http = http
         self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
-        self._update = UPDATE_CLIENT
+        self._update = resources.UPDATE_CLIENT
         # All clients in responses, for redaction: by id and keys, so that keys stay known after a masked response.
         self.known: dict[str, Object] = {}
         # The progress of a task: the number of changes to make, 0 until it is known, and of changes made.
@@ -68,25 +60,21 @@ class Api:
 
     def list_clients(self) -> list[Object]:
         """All clients that the token may access, each once (list_clients)."""
-        return self._read_list(CLIENT.list_all, self._client)
+        return self._read_list(resources.CLIENT.list_all, self._client)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
         """Label → client. Reads the list until it has all ``labels``, or the others certainly do not exist.
 
         While concurrent writers change the list, entries move between pages, so a read can miss a client.
         """
-        found: dict[str, Object] = {}
-
-        def complete(clients: list[Object]) -> bool:
-            found.update({client["label"]: client for client in clients if client["label"] is not None})
-            return found.keys() >= set(labels)
-
-        self._read_list(CLIENT.list_all, self._client, reads=_MAX_READS, complete=complete)
-        return found
+        clients = self._read_list(resources.CLIENT.list_all, self._client, frozenset(labels))
+        return {client["label"]: client for client in clients if client["label"] is not None}
 
     def count_clients(self) -> int:
         """The number of clients, with one request if the service reports ``results``."""
-        results = self._call(CLIENT.list_all._replace(purpose="count the clients"), response.page_of)["results"]
+        results = self._call(resources.CLIENT.list_all._replace(purpose="count the clients"), response.page_of)[
+            "results"
+        ]
         return len(self.list_clients()) if results is None else results
 
     def _client(self, value: t.Any, *, labelled: bool = False) -> Object:
@@ -103,12 +91,12 @@ class Api:
             known = client["label"] != values["label"] and {each["id"] for each in list(self.known.values())}
             return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
 
-        return self._call(CREATE_CLIENT, created, body=values, label=values["label"])
+        return self._call(resources.CREATE_CLIENT, created, body=values, label=values["label"])
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
         """The client of an id, or None (get_client). ``labelled``: ApiError if the client has no label."""
         return self._call_or_none(
-            CLIENT.get_one,
+            resources.CLIENT.get_one,
             lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
             id=client_id,
         )
@@ -140,18 +128,21 @@ class Api:
         except ApiError as error:
             if error.status != 405 or error.method != "POST":
                 raise
-        self._update = UPDATE_CLIENT._replace(method="PUT")
+        self._update = resources.UPDATE_CLIENT._replace(method="PUT")
         return self.update_client(client, values)
 
     def delete_client(self, client_id: int | str, label: str) -> None:
         """Delete a client (delete_client). A client that does not exist is not an error."""
         self._call_or_none(
-            DELETE_CLIENT, lambda it: response.is_empty(it) or response.object_of(it), id=client_id, label=label
+            resources.DELETE_CLIENT,
+            lambda it: response.is_empty(it) or response.object_of(it),
+            id=client_id,
+            label=label,
         )
 
     def get_plan(self) -> Object:
         """The tier of the paid plan, or ``{}`` for the free plan (get_plan)."""
-        return self._call(GET_PLAN, response.plan_of)
+        return self._call(resources.GET_PLAN, response.plan_of)
 
     def set_plan(self, tier: str | None) -> Object:
         """Switch to a tier, None for the free plan, and return the plan that the service confirms (update_plan)."""
@@ -164,7 +155,7 @@ class Api:
                 raise ApiError(problem, hint=hint, outcome="done")
             return plan
 
-        return self._call(SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
+        return self._call(resources.SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
     def find(self, resource: Resource, name: str | None = None) -> list[Object]:
         """All objects of a resource; or those with the id ``name``, one or none."""
@@ -176,24 +167,23 @@ class Api:
 
     def list_availability(self) -> list[Object]:
         """The availability records of all regions (list_region_availability)."""
-        return self._read_list(LIST_AVAILABILITY, response.object_of)
+        return self._read_list(resources.LIST_AVAILABILITY, response.object_of)
 
     def get_region_availability(self, region_id: str) -> list[Object]:
         """The availability records of one region (get_region_availability).
 
-        Services return all records, or only the first or a page of them; then the records of all regions are read.
+        Some services return only one record or a page of them. Then the records of all regions are read.
         """
 
-        def checked(value: t.Any) -> list[Object] | Object:
+        def checked(value: t.Any) -> list[Object] | None:
             if not isinstance(value, list):
-                return response.object_of(value)
+                return None
             return [response.requested(response.object_of(record), region=region_id) for record in value]
 
-        found = self._call_or_none(GET_AVAILABILITY, checked, id=region_id)
-        if found is None or isinstance(found, list):
-            return found or []
-        single = [] if "data" in found else [found]
-        return [record for record in self.list_availability() if record.get("region") == region_id] or single
+        records = self._call_or_none(resources.GET_AVAILABILITY, checked, id=region_id)
+        if records is None:
+            records = [record for record in self.list_availability() if record.get("region") == region_id]
+        return records
 
     def _call_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
         """The result of :meth:`_call`, or None if the object does not exist."""
@@ -236,7 +226,6 @@ class Api:
         return error
 
     def _filled_in(self, operation: Operation, names: Object) -> Operation:
-        """The operation with its placeholders filled in."""
         return operation._replace(
             path=operation.path.format(brand=self.brand, id=_quoted(names["id"]) if "id" in names else ""),
             purpose=operation.purpose.format(**names),
@@ -244,27 +233,21 @@ class Api:
         )
 
     def _read_list(
-        self,
-        operation: Operation,
-        check: t.Callable[[t.Any], Object],
-        *,
-        reads: int = 2,
-        complete: t.Callable[[list[Object]], bool] = lambda items: False,
+        self, operation: Operation, check: t.Callable[[t.Any], Object], labels: frozenset[str] = frozenset()
     ) -> list[Object]:
         """All items of a collection, each id once, each as ``check`` returns it.
 
         While a list changes, entries move between its pages. So read it until it has as many items as the service
-        announced, or the same as in the last read, or is ``complete``; at most ``reads`` times. If items are missing,
-        as from a service without an order, unite up to ``_MAX_READS`` reads. ApiError if two reads lack the same items.
+        announced, or the same items as in the last read; at most twice. If items are missing, as from a service without
+        an order, unite up to ``_MAX_READS`` reads. ApiError if two reads lack the same items. With ``labels``, unite
+        reads in any case, and read until all labels were seen.
         """
         seen: dict[str, Object] = {}
         before: list[str] | None = None
+        read = functools.partial(self._page, operation, check)
         for number in range(1, _MAX_READS + 1):
-            pages = [self._page(operation, check, 1)]
-            if pages[0]["pages"] > 1:
-                pages += self.http.each(
-                    functools.partial(self._page, operation, check), range(2, pages[0]["pages"] + 1)
-                )
+            pages = [read(1)]
+            pages += self.http.each(read, range(2, pages[0]["pages"] + 1))
             entries = [item for page in pages for item in page["data"]]
             announced = {page["results"] for page in pages}
             least = min((results for results in announced if results is not None), default=0)
@@ -276,13 +259,13 @@ class Api:
                 error = ApiError(f"the service announced {least} entries and returned {len(entries)}")
                 error.hint = "If the service counts what this token cannot see, use a token that sees it."
                 raise self._about(error, request)
-            if complete(items) or ids == before or announced in ({None}, {len(items)}):
-                return items
             seen.update(found)
-            if number >= reads and max(len(items), len(seen)) >= least:
+            if ids == before or announced in ({None}, {len(items)}):
+                break
+            if labels <= {item["label"] for item in seen.values()} if labels else number > 1 and len(seen) >= least:
                 break
             before = ids
-        return items if len(items) >= least else list(seen.values())
+        return list(seen.values()) if labels or len(items) < least else items
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Object:
         """One page of a collection, each item checked. A page past the end, for which services return 404, is empty."""
@@ -302,10 +285,10 @@ class Api:
 
 
 def _as_sent(client: Object, values: Object, remedy: str) -> Object:
-    """The client that was created or updated; OtherObject, with the remedy, if a value is not the one that was sent."""
+    """The client that was created or updated; WrongObjectError, with the remedy, if a value is not as it was sent."""
     try:
         return response.requested(client, **values)
-    except OtherObject as error:
+    except WrongObjectError as error:
         error.outcome = "done"
         if remedy:
             error.hint = f"That is what client {client['id']} has now: {remedy} by this id (monitor_client)."

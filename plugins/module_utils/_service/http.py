@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import itertools
 import os
 import random
 import ssl
@@ -77,19 +76,17 @@ class Http:
         not carry it out. Raises ApiError.
         """
         outcome: Outcome = "not_done"
-        began = time.monotonic()
-        for attempt in itertools.count():
+        attempt, began, limit = 0, time.monotonic(), self.settings.retry_timeout
+        while True:
             try:
                 return self._attempt(operation, query, body)
-            except ApiError as failure:
-                error = failure
-            # If the outcome of one attempt is unknown, so is that of the request.
-            error.outcome = outcome = "unknown" if outcome == "unknown" else error.outcome
-            if not error.retryable:
-                raise error
-            limit = self.settings.retry_timeout
-            self.pause(error, attempt, began, limit if self._reached else min(limit, _FIRST_CONTACT))
-        raise AssertionError("the attempts never end")
+            except ApiError as error:
+                # If the outcome of one attempt is unknown, so is that of the request.
+                error.outcome = outcome = "unknown" if outcome == "unknown" else error.outcome
+                if not error.retryable:
+                    raise
+                self.pause(error, attempt, began, limit if self._reached else min(limit, _FIRST_CONTACT))
+            attempt += 1
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
         """Wait before retries, as long as the service asks or with back-off; raise the error if that is too long."""
@@ -109,22 +106,28 @@ class Http:
             raise error
 
     def each(self, function: t.Callable[[t.Any], T], items: t.Iterable[t.Any]) -> list[T]:
-        """The results of calls, several at a time, in the order of the items. The first exception ends the rest."""
-        with concurrent.futures.ThreadPoolExecutor(max_workers=self.settings.concurrency) as pool:
-            futures = [pool.submit(function, item) for item in items]
-            rest = set(futures)
+        """The results of calls, several at a time, in the order of the items. No call starts after an exception."""
+        errors: list[BaseException] = []
+
+        def call(item: t.Any) -> T:
             try:
-                while rest:
-                    # Python handles signals in the main thread, but not while that waits for a lock: so wake it up.
-                    done, rest = concurrent.futures.wait(futures, _WAKE_UP, concurrent.futures.FIRST_EXCEPTION)
-                    for future in done:
-                        future.result()
+                if errors:
+                    raise errors[0]
+                return function(item)
+            except BaseException as error:
+                errors.append(error)
+                raise
+
+        with concurrent.futures.ThreadPoolExecutor(max_workers=self.settings.concurrency) as pool:
+            futures = [pool.submit(call, item) for item in items]
+            try:
+                # Python handles signals in the main thread, but not while that waits for a lock: so wake it up.
+                while concurrent.futures.wait(futures, _WAKE_UP).not_done:
                     self.on_wait()
             except BaseException as error:
                 # At Ctrl-C, or at the end of a task's timeout, the pool would wait for the retries of its threads.
-                if not isinstance(error, ApiError):
-                    self._stopped.set()
-                pool.shutdown(wait=False, cancel_futures=True)
+                errors.append(error)
+                self._stopped.set()
                 raise
             return [future.result() for future in futures]
 
@@ -143,10 +146,6 @@ class Http:
             ) as response:
                 # A body shorter than Content-Length is an error: the default of urllib3 2, but not of 1.26.
                 response.raw.enforce_content_length = True
-                # Other names are no encodings, or were not requested. A body encoded twice could expand without limit.
-                names = response.headers.get("Content-Encoding", "").lower().replace("x-gzip", "gzip").split(",")
-                encodings = [name.strip() for name in names if name.strip() in ("gzip", "deflate")]
-                response.raw.headers["Content-Encoding"] = encodings[0] if len(encodings) == 1 else ""
                 for chunk in response.iter_content(2**16):
                     content += chunk
                     if len(content) > _LARGEST * 2**20:
@@ -159,18 +158,16 @@ class Http:
 
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
         # Not by __context__, which can be another attempt: urllib3 1.26 first tries an argument of Python 2.
-        inner: t.Any = failure
-        causes = []
-        while inner:
-            causes.append(inner)
-            wrapped = (getattr(inner, "reason", None), *inner.args, inner.__cause__)
-            inner = next((each for each in wrapped if isinstance(each, BaseException)), None)
+        causes: list[t.Any] = [failure]
+        for cause in causes:
+            wrapped = (getattr(cause, "reason", None), *cause.args, cause.__cause__)
+            causes += [each for each in wrapped if isinstance(each, BaseException)][:1]
         unsent = (urllib3.exceptions.ConnectTimeoutError, ssl.SSLCertVerificationError)
         sent = not any(isinstance(each, unsent) for each in causes)
         self._reached = self._reached or isinstance(failure, requests.ReadTimeout)
-        # What is invalid stays so. But a service or load balancer that restarts closes connections in their handshake.
-        lasting = (ValueError, requests.exceptions.SSLError)
-        stays = isinstance(failure, lasting) or not isinstance(failure, requests.RequestException)
+        lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError))
+        # A service or load balancer that restarts closes connections in their handshake: an SSLError with EOF.
+        passing = (isinstance(failure, requests.RequestException) and not lasting) or "EOF" in str(failure)
         # An error about an invalid address of a proxy quotes its password.
         text = "" if isinstance(failure, ValueError) else f": {causes[-1]}"
         return ApiError(
@@ -178,7 +175,7 @@ class Http:
             hint="Check base_url, the network, the proxy of the environment, ca_path or REQUESTS_CA_BUNDLE, timeout "
             f"({self.settings.timeout:g} s).",
             outcome="unknown" if sent and operation.method != "GET" else "not_done",
-            retryable=(not stays or "EOF" in str(failure)) and (operation.idempotent or not sent),
+            retryable=passing and (operation.idempotent or not sent),
         )
 
     def _redact(self, text: str) -> str:

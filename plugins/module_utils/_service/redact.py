@@ -37,11 +37,6 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
     return [redact_all(item, secrets) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def holds(text: str, secrets: t.Mapping[str, str]) -> str | None:
-    """The name of a secret that a text holds; None if it holds none."""
-    return next((name for name, secret in secrets.items() if any(form in text for form in _forms(secret))), None)
-
-
 def printable(text: str, replacement: str = " ") -> str:
     """The text with the replacement for each character that could control a terminal or break a line."""
     return "".join(character if character.isprintable() else replacement for character in text)

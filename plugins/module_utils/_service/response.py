@@ -16,14 +16,9 @@ import time
 import typing as t
 from collections.abc import Mapping
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject
-from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import (
-    CLIENT,
-    SUBSCRIPTION,
-    Object,
-    Operation,
-    Resource,
-)
+from ansible_collections.monitor.cloud.plugins.module_utils._service import resources
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, WrongObjectError
+from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation, Resource
 
 # A CDN that cannot reach the service returns 520 to 529.
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
@@ -115,11 +110,10 @@ def _text(body: t.Any, levels: int = 5) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a Retry-After header asks to wait, be it given in seconds or as an HTTP date; None without one."""
+    """The seconds to wait by a Retry-After header, which has seconds or a date; None without a valid header."""
     given = headers.get("Retry-After", "")
     try:
-        date = email.utils.parsedate_to_datetime(given) if ":" in given else None
-        seconds = date.timestamp() - time.time() if date else float(given)
+        seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time() if ":" in given else float(given)
     except (ValueError, TypeError, OverflowError):
         return None
     return seconds if 0 < seconds < float("inf") else None
@@ -145,16 +139,15 @@ def item_of(resource: Resource, value: t.Any) -> Object:
     """An object of a resource, its required fields and the types of its fields checked."""
     item = object_of(value)
     for name, field in resource.fields.items():
-        if item.get(name) is None and field.required:
-            raise invalid_shape(f"a {resource.noun} without {name}")
-        if item.get(name) is not None and not isinstance(item[name], field.types):
-            raise invalid_shape(f"the {name} of a {resource.noun} is of another type")
+        missing = item.get(name) is None
+        if field.required if missing else not isinstance(item[name], field.types):
+            raise invalid_shape(f"a {resource.noun} without a valid {name}")
     return item
 
 
 def plan_of(value: t.Any) -> Object:
     """A tier, or ``{}``: an incomplete tier must not be taken for the free plan."""
-    return {} if is_empty(value) else item_of(SUBSCRIPTION, value)
+    return {} if is_empty(value) else item_of(resources.SUBSCRIPTION, value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
@@ -163,7 +156,7 @@ def client_of(value: t.Any, *, labelled: bool = False) -> Object:
     An id of digits becomes a number. A label that is missing, empty or not text becomes None: such a client is known by
     its id alone. ``labelled``: ApiError without a label.
     """
-    client = dict(item_of(CLIENT, value))
+    client = dict(item_of(resources.CLIENT, value))
     label, integer = client.get("label"), _INTEGER.fullmatch(str(client["id"]))
     client["id"] = int(integer[1]) if integer else client["id"]
     client["label"] = label if isinstance(label, str) and label else None
@@ -187,11 +180,11 @@ def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item
 
 
 def requested(item: Object, **expected: t.Any) -> Object:
-    """The item, if these fields of it are what was requested; an id may be a number or text. OtherObject if not."""
+    """The item; WrongObjectError if these fields are not what was requested. An id may be a number or text."""
     for field, value in expected.items():
         returned = item.get(field)
         if returned is None or str(returned) != str(value):
             hint = "Check base_url and any proxy or gateway before it: the response is about another object."
             shown = repr(returned)[:_LONGEST]
-            raise OtherObject(f"the service returned the {field} {shown} instead of {value!r}", hint=hint)
+            raise WrongObjectError(f"the service returned the {field} {shown} instead of {value!r}", hint=hint)
     return item

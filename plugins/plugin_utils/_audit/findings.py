@@ -193,12 +193,13 @@ def audit(
 ) -> Report:
     """Audit the hosts and the account. ``labels`` gives the label of each host of the whole inventory."""
     orphans = sorted(
-        matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})), key=natural
+        matching(orphan_pattern, "orphan_pattern", list(account.clients.keys() - {*labels.values()})),
+        key=natural_sort_key,
     )
     # A renamed host can keep an orphan or the client of an absent host; other clients can belong to other users.
     fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
     each = [fleet.finding(dataclasses.replace(one, absent=one.host in absent)) for one in hosts]
-    found = sorted(each, key=lambda one: (STATES.index(one.state), natural(one.host)))
+    found = sorted(each, key=lambda one: (STATES.index(one.state), natural_sort_key(one.host)))
     new = [one for one in found if "not_registered" in one.states and not one.renamed]
     # A host with an unknown key may own a client that no host claims, so no new client is counted for it.
     free = account.clients.keys() - fleet.host_of.keys() - {one.owner_label for one in found}
@@ -215,7 +216,7 @@ class _Fleet:
         self.account, self._free = account, free
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
-        for one in sorted(hosts, key=lambda one: natural(one.host)):
+        for one in sorted(hosts, key=lambda one: natural_sort_key(one.host)):
             if fingerprint := one.facts["key_fingerprint"]:
                 self._carriers[fingerprint].append(one.host)
         self._adoptions = self._renamed(hosts)
@@ -333,7 +334,7 @@ class _Fleet:
         return {"unverifiable": "The configuration can't be read as this user."}
 
 
-def natural(name: str) -> list[tuple[float, str]]:
+def natural_sort_key(name: str) -> list[tuple[float, str]]:
     """A key that sorts web-2 before web-10."""
     # Digits are compared as text, by length first, because Python converts at most 4,300 digits to a number.
     digits = [(part, part.lstrip("0")) for part in _DIGITS_OR_TEXT.findall(name)]

@@ -115,6 +115,6 @@ def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: f
 
 
 def _hosts(names: Iterable[str]) -> str:
-    ordered = sorted(names, key=findings.natural)
+    ordered = sorted(names, key=findings.natural_sort_key)
     number = "1 host" if len(ordered) == 1 else f"{len(ordered)} hosts"
     return f"{number} ({findings.named(ordered)})"

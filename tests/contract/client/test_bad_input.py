@@ -88,7 +88,7 @@ _TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} a
         # Observed: "too many clients for the plan".
         (monitor_client, {"label": "web3"}, _TOO_SMALL.format(4)),
         (monitor_clients, {"labels": ["web3", "web4"], "prune": True, "prune_pattern": "old1"}, _TOO_SMALL.format(4)),
-        (monitor_plan, {"subscription": "free"}, "The account has 3 clients, and the limit of the free plan"),
+        (monitor_plan, {"subscription": "free"}, "The account has 3 clients, and the free plan has no known limit"),
     ],
 )
 def test_what_is_refused_before_the_first_write(
@@ -147,7 +147,7 @@ def test_an_empty_variable_of_the_environment_is_not_set(emulator: Emulator, mon
     assert as_module(monitor_client_info, {"base_url": address}, emulator)[0]["clients"] == []
 
 
-@pytest.mark.parametrize("label", [1234, 1.1, True, ["web1", "web2"]])
+@pytest.mark.parametrize("label", [1234, 1.1, True, ["web1", "web2"], {"api_key": "secret"}])
 def test_only_text_is_a_label(emulator: Emulator, label: Any) -> None:
     """YAML reads 1.10 as 1.1, and 0123 as 83. A list that was made a text would be pruned."""
     surplus = {"prune": True, "prune_pattern": "web.*", "prune_limit": 2}
@@ -159,5 +159,8 @@ def test_only_text_is_a_label(emulator: Emulator, label: Any) -> None:
         (monitor_client_info, {"label": label}),
     ):
         result = as_module(module, option, emulator)[0]
-        assert result.get("msg") == f"The label {label!r} is not text. Put it in quotes."
+        assert result["msg"] in (
+            f"The label {label!r} is not text. Put it in quotes.",
+            "A label is a list or dictionary. Give a text, such as the label of a client.",
+        )
     assert labels(emulator) == there

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.changes import Change
-from ansible_collections.monitor.cloud.plugins.module_utils._module import connect
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
@@ -29,7 +26,6 @@ from ansible_collections.monitor.cloud.tests.support.tasks import (
     failed,
     go,
     labels,
-    parameters,
     run_all_forms,
     writes,
 )
@@ -278,15 +274,6 @@ def test_a_rename_that_a_late_replica_shows_later_or_never(emulator: Emulator) -
     assert (failed.value.details["renamed"], failed.value.details["created"]) == (["new2", "new3"], ["web1"])
     assert labels(emulator) == ["new1", "new2", "new3", "web1"]
     assert len(emulator.requests("update_client")) == 3
-
-
-def test_an_action_without_a_branch_of_its_own_deletes_nothing(emulator: Emulator) -> None:
-    """Each action is matched by its name: one that is new to the code changes no client."""
-    (client,) = emulator.seed(labels=["web1"])
-    api = connect(parameters(emulator, monitor_clients))
-    with pytest.raises(AssertionError, match="switch is not a change of a client"):
-        apply._Worker(api, reread=True).start([Change("switch", "web1", client, {})])
-    assert emulator.requests() == []
 
 
 # Empty responses, and wrong shapes

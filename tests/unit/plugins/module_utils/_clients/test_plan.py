@@ -61,10 +61,8 @@ _TIERS: list[dict[str, Any]] = [
             ({**_TIERS[0], "price": price}, 0, None, f" of 100 that monitor-100 includes, {text}.")
             for price, text in (
                 ({"hourly": 0.1}, "price not known"),
-                ({"monthly": 60.5, "currency": "EUR"}, "60.5 EUR a month"),
-                ({"monthly": 0, "currency": 7}, "0 a month"),
-                ({"monthly": 0, "currency": "\x1b[2KEUR"}, "0 a month"),
-                ({"monthly": 1500000.0, "currency": "IDR"}, "1500000 IDR a month"),
+                ({"monthly": 0}, "0 a month"),
+                ({"monthly": 1500000.0}, "1500000 a month"),
                 ({"monthly": 12345.67}, "12345.67 a month"),
             )
         ),
@@ -107,7 +105,7 @@ def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
     [
         ("monitor-3", 3, None),
         ("monitor-3", 4, "The account has 4 clients, and 'monitor-3' includes 3"),
-        ("free", 1, "The account has 1 client, and the limit of the free plan is unknown."),
+        ("free", 1, "The account has 1 client, and the free plan has no known limit."),
         ("free", 0, None),
     ],
 )

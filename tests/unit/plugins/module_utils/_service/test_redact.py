@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import _texts_without_keys
-from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import holds, printable, redact, redact_all
+from ansible_collections.monitor.cloud.plugins.module_utils._service.redact import printable, redact, redact_all
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import Service
 
 KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
@@ -25,7 +25,6 @@ SECRETS = {"api_key": KEY, "install_code": 'a b"c/ä\\{{x}}0123456789'}
 def test_forms_of_a_secret(name: str, secret: str) -> None:
     for form in (secret, json.dumps(secret)[1:-1], urllib.parse.quote(secret, safe="")):
         assert redact(f"see {form} there", SECRETS) == f"see <{name}> there"
-        assert holds(f"x{form}y", SECRETS) == name
     # A key that ends in a line break is also shown without it.
     assert redact(f"see {secret} there", {name: f"{secret}\n"}) == f"see <{name}> there"
 
@@ -33,7 +32,6 @@ def test_forms_of_a_secret(name: str, secret: str) -> None:
 @given(st.text("ghijkl \n\x1b[0m-<>/", max_size=60))
 def test_other_texts_stay(text: str) -> None:
     assert redact(text, {"api_key": KEY}) == text
-    assert holds(text, {"api_key": KEY}) is None
 
 
 def test_members_of_results_are_redacted_and_control_characters_replaced() -> None:

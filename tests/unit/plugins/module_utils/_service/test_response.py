@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, OtherObject
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, WrongObjectError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import REGION, SUBSCRIPTION, Operation
 from ansible_collections.monitor.cloud.plugins.module_utils._service.response import (
     client_of,
@@ -237,16 +237,16 @@ def test_objects_of_the_documented_shape(convert: Any, value: dict[str, Any], ch
     ("convert", "value", "problem"),
     [
         (_REGION, [], "not a JSON object"),
-        (_REGION, {"id": None}, "a region without id"),
-        (_REGION, {"id": "eu", "capabilities": {"a": 1}}, "the capabilities of a region is of another type"),
-        (_SUBSCRIPTION, {}, "a subscription without id"),
-        (_SUBSCRIPTION, {**_TIER, "id": 7}, "the id of a subscription is of another type"),
-        (_SUBSCRIPTION, {**_TIER, "clients_included": "10"}, "the clients_included of a subscription is of another"),
-        (plan_of, {"id": "monitor-10"}, "a subscription without clients_included"),
+        (_REGION, {"id": None}, "a region without a valid id"),
+        (_REGION, {"id": "eu", "capabilities": {"a": 1}}, "a region without a valid capabilities"),
+        (_SUBSCRIPTION, {}, "a subscription without a valid id"),
+        (_SUBSCRIPTION, {**_TIER, "id": 7}, "a subscription without a valid id"),
+        (_SUBSCRIPTION, {**_TIER, "clients_included": "10"}, "a subscription without a valid clients_included"),
+        (plan_of, {"id": "monitor-10"}, "a subscription without a valid clients_included"),
         (plan_of, "x", "not a JSON object"),
-        (client_of, {"label": "web1"}, "a client without id"),
+        (client_of, {"label": "web1"}, "a client without a valid id"),
         (functools.partial(client_of, labelled=True), {"id": 1}, "a client without label"),
-        (client_of, {"id": [1]}, "the id of a client is of another type"),
+        (client_of, {"id": [1]}, "a client without a valid id"),
         (page_of, {}, "data is not a list"),
         (page_of, {"data": {}}, "data is not a list"),
         (page_of, {"data": [], "results": 1}, "missing pages"),
@@ -273,7 +273,7 @@ def test_an_object_that_was_not_requested_is_refused() -> None:
     item = {"id": 1, "label": "web1"}
     assert requested(item, id="1", label="web1") is item
     for expected in ({"id": 2}, {"label": "web1", "id": 2}, {"created": "now"}, {"created": None}):
-        with pytest.raises(OtherObject, match="instead of"):
+        with pytest.raises(WrongObjectError, match="instead of"):
             requested(item, **expected)
 
 

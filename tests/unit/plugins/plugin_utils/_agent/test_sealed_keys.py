@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Keys that only this run can decrypt, and only for their label; the secrets that a text holds."""
+"""Keys that only this run can decrypt, and only for their label."""
 
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain, seal, secrets_in, unseal
+from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain, seal, unseal
 
 _KEY = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"
 _CLIENT = {"id": 1, "label": "web1", "api_key": _KEY, "install_code": "D" * 36, "more": f"sh {_KEY}"}
@@ -27,21 +27,3 @@ def test_an_argument_is_plain_data() -> None:
         pass
 
     assert [type(each) for each in plain((Text("x"), True, 1, 1.5, None))] == [str, bool, int, float, type(None)]
-
-
-def test_secrets_of_all_registered_clients_are_found_in_a_text() -> None:
-    other = {"id": 2, "label": "web2", "api_key": _KEY[::-1], "install_code": "[REDACTED]"}
-    of_another_run = {"id": 3, "label": "web3", "sealed_keys": "gAAAA"}
-    variables = {
-        "text": "x",
-        "in a dictionary": {"clients": {"web3": of_another_run, "web1": seal(_CLIENT)}},
-        "in a list": {"clients": [None, other]},
-        "one": {"clients": None, "client": {**_CLIENT, "label": "web4", "api_key": "E" * 20}},
-    }
-    text = f"{_KEY} x{_KEY[::-1]}x {'E' * 20}"
-    assert secrets_in([text], variables) == {
-        "api_key of web1": _KEY,
-        "api_key of web2": _KEY[::-1],
-        "api_key of web4": "E" * 20,
-    }
-    assert secrets_in(["nothing"], variables) == {}

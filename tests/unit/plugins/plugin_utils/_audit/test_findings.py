@@ -9,7 +9,12 @@ import dataclasses
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import STATES, Host, facts_of, natural
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
+    STATES,
+    Host,
+    facts_of,
+    natural_sort_key,
+)
 from ansible_collections.monitor.cloud.tests.support.audits import (
     account,
     details,
@@ -205,7 +210,18 @@ def test_the_worst_states_come_first_then_names_in_natural_order() -> None:
     assert made.summary("ok") == "1 unreachable, 1 not_configured"
     assert list(made.counts.items()) == [("unreachable", 1), ("not_configured", 1), ("ok", 3)]
     names = ["web-10", "web-9", "web", "10", "9", "web-9a", "web-09b", "é", "٣", ""]
-    assert sorted(names, key=natural) == ["", "9", "10", "web", "web-9", "web-9a", "web-09b", "web-10", "é", "٣"]
+    assert sorted(names, key=natural_sort_key) == [
+        "",
+        "9",
+        "10",
+        "web",
+        "web-9",
+        "web-9a",
+        "web-09b",
+        "web-10",
+        "é",
+        "٣",
+    ]
 
 
 def test_a_reason_is_one_line_of_bounded_length() -> None:
