@@ -4,6 +4,7 @@
 
 """Fixtures of the faults: certificates, servers, an environment without settings; and the table of what was tried."""
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from ansible_collections.monitor.cloud.tests.support import checks
 from ansible_collections.monitor.cloud.tests.support.certificates import Kinds, all_kinds
 from ansible_collections.monitor.cloud.tests.support.servers import Open, service
+from ansible_collections.monitor.cloud.tests.tools import figures
 
 
 @pytest.fixture(scope="session")
@@ -52,4 +54,6 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if checks.COUNTS and not hasattr(terminalreporter.config, "workerinput"):
         terminalreporter.section("faults")
-        terminalreporter.write_line(checks.table())
+        terminalreporter.write_line(figures.markdown(("part", *checks.COLUMNS), checks.rows()))
+        if (table := os.environ.get("FIGURES")) in ("faults", "soak"):
+            figures.write(table, ("part", *checks.COLUMNS), checks.rows())

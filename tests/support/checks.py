@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What holds after each run, whatever service, network or user did wrong; tally for the table in docs/faults.md."""
+"""What holds after each run, whatever service, network or user did wrong; tally for the table in docs/testing.md."""
 
 import json
 import os
@@ -31,10 +31,8 @@ def tally(**numbers: int) -> None:
     COUNTS.setdefault(part, Counter()).update(numbers)
 
 
-def table() -> str:
-    rows = [("part", *COLUMNS), ("---", *["---:"] * len(COLUMNS))]
-    rows += [(part, *(f"{numbers[column]:,}" for column in COLUMNS)) for part, numbers in sorted(COUNTS.items())]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+def rows() -> list[tuple[str, ...]]:
+    return [(part, *(f"{numbers[column]:,}" for column in COLUMNS)) for part, numbers in sorted(COUNTS.items())]
 
 
 def assert_sound(service: Any, *outputs: str, faults: int = 0) -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the tests with each supported ansible-core and Python, and writes the results into docs/versions.md.
+"""Runs the tests with each supported ansible-core and Python, and writes the results into docs/testing.md.
 
 The oldest core with the oldest Python and the newest with the newest run everything that depends on core; all others
 run the smoke set. ``matrix.py 2.16/3.11 2.18`` runs some only.
@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
 
+from ansible_collections.monitor.cloud.tests.tools import figures
 from ansible_collections.monitor.cloud.tests.tools.install import uv_environment
+from ansible_collections.monitor.cloud.tests.tools.run import counts
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST
 
 # Core → Pythons of the controller, and the oldest and newest Python that modules run on; as core documents them, from
@@ -39,10 +39,10 @@ PAIRS = [(core, python) for core, pythons in CONTROLLERS.items() for python in p
 FULL = ("injection", "contract", "fleet", "integration", "sanity")
 SMOKE = ("smoke",)
 
+HEAD = ("ansible-core", "Python", "versions", "passed", "failed", "skipped")
 # Seconds for a part of the tests.
 _LONGEST = 6 * 3600.0
 ENVIRONMENTS = CHECKOUT / ".cache" / "matrix"
-PAGE = CHECKOUT / "docs" / "versions.md"
 
 
 class Unavailable(Exception):
@@ -81,14 +81,8 @@ def controller(core: str, python: str) -> Path:
     return interpreter
 
 
-@dataclass
-class Outcome:
-    """The result of one part: how many tests passed and failed, and why others did not run."""
-
-    part: str
-    passed: int = 0
-    failed: int = 0
-    skipped: list[str] = field(default_factory=list)
+# The name of a part, how many of its tests passed and failed, and why others did not run.
+Outcome = tuple[str, int, int, list[str]]
 
 
 def run(core: str, python: str, parts: Sequence[str]) -> list[Outcome]:
@@ -99,7 +93,7 @@ def run(core: str, python: str, parts: Sequence[str]) -> list[Outcome]:
         interpreter = controller(core, python)
         hosts = [environment(f"target-3.{minor}", f"3.{minor}", "requests") for minor in range(oldest, newest + 1)]
     except Unavailable as problem:
-        return [Outcome("", skipped=[str(problem)])]
+        return [("", 0, 0, [str(problem)])]
     path = f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}"
     variables = {**os.environ, "PATH": path, "TARGET_PYTHONS": os.pathsep.join(map(str, hosts))}
     return [run_part(interpreter, part, variables) for part in parts]
@@ -111,40 +105,21 @@ def run_part(interpreter: Path, part: str, variables: Mapping[str, str]) -> Outc
         report = Path(temporary, "report.xml")
         command = [str(interpreter), str(CHECKOUT / "tests/tools/run.py"), part, f"--junitxml={report}"]
         code = subprocess.run(command, env=variables, check=False, timeout=_LONGEST).returncode
-        if not report.exists():
-            return Outcome(part, failed=1)
-        suite = ElementTree.parse(report).getroot()[0]
-    tests, failures, errors, skips = (int(suite.get(name) or 0) for name in ("tests", "failures", "errors", "skipped"))
-    reasons = [str(skip.get("message")) for skip in suite.iter("skipped")]
-    return Outcome(part, tests - failures - errors - skips, failures + errors or int(code != 0), reasons)
+        passed, failed, reasons = counts(report) if report.exists() else (0, 1, [])
+    return part, passed, failed or int(code != 0), reasons
 
 
-def version(core: str, python: str) -> str:
-    code = "import platform, ansible.release as core; print(core.__version__, '|', platform.python_version())"
+def row(core: str, python: str, outcomes: Sequence[Outcome]) -> tuple[object, ...]:
+    skipped = dict.fromkeys(reason.replace("|", "/") for *_counts, reasons in outcomes for reason in reasons)
+    passed = ", ".join(f"{part} {number}" for part, number, *_others in outcomes if number)
+    failed = sum(outcome[2] for outcome in outcomes)
+    code = "import platform, ansible.release as core; print(core.__version__, platform.python_version(), sep=' / ')"
     interpreter = ENVIRONMENTS / f"{core}-{python}" / "bin" / "python"
-    done = subprocess.run([interpreter, "-c", code], check=True, capture_output=True, text=True, timeout=60)
-    return done.stdout.strip()
-
-
-def row(core: str, python: str, outcomes: Sequence[Outcome]) -> str:
-    skipped = [reason.replace("|", "/") for outcome in outcomes for reason in outcome.skipped]
-    passed = ", ".join(f"{one.part} {one.passed}" for one in outcomes if one.passed)
-    failed = sum(outcome.failed for outcome in outcomes)
-    ran = version(core, python) if passed or failed else f"{core} | {python}"
-    return f"| {ran} | {passed or 'not run'} | {failed} | {'; '.join(dict.fromkeys(skipped)) or '-'} |"
-
-
-def write_row(line: str) -> None:
-    """Add a row to the page, or replace the one of the same core and Python."""
-    head, separator, old = PAGE.read_text(encoding="utf-8").partition("| --- | --- | --- | --- | --- |\n")
-    rows = {series(row): row for row in [*old.splitlines(), line] if row.startswith("| 2.")}
-    lines = [rows[pair] for pair in PAIRS if pair in rows]
-    PAGE.write_text("\n".join([head + separator.rstrip("\n"), *lines]) + "\n", encoding="utf-8")
-
-
-def series(line: str) -> tuple[str, str]:
-    core, python = (".".join(cell.split(".")[:2]) for cell in line.replace(" ", "").split("|")[1:3])
-    return core, python
+    ran = ""
+    if passed or failed:
+        command = [str(interpreter), "-c", code]
+        ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return core, python, ran or "-", passed or "not run", failed, "; ".join(skipped) or "-"
 
 
 def main() -> int:
@@ -152,18 +127,17 @@ def main() -> int:
     parser.add_argument("only", nargs="*", metavar="CORE[/PYTHON]")
     parser.add_argument("--parts", nargs="+", help=f"these parts instead of {', '.join(FULL)}")
     options = parser.parse_args()
-    failed = 0
+    all_failed = 0
     for core, python in PAIRS:
         if not options.only or {core, f"{core}/{python}"} & set(options.only):
             full = (core, python) in (PAIRS[0], PAIRS[-1])
             # Sanity tests depend on core, and hardly on the controller's Python.
             smoke = (*SMOKE, "sanity") if python == CONTROLLERS[core][0] else SMOKE
-            outcomes = run(core, python, options.parts or (FULL if full else smoke))
-            failed += sum(outcome.failed for outcome in outcomes)
-            result = row(core, python, outcomes)
-            print(result, flush=True)
-            write_row(result)
-    return int(bool(failed))
+            measured = row(core, python, run(core, python, options.parts or (FULL if full else smoke)))
+            print(*measured, sep=" | ", flush=True)
+            figures.write("versions", HEAD, [measured], keys=2)
+            all_failed += int(str(measured[4]))
+    return int(bool(all_failed))
 
 
 if __name__ == "__main__":

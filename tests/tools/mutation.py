@@ -16,6 +16,7 @@ from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import TestOutcome
 
+from ansible_collections.monitor.cloud.tests.tools import figures
 from ansible_collections.monitor.cloud.tests.tools.tree import COLLECTION, copied_tree
 
 PASSING = 95.0
@@ -91,6 +92,9 @@ def main() -> int:
     noticed, made = map(sum, zip(*counts, strict=True))
     score = 100.0 * noticed / made
     print(f"{noticed} of {made} noticed: {score:.1f} %")
+    if not files:
+        measured = (len(counts), f"{made:,}", f"{noticed:,}", f"{score:.1f} %", f"{PASSING:g} %")
+        figures.write("mutation", ("pure files", "changes", "noticed", "share", "at least"), [measured])
     return int(score < PASSING)
 
 

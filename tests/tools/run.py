@@ -4,14 +4,18 @@
 
 """Runs the named parts of the tests, all of them by default, with pytest in several processes.
 
-Options of pytest may follow the parts.
+Options of pytest may follow the parts. With FIGURES=tests, counts and times go into docs/testing.md.
 """
 
 import argparse
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
 
+from ansible_collections.monitor.cloud.tests.tools import figures
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 # Seconds for all of it; each test has its own deadline in pyproject.toml.
@@ -63,6 +67,25 @@ OPTIONS = [
 ]
 
 
+def counts(report: Path) -> tuple[int, int, list[str]]:
+    """How many tests passed, how many failed, and why others were skipped, by a JUnit report of pytest."""
+    suite = ElementTree.parse(report).getroot()[0]
+    tests, *others = (int(suite.get(name) or 0) for name in ("tests", "failures", "errors", "skipped"))
+    reasons = [str(skip.get("message")) for skip in suite.iter("skipped")]
+    return tests - sum(others), others[0] + others[1], reasons
+
+
+def write_figures(name: str, report: Path, seconds: float) -> None:
+    passed, failed, skipped = counts(report)
+    result = f"{passed:,} passed, {failed} failed, {len(skipped)} skipped in {seconds / 60:.1f} minutes"
+    measured = [
+        (f"`make {name}`", result),
+        ("lines of plugins/, roles/, playbooks/", f"{figures.lines_of('plugins', 'roles', 'playbooks'):,}"),
+        ("lines of tests/, without the lock files", f"{figures.lines_of('tests'):,}"),
+    ]
+    figures.write("tests", ("what", "figure"), measured, keys=1)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
@@ -74,8 +97,15 @@ def main() -> int:
     # uv compiles nothing, and the processes of the tests import the same files again and again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     chosen = [path for part in parts for path in known[part]]
-    command = [sys.executable, "-m", "pytest", *OPTIONS, *of_pytest, *chosen]
-    return subprocess.run(command, cwd=CHECKOUT, check=False, timeout=_LONGEST).returncode
+    report = CHECKOUT / "build" / "tests.xml"
+    wants_figures = os.environ.get("FIGURES") == "tests"
+    own = [f"--junitxml={report}"] if wants_figures else []
+    command = [sys.executable, "-m", "pytest", *OPTIONS, *own, *of_pytest, *chosen]
+    started = time.monotonic()
+    code = subprocess.run(command, cwd=CHECKOUT, check=False, timeout=_LONGEST).returncode
+    if wants_figures:
+        write_figures(options.parts[0] if options.parts else "test", report, time.monotonic() - started)
+    return code
 
 
 if __name__ == "__main__":

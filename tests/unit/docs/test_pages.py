@@ -11,7 +11,8 @@ import yaml
 from packaging.version import Version
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
-from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAGE, PAIRS, TARGETS, series
+from ansible_collections.monitor.cloud.tests.tools import figures
+from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAIRS, TARGETS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 
@@ -72,8 +73,7 @@ def test_the_oldest_core_is_the_one_that_is_required() -> None:
 
 
 def test_each_core_was_run_without_a_failure() -> None:
-    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| 2.")]
-    ran = [series(line) for line in rows if "not run" not in line]
-    assert set(ran) <= set(PAIRS)
-    assert {core for core, _python in ran} == set(CONTROLLERS)
-    assert all(line.split("|")[4].strip() == "0" for line in rows), rows
+    measured = figures.rows("versions")
+    ran = {(core, python) for core, python, _versions, passed, *_others in measured if passed != "not run"}
+    assert ran <= set(PAIRS) and {core for core, _python in ran} == set(CONTROLLERS)
+    assert {row[4] for row in measured} == {"0"}, measured
