@@ -9,26 +9,30 @@ be in the command's output. Each page starts with an inventory, the variables of
 clients.
 """
 
+import contextlib
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pexpect
 import pytest
 import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support import fork_server
+from ansible_collections.monitor.cloud.tests.support import certificates, fork_server
 from ansible_collections.monitor.cloud.tests.support.documents import Block, blocks, strings, values_of
 from ansible_collections.monitor.cloud.tests.support.hosts import USER, Host
 from ansible_collections.monitor.cloud.tests.support.runs import ANSIBLE_PLAYBOOK, Controller, Local, texts
+from ansible_collections.monitor.cloud.tests.support.servers import Proxy
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 README = CHECKOUT / "README.md"
@@ -62,7 +66,16 @@ NOT_RUN = {
     "- name: Register each host and write its key": "is the playbook of tests/fleet/test_uri.py",
 }
 # What reads a file that no command of the page names.
-READ_WITHOUT_A_NAME = (".", "group_vars/", "host_vars/", "inventory", "requirements.yml", "templates/", "join.yml")
+READ_WITHOUT_A_NAME = (
+    ".",
+    "group_vars/",
+    "host_vars/",
+    "inventory",
+    "requirements.yml",
+    "staging/",
+    "templates/",
+    "join.yml",
+)
 INSTALLER = "/usr/local/sbin/install-agent"
 SERVICE = "#!/bin/sh\n[ \"$1\" = status ] && echo 'monitor-agent is running'\nexit 0\n"
 
@@ -74,6 +87,9 @@ class Reader:
         self.directory = controller.directory
         self.service = controller.service
         self.hosts = controller.hosts
+        # Addresses of a page, and those of the test.
+        self.addresses: dict[str, str] = {ADDRESS: self.service.base_url}
+        self.servers = contextlib.ExitStack()
         # What the last run of each command printed.
         self.last: dict[str, str] = {}
         controller.with_facts("sysvinit")
@@ -98,20 +114,26 @@ class Reader:
     def write(self, name: str, text: str) -> None:
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace(ADDRESS, self.service.base_url), encoding="utf-8")
+        if "ProxyJump" in text:
+            # The open connections do not use the jump host.
+            self.environment["ANSIBLE_SSH_CONTROL_PATH_DIR"] = str(self.directory / "cp")
+        for shown, here in self.addresses.items():
+            text = text.replace(shown, here)
+        path.write_text(text, encoding="utf-8")
 
     def run(self, command: str) -> str:
         """Run a command and return what it prints."""
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
             # It holds for the commands after it. "..." stands for the address or the token.
             value = self.environment.get(export[2].removeprefix("$"))
-            self.environment[export[1]] = value or self.service.environment().get(export[1], export[2])
+            value = value or self.service.environment().get(export[1], export[2])
+            self.environment[export[1]] = self.addresses.get(value, value)
             return ""
         typed = command
         for shown, here in HALVES.items():
             typed = typed.replace(shown, here)
         words, forked = shlex.split(typed.replace("\\\n", "")), None
-        if words[0] == ANSIBLE_PLAYBOOK.name and "--ask-vault-pass" not in words:
+        if words[0] == ANSIBLE_PLAYBOOK.name and not {"--ask-vault-pass", "-K"} & {*words}:
             program = [str(ANSIBLE_PLAYBOOK), *words[1:]]
             forked = fork_server.run(program, self.directory, self.environment, SECONDS)
         code, printed = forked or self._type(typed)
@@ -121,11 +143,12 @@ class Reader:
         return printed
 
     def _type(self, command: str) -> tuple[int, str]:
-        """Type a command at a terminal, and the vault's password at its prompts; its exit code and the screen."""
+        """Type a command at a terminal, and a password at its prompts; its exit code and the screen."""
         screen, code = pexpect.run(
             "bash",
-            args=["-c", command],
-            events={r"(?i)vault password[^\n]*: $": f"{PASSWORD}\n"},
+            # The shell keeps the terminal open until the command has ended.
+            args=["-c", f"{command}\nexit $?"],
+            events={r"(?i)(vault|become) password[^\n]*: $": f"{PASSWORD}\n"},
             withexitstatus=True,
             cwd=str(self.directory),
             env={**self.environment, **self._terminal},
@@ -176,8 +199,10 @@ def examples(page: Path) -> list[Block]:
 
 
 @pytest.fixture
-def reader(controllers: Callable[..., Controller], running: list[Host]) -> Reader:
-    return Reader(controllers(*running))
+def reader(controllers: Callable[..., Controller], running: list[Host]) -> Iterator[Reader]:
+    reader = Reader(controllers(*running))
+    with reader.servers:
+        yield reader
 
 
 def broken(reader: Reader) -> None:
@@ -206,6 +231,41 @@ def with_token_of_its_own(reader: Reader) -> None:
     reader.environment["MY_TOKEN"] = reader.service.tokens["read_write"]
 
 
+def everyday(reader: Reader) -> None:
+    """A clone, a machine without its file, a second account, a jump host, a private authority, and a proxy."""
+    reader.run(FIRST)
+    reader.hosts["web-2"].write(texts(reader.service.clients())["db-1"])
+    reader.hosts["db-2"].run("rm /etc/monitor/agent.conf")
+    certificate, key = certificates.loopback(reader.directory)
+    staging = reader.servers.enter_context(Emulator())
+    tls = ["--tls-cert", certificate, "--tls-key", key]
+    private = reader.servers.enter_context(Emulator(arguments=tls, cafile=certificate))
+    private.set_token("read_only", value=reader.service.tokens["read_only"], scopes=["monitor:read_only"])
+    proxy = Proxy(("127.0.0.1", urlsplit(private.base_url).port or 0))
+    reader.servers.callback(proxy.stop)
+    reader.addresses |= {
+        "https://api.staging.example.com/v4": staging.base_url,
+        "https://monitoring.example.com/v4": private.base_url,
+        "/etc/ssl/certs/example-authority.pem": certificate,
+        "http://proxy.example.com:3128": f"http://127.0.0.1:{proxy.port}",
+    }
+    shutil.copytree(reader.directory / "host_vars", reader.directory / "staging" / "host_vars")
+    reader.write("staging/inventory", "web-2\n")
+    # Under its new name, web-1 has the same facts.
+    for facts in Path(reader.environment["ANSIBLE_CACHE_PLUGIN_CONNECTION"]).glob("*web-1"):
+        shutil.copy(facts, facts.with_name(facts.name.replace("web-1", "web-3")))
+    jump, ssh, environment = reader.hosts["web-1"], reader.directory / "ssh_config", reader.environment
+    ssh.write_text(
+        f"Host jump.example.com\nHostName {jump.address}\nPort {jump.port}\nUser {USER}\nHost *\n"
+        f"IdentityFile {environment['ANSIBLE_PRIVATE_KEY_FILE']}\nUserKnownHostsFile /dev/null\n"
+        "StrictHostKeyChecking no\n",
+        encoding="utf-8",
+    )
+    environment["ANSIBLE_SSH_ARGS"] += f" -F {ssh}"
+    environment["STAGING_TOKEN"] = staging.tokens["read_write"]
+    environment["MONITOR_READ_ONLY_TOKEN"] = reader.service.tokens["read_only"]
+
+
 BEFORE: dict[str, Callable[[Reader], object]] = {
     "README": with_token_of_its_own,
     "guide_adopt": configured_by_hand,
@@ -216,6 +276,7 @@ BEFORE: dict[str, Callable[[Reader], object]] = {
     "guide_brand": lambda reader: reader.service.configure(brand="watchtower"),
     "guide_rollout": with_installer,
     "guide_start": Reader.without_environment,
+    "guide_tasks": everyday,
 }
 
 
