@@ -6,7 +6,6 @@
 
 import re
 
-import pytest
 import yaml
 from packaging.version import Version
 
@@ -18,35 +17,6 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 def _text(path: str) -> str:
     return (CHECKOUT / path).read_text(encoding="utf-8")
-
-
-# Documents, and the rows of docs/benchmarks.md whose ratio, or also whose times, they copy.
-FIGURES = [
-    ("README.md", ["local, 100 hosts, steady run / ping"], False),
-    (
-        "docs/docsite/rst/guide_fast_path.rst",
-        [
-            "local, 100 hosts, steady run / ping",
-            "SSH, 50 hosts, steady run / ping",
-            "pipelining, 50 hosts, steady run / ping",
-            "1 local host, steady run / ping",
-        ],
-        False,
-    ),
-    ("docs/docsite/rst/guide_uri.rst", ["today's playbook / steady run", "today's playbook / first rollout"], True),
-]
-
-
-@pytest.mark.parametrize(("path", "rows", "times"), FIGURES)
-def test_copied_figures_are_those_of_the_benchmarks(path: str, rows: list[str], times: bool) -> None:
-    lines = _text("docs/benchmarks.md").splitlines()
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
-    measured = {cells[0]: cells for cells in table}
-    words = _text(path).split()
-    for row in rows:
-        _name, _limit, ratio, _cpu, of, _rounds = measured[row]
-        for figure in [ratio, *re.findall(r"[\d.]+", of if times else "")]:
-            assert any(figure == word.strip("[].,") for word in words), (row, figure)
 
 
 GALAXY = yaml.safe_load(_text("galaxy.yml"))
