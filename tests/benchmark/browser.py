@@ -41,7 +41,7 @@ ACTIONS = {
     "filter": _FILTER.replace("TEXT", "web-19"),
     "clear": _FILTER.replace("TEXT", ""),
     "sort": "document.querySelector('thead button').click();",
-    "unfold": "document.getElementById('fold').click();",
+    "unfold": "document.querySelector('#ok + details, #hosts').open = true;",
 }
 
 

@@ -50,8 +50,6 @@ Adoption = t.Literal["adopt", "later", "conflict", "unknown", "nothing"]
 _DIGITS_OR_TEXT = re.compile(r"[0-9]+|[^0-9]+")
 _PREFIX = re.compile(r"(Task failed: )+")
 _LONGEST_REASON = 300
-# States of a service that need more than their name.
-_STOPPED = {"missing": "does not exist", "activating": "is activating (it ends, and is started again)"}
 # States of a service that are not those of systemd.
 _SERVICE = {
     "missing": "its service does not exist",
@@ -92,6 +90,11 @@ class Host:
     @property
     def state(self) -> str:
         return self.states[0]
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether the file could be read, and the only finding is that its key cannot be compared."""
+        return self.states == ("unverifiable",) and bool(self.facts["key_fingerprint"])
 
     @property
     def renamed(self) -> bool:
@@ -165,9 +168,16 @@ class Report:
         counted = collections.Counter(finding.state for finding in self.hosts)
         return {state: counted[state] for state in STATES if counted[state]}
 
-    def summary(self, *left_out: str) -> str:
-        """The counts as text, without states that are left out."""
-        return ", ".join(f"{count} {state}" for state, count in self.counts.items() if state not in left_out)
+    @property
+    def summary(self) -> str:
+        """The counts as text."""
+        return ", ".join(f"{count} {state}" for state, count in self.counts.items())
+
+    @functools.cached_property
+    def not_compared(self) -> set[str]:
+        """Hosts whose only finding is that the token reads the key of no client, so that keys are not compared."""
+        reads_none = self.account["clients_masked"] == self.account["clients_used"]
+        return {one.host for one in self.hosts if reads_none and one.is_masked}
 
     @property
     def renames(self) -> dict[str, str]:
@@ -175,10 +185,13 @@ class Report:
         return {str(one.owner_label): one.label for one in self.hosts if one.adoption == "adopt"}
 
     @property
-    def drift(self) -> bool:
-        """Whether a host or an audit is not as expected: the hosts of a stale audit may have changed since."""
-        stale = any(source["stale"] for source in self.sources)
-        return stale or bool(self.orphans) or any(finding.state != "ok" for finding in self.hosts)
+    def drift(self) -> str:
+        """What is not as expected, empty for nothing: the hosts of a stale audit may have changed since."""
+        stale = sum(source["stale"] for source in self.sources)
+        states = collections.Counter(one.state for one in self.hosts if one.host not in self.not_compared)
+        found = [f"{states[state]} {state}" for state in STATES if states[state] and state != "ok"]
+        found += [f"{len(self.orphans)} client{'s' * (len(self.orphans) > 1)} without a host"] * bool(self.orphans)
+        return ", ".join([*found, *[f"{stale} stale audit{'s' * (stale > 1)}"] * bool(stale)])
 
 
 def audit(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ansible.errors import AnsibleError
 
@@ -51,6 +51,15 @@ def read_inventory(variables: Mapping[str, t.Any], config: t.Any) -> Inventory:
         found.labels[host] = client_label(host, rendered or label)
         if not is_known and not rendered:
             found.unreadable.append(host)
+    return found
+
+
+def services(hosts: Iterable[str], variables: Mapping[str, t.Any]) -> set[str]:
+    """The services of the agents on these hosts. Variables of other hosts have no defaults of the role."""
+    found, default = set(), variables.get("monitor_agent_service")
+    for host in hosts:
+        with contextlib.suppress(AnsibleError):
+            found.add(str(variables["hostvars"][host].get("monitor_agent_service") or default))
     return found
 
 

@@ -4,54 +4,51 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 "use strict";
-// The page shows all findings without this script, which adds a filter, sorting, copying, and hosts without drift.
+// The page shows everything without this script, which adds a filter, sorting, copying, and the reader's own time.
 (() => {
   const ROWS = 50; // in each tbody: browsers skip the layout of a tbody that is far from the window
-  const [filter, fold, shown, ok] = ["filter", "fold", "shown", "ok"].map((id) => document.getElementById(id));
+  const filter = document.getElementById("filter");
   const table = document.querySelector("table");
-  const blank = document.querySelector("template").content.firstElementChild;
-
-  const rowWithoutDrift = ([host, label], number) => {
-    const row = blank.cloneNode(true);
-    row.cells[0].dataset.number = number;
-    const [name, other] = row.cells[0].querySelectorAll("bdi");
-    name.textContent = host;
-    if (label === host) other.parentNode.remove();
-    else other.textContent = label;
-    return row;
-  };
-
-  // Load the rows when the browser is idle, or at the first use: with 10,000 hosts, loading delays the first paint.
-  let hosts;
-  const load = () => {
-    if (hosts) return;
-    const rows = [...table.querySelectorAll("tbody tr")];
-    for (const one of JSON.parse(ok.textContent)) rows.push(rowWithoutDrift(one, rows.length + 1));
-    // States need no sort key, because the rows are in the order of states.
-    hosts = rows.map((row, order) => ({
-      row,
-      order,
-      keys: [row.cells[0].firstChild.textContent, "", row.cells[2].textContent],
-      text: `${row.textContent} state:${row.dataset.state} step:${row.dataset.kind ?? ""}`.toLowerCase(),
-    }));
+  // States need no sort key, because the rows are in the order of states.
+  const hosts = [...table.querySelectorAll("tbody tr")].map((row, order) => ({ row, order }));
+  // Read the texts when the browser is idle, or at the first use: with 10,000 hosts, reading delays the first paint.
+  const read = () => {
+    if (hosts[0]?.keys) return;
+    for (const host of hosts) {
+      const { row } = host;
+      host.keys = [row.cells[0].firstChild.textContent, "", row.cells[2].textContent];
+      host.text = `${row.textContent} state:${row.dataset.state} step:${row.dataset.kind}`.toLowerCase();
+    }
   };
 
   const show = () => {
-    load();
+    read();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const isShown = ({ row, text }) =>
-      (words.length || fold.checked || row.dataset.state !== "ok") && words.every((word) => text.includes(word));
-    const found = hosts.filter(isShown).map(({ row }) => row);
+    const found = hosts.filter(({ text }) => words.every((word) => text.includes(word)));
     table.replaceChildren(table.tHead);
     for (let start = 0; start < found.length; start += ROWS) {
       const part = table.createTBody();
       part.setAttribute("role", "rowgroup");
-      part.append(...found.slice(start, start + ROWS));
+      part.append(...found.slice(start, start + ROWS).map(({ row }) => row));
     }
-    shown.textContent = `${found.length} of ${hosts.length} hosts`;
+    document.getElementById("shown").textContent = `${found.length} of ${hosts.length} hosts`;
   };
-  filter.addEventListener("input", show);
-  fold.addEventListener("change", show);
+
+  // The filter is in the address, so that a link to what is shown can be shared.
+  const PREFIX = "#filter=";
+  const follow = () => {
+    if (!location.hash.startsWith(PREFIX)) return;
+    filter.value = decodeURIComponent(location.hash.slice(PREFIX.length));
+    show();
+    document.getElementById("hosts").scrollIntoView();
+  };
+  addEventListener("hashchange", follow);
+  filter.addEventListener("input", () => {
+    show();
+    history.replaceState(null, "", filter.value ? PREFIX + encodeURIComponent(filter.value) : "#hosts");
+  });
+  for (const link of document.querySelectorAll("[data-filter]"))
+    link.href = PREFIX + encodeURIComponent(link.dataset.filter);
 
   const button = (text, act) => {
     const made = document.createElement("button");
@@ -65,7 +62,7 @@
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
     const sort = () => {
-      load();
+      read();
       const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
       heads.forEach((other) => other.setAttribute("aria-sort", other === head ? direction : "none"));
       hosts.sort((one, other) => compare(one.keys[column], other.keys[column]) || one.order - other.order);
@@ -75,13 +72,6 @@
     head.append(button([...head.childNodes], sort));
   });
 
-  // Links to the table, filtered by a state or a step.
-  for (const link of document.querySelectorAll("[data-filter]"))
-    link.addEventListener("click", () => {
-      filter.value = link.dataset.filter;
-      show();
-    });
-
   for (const command of document.querySelectorAll("pre"))
     command.before(button(["Copy"], (made) => {
       // Copy the selection, because over http, and in old browsers, pages can't use the clipboard interface.
@@ -89,6 +79,12 @@
       made.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
     }));
 
+  const time = document.querySelector("time");
+  const hours = (new Date(time.dateTime) - Date.now()) / 3.6e6;
+  const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(...(hours > -48 ? [Math.round(hours), "hour"] : [Math.round(hours / 24), "day"]));
+  time.after(` (here ${new Date(time.dateTime).toLocaleString()}, ${ago})`);
+
   document.querySelector(".controls").hidden = false;
-  window.requestIdleCallback?.(load);
+  follow();
+  window.requestIdleCallback?.(read);
 })();

@@ -14,30 +14,33 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import is_too_small
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
 
-OPTIONS = "Add the options of this run that a report can't know, such as --become, vault passwords and -e."
+OPTIONS = (
+    "Run the commands in the directory of this run. Add its options that a report can't know, such as --become, extra "
+    "variables and vault passwords."
+)
 _NEW_AUDIT = "not_audited.json"
 # Kinds that are no states: hosts in none of the joined audits; hosts that can keep the client whose key they carry;
-# hosts that share a key of unknown owner; hosts not to be monitored; hosts whose step depends on others.
+# all hosts that one rollout repairs; hosts not to be monitored; hosts whose step depends on others.
 _TITLES = {
     **findings.TITLES,
     "not_audited": "Not in any of the audits",
     "renamed": "Renamed hosts",
-    "clones": "Same key on several hosts",
+    "rollout": "All that a rollout repairs",
     "absent": "Monitoring to be removed",
     "undecided": "Undecided without the other hosts",
     "orphans": "Clients without a host",
     "plan": "The plan is too small",
 }
 _PARTIAL = "Audit the whole inventory, or join audits of all its hosts (report): other hosts may carry the same keys."
-_CLONES = "Audit with a token that has read-write access, then give each host its own key: the data of clones is mixed."
-# Kind → playbook (empty: none) and what to do, the worst first. Not shared_key: another host has the wrong key.
+# Kind → playbook (empty: none) and what to do. Not shared_key: another host has the wrong key. Renamed hosts come
+# before rollouts, which would give them the keys of other clients.
 _STEPS: dict[str, tuple[str, str]] = {
     "unreachable": ("audit", "Find out why Ansible can't reach these hosts, then audit again."),
     "not_audited": ("audit", f"Audit these hosts, and join {_NEW_AUDIT} too."),
+    "renamed": ("adopt", "Let these renamed hosts keep their clients, with the history, then audit again."),
+    "rollout": ("rollout", "One command instead of the next ones, except those with another option."),
     "foreign_key": ("rollout", "Give these hosts, mostly clones, the keys of their own clients."),
-    "renamed": ("adopt", "Let these renamed hosts keep their clients, with the history."),
     "unknown_key": ("rollout", "Give these hosts the keys of their own clients in this account."),
-    "clones": ("audit", _CLONES),
     "not_registered": ("rollout", "Register and configure these hosts."),
     "not_configured": ("rollout", "Configure these hosts: they have a client, but no key."),
     "unverifiable": (
@@ -46,13 +49,13 @@ _STEPS: dict[str, tuple[str, str]] = {
     ),
     "outdated": ("rollout", "Write the configuration again: the key is right, the rest differs."),
     "restart_pending": ("rollout", "Restart the agents: they have not read their configuration."),
-    "agent_stopped": ("rollout", "Start the agents. If one stops again, run journalctl -u SERVICE on its host."),
+    "agent_stopped": ("rollout", "Start the agents. If one stops again, read its log on its host{log}."),
     "agent_disabled": ("rollout", "Let the agents start at boot."),
     "wrong_permissions": ("rollout", "Correct owner, group and mode of the configuration."),
     "absent": ("rollout", "Remove the configuration, and the client with all its data: monitor_agent_state is absent."),
     "undecided": ("", f"These hosts were renamed, cloned, or are to be removed. {_PARTIAL}"),
 }
-_LATER = " Run it again until no host is left to adopt: names have moved on from host to host."
+_REPAIRED = {kind for kind, (playbook, _text) in _STEPS.items() if playbook == "rollout"} - {"rollout", "absent"}
 _SPECIAL = " Not in the command, because of special characters: {}. {}"
 # The default of prune_limit.
 _PRUNE_LIMIT = 10
@@ -78,19 +81,31 @@ class Step:
 
 
 def steps(
-    report: findings.Report, *, limited: bool, sources: Sequence[str] = (), unreadable: Sequence[str] = ()
+    report: findings.Report,
+    *,
+    limited: bool,
+    sources: Sequence[str] = (),
+    unreadable: Sequence[str] = (),
+    services: Collection[str] = (),
 ) -> list[Step]:
-    """What to do, the worst first, after the plan: with too small a plan other steps can fail.
+    """What to do, in this order. The plan comes first, because other steps can fail if it is too small.
 
     ``limited``: the audit does not have all hosts. The labels of ``unreadable`` hosts are unknown. In both cases only
-    steps are proposed that are right whatever key or label these other hosts have. ``sources`` of the inventory.
+    steps are proposed that are right whatever key or label these other hosts have. ``sources`` of the inventory;
+    ``services`` of stopped agents.
     """
     limited = limited or bool(unreadable) or not all(one.audited for one in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     labels = {one.label for one in report.hosts}
-    found = [_host_step(kind, groups[kind], sources, labels) for kind in _STEPS if kind in groups]
+    variables = {kind: _variable(kind, groups[kind], labels) for kind in groups}
+    alike = [kind for kind in groups if kind in _REPAIRED and not variables[kind]]
+    if len(alike) > 1:
+        groups["rollout"] = [one for kind in alike for one in groups[kind]]
+    log = f": journalctl {' '.join(f'-u {shlex.quote(name)}' for name in sorted(services))}" if services else ""
+    kinds = [kind for kind in _STEPS if kind in groups]
+    found = [_host_step(kind, groups[kind], sources, variables.get(kind, ""), log) for kind in kinds]
     return [*_plan_step(report), *found, *_orphan_step(report, limited, sources, unreadable)]
 
 
@@ -102,8 +117,6 @@ def _command(playbook: str, sources: Sequence[str], *options: str) -> str:
 def _kind_of(one: findings.Host, limited: bool) -> str:
     if not one.audited:
         return "not_audited"
-    if one.state == "shared_key" and "unverifiable" in one.states:
-        return "clones"
     if one.state == "not_registered" and one.adoption == "unknown":
         # The host may be a renamed one, whose client a rollout would replace.
         return "unverifiable"
@@ -117,20 +130,25 @@ def _kind_of(one: findings.Host, limited: bool) -> str:
     return "undecided" if limited and kind in ("renamed", "foreign_key") and not one.shared_with else kind
 
 
-def _host_step(kind: str, found: Sequence[findings.Host], sources: Sequence[str], labels: Collection[str]) -> Step:
+def _variable(kind: str, found: Sequence[findings.Host], labels: Collection[str]) -> str:
+    """The extra variable that the playbook of a step needs, or an empty text."""
+    if kind == "not_audited":
+        return f"monitor_agent_audit_json={_NEW_AUDIT}"
+    # Without it, a rollout makes no new client for a host that carries the key of a client without a host.
+    if kind == "foreign_key" and any("not_registered" in one.states and one.owner_label not in labels for one in found):
+        return "monitor_agent_replace_key=true"
+    return ""
+
+
+def _host_step(kind: str, found: Sequence[findings.Host], sources: Sequence[str], variable: str, log: str) -> Step:
     playbook, text = _STEPS[kind]
+    text = text.format(log=log)
     hosts = tuple(one.host for one in found)
-    if kind == "renamed" and any(one.adoption == "later" for one in found):
-        text += _LATER
     plain = [host for host in hosts if is_plain_name(host)]
     if playbook and len(plain) < len(hosts):
         special = findings.named([host for host in hosts if host not in plain])
         text += _SPECIAL.format(special, "Choose these hosts by a group.")
-    given = f"monitor_agent_audit_json={_NEW_AUDIT}" if kind == "not_audited" else ""
-    # Without it, a rollout makes no new client for a host that carries the key of a client without a host.
-    if kind == "foreign_key" and any("not_registered" in one.states and one.owner_label not in labels for one in found):
-        given = "monitor_agent_replace_key=true"
-    options = [*(("-e", given) if given else ()), "--limit", ",".join(plain)]
+    options = [*(("-e", variable) if variable else ()), "--limit", ",".join(plain)]
     command = _command(playbook, sources, *options)
     return Step(kind, text, hosts, command if playbook and plain else "")
 

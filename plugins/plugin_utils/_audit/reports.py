@@ -10,6 +10,7 @@ The metrics are both OpenMetrics 1.0 and the Prometheus text format 0.0.4: gauge
 from __future__ import annotations
 
 import base64
+import collections
 import hashlib
 import json
 import pathlib
@@ -58,32 +59,30 @@ def as_json(report: findings.Report) -> str:
 
 
 def as_junit(report: findings.Report) -> str:
-    """A test case for each host, for clients without a host, and for each joined audit."""
+    """A test case for each host, for clients without a host, and for each joined audit. It fails if it is drift."""
     cases = []
     for one in report.hosts:
-        details = f"States: {', '.join(map(findings.titled, one.states))}. Label: {one.label}."
-        cases.append(("audit", one.host, one.state, table.sentence(one), table.shown(details)))
-    state, count = "orphans" if report.orphans else "ok", f"Clients of no host of the inventory: {len(report.orphans)}."
-    cases.append(("account", "Clients without a host", state, count, "\n".join(map(table.shown, report.orphans))))
+        kind = {"unreachable": "error", "ok": ""}.get(one.state, "failure")
+        kind = "skipped" if one.host in report.not_compared else kind
+        text = f"States: {', '.join(map(findings.titled, one.states))}. Label: {table.shown(one.label)}."
+        cases.append(("audit", one.host, kind, one.state, table.sentence(one), text))
+    kind, count = "failure" * bool(report.orphans), f"Clients of no host of the inventory: {len(report.orphans)}."
+    cases.append(
+        ("account", "Clients without a host", kind, "orphans", count, "\n".join(map(table.shown, report.orphans)))
+    )
     for source in report.sources:
-        made = f"Made at {source['generated_at']}."
-        cases.append(("audits", source["name"], "stale" if source["stale"] else "ok", made, "Audit its hosts again."))
-    errors = report.counts.get("unreachable", 0)
-    failures = sum(case[2] != "ok" for case in cases) - errors
-    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": str(errors)}
-    attributes = {"name": "monitor.cloud audit", **counts, "time": "0"}
+        kind, made = "failure" * source["stale"], f"Made at {source['generated_at']}."
+        cases.append(("audits", source["name"], kind, "stale", made, "Audit its hosts again."))
+    kinds = collections.Counter(case[2] for case in cases)
+    counts = {f"{kind}{'' if kind == 'skipped' else 's'}": str(kinds[kind]) for kind in ("failure", "error", "skipped")}
+    attributes = {"name": "monitor.cloud audit", "tests": str(len(cases)), **counts, "time": "0"}
     root = ElementTree.Element("testsuites", attributes)
     suite = ElementTree.SubElement(root, "testsuite", attributes, timestamp=report.generated_at.removesuffix("Z"))
-    properties = ElementTree.SubElement(suite, "properties")
-    for note in report.notes:
-        ElementTree.SubElement(properties, "property", name="note", value=table.shown(note))
-    for group, name, state, message, text in cases:
+    for group, name, kind, state, message, text in cases:
         about = {"classname": f"monitor.cloud.{group}", "name": table.shown(name), "time": "0"}
         case = ElementTree.SubElement(suite, "testcase", about)
-        if state != "ok":
-            kind = "error" if state == "unreachable" else "failure"
-            problem = ElementTree.SubElement(case, kind, type=state, message=table.shown(message))
-            problem.text = text
+        if kind:
+            ElementTree.SubElement(case, kind, type=state, message=table.shown(message)).text = text
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -139,14 +138,12 @@ def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -
     environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
     environment.filters["shown"] = table.shown
     style, script = (_HERE / "page.css").read_text("utf-8"), (_HERE / "page.js").read_text("utf-8")
-    # Findings become rows; hosts without drift become data, from which the script makes rows.
-    drift, ok = ([one for one in report.hosts if (one.state == "ok") is is_ok] for is_ok in (False, True))
     return environment.get_template("page.html.j2").render(
         report=report,
         address=address,
         steps=steps,
-        findings=list(enumerate(drift, 1)),
-        ok=[[table.shown(one.host), table.shown(one.label)] for one in ok],
+        findings=[one for one in report.hosts if one.state != "ok"],
+        ok=[one.host for one in report.hosts if one.state == "ok"],
         kinds={host: step.kind for step in steps if step.kind != "orphans" for host in step.names},
         titles=findings.TITLES,
         table=table,

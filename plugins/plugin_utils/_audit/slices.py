@@ -14,7 +14,7 @@ import collections
 import dataclasses
 import datetime
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import findings
@@ -70,14 +70,9 @@ def join(
     clocks differ; 0 allows any age.
     """
     chosen: dict[str, Slice] = {}
-    differing: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     # Slices from the future come first, so that a wrong clock does not win. Of equal times, the last given counts.
     for one in sorted(slices, key=lambda one: (one.made <= now, one.made)):
-        for host in filter(one.hosts.__contains__, hosts):
-            before = chosen.get(host, one)
-            if before.hosts[host] != one.hosts[host]:
-                differing[one.name, before.name].append(host)
-            chosen[host] = one
+        chosen.update(dict.fromkeys(filter(one.hosts.__contains__, hosts), one))
     counts = collections.Counter(one.name for one in chosen.values())
     sources, notes = [], []
     for one in slices:
@@ -89,14 +84,9 @@ def join(
             notes.append(f"{one.name} was made at {one.generated_at}, {when}. Audit its hosts again.")
     facts = {host: one.hosts[host] for host, one in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
-    for (latest, other), names in differing.items():
-        notes.append(f"{latest} and {other} differ about {_hosts(names)}. {latest} counts.")
-    if changed := [one.host for one in inspected if one.audited and one.facts != facts[one.host]]:
-        notes.append(
-            f"Since the audit, the owner of the key on {_hosts(changed)} has changed in the account. Audit again."
-        )
     if gone := {host for one in slices for host in one.hosts if host not in labels}:
-        notes.append(f"Left out, because not in the inventory: {_hosts(gone)}.")
+        names = findings.named(sorted(gone, key=findings.natural_sort_key))
+        notes.append(f"Left out, because not in the inventory: {len(gone)} hosts ({names}).")
     return inspected, {"sources": sources, "notes": notes}
 
 
@@ -112,9 +102,3 @@ def _inspected(host: str, label: str, facts: dict[str, t.Any] | None, account: f
         owner = facts["owner_label"]
     state = "unknown" if owner is None else "own" if owner == label else "other"
     return findings.Host(host, label, {**facts, "key_owner": state, "owner_label": owner})
-
-
-def _hosts(names: Iterable[str]) -> str:
-    ordered = sorted(names, key=findings.natural_sort_key)
-    number = "1 host" if len(ordered) == 1 else f"{len(ordered)} hosts"
-    return f"{number} ({findings.named(ordered)})"

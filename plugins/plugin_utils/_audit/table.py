@@ -26,11 +26,11 @@ _LONGEST_TEXT = 10_000
 
 def table(report: Report, steps: Sequence[Step]) -> str:
     """The report for a terminal, as text that ends without a line break."""
-    total = f"Hosts: {len(report.hosts)} ({report.summary()})." if report.hosts else "Hosts: none."
+    total = f"Hosts: {len(report.hosts)} ({report.summary})." if report.hosts else "Hosts: none."
     lines = [*_hosts(report), "", *_paragraph(total)]
     if report.orphans:
         lines += _paragraph(f"Clients without a host: {len(report.orphans)} ({listed(report.orphans, form=str)}).")
-    for text in (cost(report.account), *joined_sentences(report)):
+    for text in (cost(report.account), *sentences(report)):
         lines += _paragraph(text)
     if steps:
         lines += ["", "What to do:"]
@@ -76,13 +76,15 @@ def sentence(finding: Host) -> str:
     return f"{TITLES[finding.state]}. {finding.detail}" if finding.detail else ""
 
 
-def joined_sentences(report: Report) -> list[str]:
-    """Sentences about the audits of a joined report, and its notes; none for another report."""
-    times = sorted(source["generated_at"] for source in report.sources)
-    if not times:
-        return []
-    made = f"at {times[0]}" if times[0] == times[-1] else f"from {times[0]} to {times[-1]}"
-    return [f"Joined from {len(times)} audit{'' if len(times) == 1 else 's'}, made {made}.", *report.notes]
+def sentences(report: Report) -> list[str]:
+    """Sentences about a token that reads no keys, and about the audits of a joined report."""
+    found = []
+    if count := len(report.not_compared):
+        found.append(f"Hosts whose keys this token cannot compare: {count}. They do not count as drift.")
+    if times := sorted(source["generated_at"] for source in report.sources):
+        made = f"at {times[0]}" if times[0] == times[-1] else f"from {times[0]} to {times[-1]}"
+        found.append(f"Joined from {len(times)} audit{'' if len(times) == 1 else 's'}, made {made}.")
+    return [*found, *report.notes]
 
 
 def _paragraph(text: str, indent: str = "") -> list[str]:

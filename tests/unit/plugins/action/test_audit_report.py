@@ -5,14 +5,13 @@
 """The report of an audit as a task: its files, and options that are refused."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.utils.display import Display
 
-from ansible_collections.monitor.cloud.plugins.action.audit_report import ActionModule, _write
+from ansible_collections.monitor.cloud.plugins.action.audit_report import ActionModule
 from ansible_collections.monitor.cloud.tests.unit.plugins.stub import OWN, RENAMED, action_of, fleet
 
 OPTIONS = {"account": "account", "config": "audit"}
@@ -32,10 +31,38 @@ def test_the_report_is_written_and_drift_fails_on_request(tmp_path: Path, fails:
     assert {host["host"]: host["state"] for host in written["hosts"]} == {"web": "foreign_key", "db": "ok"}
 
 
-def test_a_client_gets_the_label_of_the_only_host_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is printed."""
+    texts: list[str] = []
+    monkeypatch.setattr(Display, "display", lambda self, text: texts.append(text))
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "whole"),
+    [
+        ({}, {}, True),
+        ({"ansible_limit": "web"}, {}, False),
+        ({"ansible_inventory_sources": ["web,db"]}, {}, False),
+        ({"ansible_inventory_sources": ["/missing.yml"]}, {}, False),
+        ({"awx_workflow_job_id": 7}, {}, False),
+        ({}, {"artifact": "monitor_audit"}, False),
+        ({"groups": {"all": ["web", "db", "other"]}}, {}, False),
+    ],
+)
+def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
+    shown: list[str], more: dict[str, Any], options: dict[str, Any], whole: bool
+) -> None:
+    variables = {**fleet(web=RENAMED, db=OWN), **more}
+    variables["hostvars"]["other"] = {}
+    action_of(ActionModule, {**OPTIONS, **options}, variables).run(task_vars=variables)
+    assert ("monitor.cloud.adopt --limit web" in shown[-1]) is whole
+    assert ("Undecided without the other hosts: 1." in shown[-1]) is not whole
+
+
+def test_a_client_gets_the_label_of_the_only_host_with_its_key(shown: list[str]) -> None:
     """All cases: tests/unit/plugins/plugin_utils/_audit/test_findings.py."""
-    shown: list[str] = []
-    monkeypatch.setattr(Display, "display", lambda self, text: shown.append(text))
     for result, renames, why in (
         (OWN, {"old": "web"}, "gets the label"),
         ({**RENAMED, "label": "db"}, {}, "and so does"),
@@ -49,11 +76,7 @@ def test_a_client_gets_the_label_of_the_only_host_with_its_key(monkeypatch: pyte
     ("options", "message"),
     [
         ({"artifact": "audit", "fail_on_drift": True}, "artifact cannot be used with fail_on_drift"),
-        ({"artifact": "not a name"}, "is not the name of a variable"),
-        ({"json": "/tmp/a", "html": "/tmp/../tmp/a"}, "Several reports have the path /tmp/a"),
-        ({"max_age": "nan"}, "max_age nan is not a number of hours"),
         ({"json": "/dev/null"}, "/dev/null: it is not a regular file"),
-        ({"json": "/proc/audit.json"}, "The report could not be written to /proc/audit.json: "),
         ({"account": "missing"}, "There is no variable 'missing'. First run the task that registers it."),
         ({"account": "{{ x }}"}, "account must be the name of a variable"),
     ],
@@ -61,11 +84,3 @@ def test_a_client_gets_the_label_of_the_only_host_with_its_key(monkeypatch: pyte
 def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
     done = run(**options)
     assert done["failed"] is True and message in done["msg"]
-
-
-def test_files_of_other_runs_with_the_same_process_id_are_left_alone(tmp_path: Path) -> None:
-    """One that was killed, or runs in another container."""
-    other, path = tmp_path / f"audit.json.{os.getpid()}", tmp_path / "audit.json"
-    other.touch()
-    assert _write(str(path), "{}") == str(path)
-    assert (path.read_text(encoding="utf-8"), sorted(tmp_path.iterdir())) == ("{}", [path, other])

@@ -13,6 +13,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory imp
     host_of,
     host_variables,
     read_inventory,
+    services,
 )
 
 
@@ -67,3 +68,8 @@ def test_the_host_of_a_label(label: str, host: str | None, unknown: list[str]) -
     }
     variables = {"hostvars": own, "groups": {"all": list(own)}, "ansible_play_hosts_all": []}
     assert host_of(label, variables, but="self") == (host, unknown)
+
+
+def test_services_of_hosts_or_of_the_role() -> None:
+    own = {"web": {"monitor_agent_service": "own"}, "db": {}, "other": {"monitor_agent_service": "other"}}
+    assert services(["web", "db"], {"hostvars": own, "monitor_agent_service": "agent"}) == {"own", "agent"}

@@ -112,21 +112,17 @@ def _inspection(host: str, result: dict[str, Any], known: Account) -> Host:
     return inspected(host, "own" if owner == host else "other", owner_label=owner, **facts)
 
 
-def test_of_audits_that_differ_the_latest_counts_and_is_named() -> None:
-    found = joined({"new.json": one_host(LATER), "old.json": one_host(EARLIER, differs=["mode"])})
-    assert states(found) == {"web": ("ok",)}
-    assert found.notes == ["new.json and old.json differ about 1 host (web). new.json counts."]
-    assert {source["name"]: source["hosts"] for source in found.sources} == {"old.json": 0, "new.json": 1}
-    # One that was made this second is not from the future.
-    found = joined({"new.json": one_host("2026-01-02T12:00:00Z"), "old.json": one_host(LATER, differs=["mode"])})
-    assert states(found) == {"web": ("ok",)}
+def test_the_latest_audit_of_a_host_counts() -> None:
+    for latest in (LATER, "2026-01-02T12:00:00Z"):
+        found = joined({"new.json": one_host(latest), "old.json": one_host(EARLIER, differs=["mode"])})
+        assert states(found) == {"web": ("ok",)}
+        assert {source["name"]: source["hosts"] for source in found.sources} == {"old.json": 0, "new.json": 1}
 
 
 def test_an_audit_from_the_future_replaces_no_finding() -> None:
     forged = written([inspected("web"), inspected("db")], account(HERE), at="2026-01-02T12:00:01Z")
     found = joined({"forged.json": forged, "own.json": one_host(EARLIER, differs=["mode"])}, labels=HERE)
     assert states(found) == {"web": ("wrong_permissions",), "db": ("ok",)}
-    assert "own.json and forged.json differ about 1 host (web). own.json counts." in found.notes
 
 
 @pytest.mark.parametrize(
@@ -143,7 +139,7 @@ def test_an_audit_from_the_future_replaces_no_finding() -> None:
 def test_a_stale_audit_is_named_and_is_drift(at: str, max_age: float, when: str) -> None:
     found = joined({"a.json": one_host(at), "b.json": one_host(LATER, host="db")}, labels=HERE, max_age=max_age)
     assert [source["stale"] for source in found.sources] == [bool(when), False]
-    assert found.drift is bool(when)
+    assert found.drift == ("1 stale audit" if when else "")
     note = f"a.json was made at {at}, {when}. Audit its hosts again."
     assert (note in found.notes) is bool(when)
 
@@ -183,8 +179,6 @@ def test_whose_key_it_is_follows_from_the_clients_there_are_now(
     known = Account({label: {"key_fingerprint": key, "keys_masked": not key} for label, key in keys.items()})
     found = joined({"a.json": written([found_then], account(["web", "db", "old"]))}, known)
     assert states(found) == {"web": tuple(expected.split())}
-    changed = not masked_now and expected != "unverifiable"
-    assert any("has changed in the account" in note for note in found.notes) is changed
 
 
 VALID = one_host(EARLIER)

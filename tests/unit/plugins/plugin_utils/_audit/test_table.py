@@ -4,10 +4,11 @@
 
 """The table of an audit: its columns, its sentences, and what of a large fleet it shows."""
 
+import dataclasses
+
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Report
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import joined_sentences, rows, table
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows, sentences, table
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, made, report, unreachable
 
 
@@ -29,7 +30,8 @@ Clients: 3 of 3 that monitor-3 includes, 10 a month.
 
 What to do:
 
-  Add the options of this run that a report can't know, such as --become, vault passwords and -e.
+  Run the commands in the directory of this run. Add its options that a report can't know, such as
+  --become, extra variables and vault passwords.
 
   Unreachable (unreachable): 1. Find out why Ansible can't reach these hosts, then audit again.
     ansible-playbook monitor.cloud.audit --limit gone
@@ -59,11 +61,14 @@ def test_the_second_line_of_a_paragraph_is_indented() -> None:
     assert "\n  client-" in text
 
 
-def test_a_joined_report_names_the_time_of_its_audits() -> None:
+def test_sentences_about_joined_audits_and_about_a_token_that_reads_no_keys() -> None:
     times = {"": "", "1": "1 audit, made at 1", "11": "2 audits, made at 1", "213": "3 audits, made from 1 to 3"}
+    of = report([inspected("web")], account(["web"]))
     for given, text in times.items():
-        sources = [{"generated_at": time} for time in given]
-        assert joined_sentences(Report("", [], [], {}, sources)) == ([f"Joined from {text}."] if text else [])
+        joined = dataclasses.replace(of, sources=[{"generated_at": time} for time in given])
+        assert sentences(joined) == ([f"Joined from {text}."] if text else [])
+    masked = report([inspected("web", "unverifiable", key_fingerprint="!")], account(["web"], masked=["web"]))
+    assert sentences(masked) == ["Hosts whose keys this token cannot compare: 1. They do not count as drift."]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The audits that a joined report is made of: paths, patterns and variables, and what is none."""
+"""Audits that are read from files and variables, and reports that are written."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.base import slices_of
+from ansible_collections.monitor.cloud.plugins.plugin_utils._audit import files
 
 AUDIT: dict[str, Any] = {"schema_version": 2, "generated_at": "2026-01-02T03:04:05Z", "hosts": []}
 TEXT = json.dumps(AUDIT)
 
 
 def names(*audits: Any, variables: dict[str, Any] | None = None, pattern: str = "") -> list[str]:
-    return [one.name for one in slices_of(audits, variables or {}, pattern)]
+    return [each.name for each in files.read_slices(audits, variables or {}, pattern)]
 
 
 def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +30,7 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     (tmp_path / "again.json").symlink_to("a.json")
     assert names("b.json", "[ab].json") == [f"{tmp_path}/b.json", f"{tmp_path}/a.json"]
-    # A file is read once, and a name that is there is no pattern.
+    # A file is read once, and a name that exists is no pattern.
     assert names("a.json", "again.json", "~/a.json", "[c].json") == [f"{tmp_path}/a.json", f"{tmp_path}/[c].json"]
     variables = {"audit_2": AUDIT, "audit_1": AUDIT, "not_audit_1": 7}
     found = names("b.json", variables=variables, pattern="audit_.*")
@@ -42,16 +43,14 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
         (lambda path: None, "could not be read: No such file or directory"),
         (Path.mkdir, "could not be read: Is a directory"),
         (lambda path: path.write_bytes(b"\xff\x00"), "is not valid JSON"),
+        (lambda path: path.touch() or os.truncate(path, 2**26 + 1), "is not valid JSON"),
         (lambda path: path.write_text("[]", encoding="utf-8"), "is not an audit"),
     ],
 )
-def test_what_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path], Any], message: str) -> None:
-    good, path = tmp_path / "good.json", tmp_path / "bad.json"
-    good.write_text(TEXT, encoding="utf-8")
-    make(path)
-    with pytest.raises(InputError) as caught:
-        names(str(good), str(path))
-    assert str(path.resolve()) in str(caught.value) and message in str(caught.value)
+def test_a_file_that_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path], Any], message: str) -> None:
+    make(tmp_path / "bad.json")
+    with pytest.raises(InputError, match=rf"{tmp_path.resolve()}/bad.json {message}"):
+        names(str(tmp_path / "bad.json"))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +62,17 @@ def test_what_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path], Any], 
         ([], "(", r"audits_variables '\(' is not a valid regular expression"),
     ],
 )
-def test_what_names_no_audit(audits: list[Any], pattern: str, message: str) -> None:
+def test_no_audits(audits: list[Any], pattern: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         names(*audits, pattern=pattern)
+
+
+def test_a_report_replaces_a_file_and_leaves_other_files_alone(tmp_path: Path) -> None:
+    other, path = tmp_path / f"audit.json.{os.getpid()}", tmp_path / "new" / "audit.json"
+    other.touch()
+    for text in ("old", "new"):
+        assert files.write(str(path), text) == str(path)
+    assert (path.read_text(encoding="utf-8"), [*tmp_path.rglob("*.json*")]) == ("new", [other, path])
+    for target, reason in {"/dev/null": "it is not a regular file", "/proc/audit.json": "No such file"}.items():
+        with pytest.raises(InputError, match=f"The report could not be written to {target}: {reason}"):
+            files.write(target, "")
