@@ -61,7 +61,7 @@ def machines(workshop: tuple[Path, Path]) -> Iterator[Callable[..., list[fleet.H
 
     def start(*names: str, prepare: str = "") -> list[fleet.Host]:
         new = [name for name in names if (name, prepare) not in started]
-        for host in fleet.start(new, *workshop, first_address=len(started) + 1, prepare=prepare):
+        for host in fleet.start(new, *workshop, prepare):
             started[host.name, prepare] = host
         return [started[name, prepare] for name in names]
 
@@ -80,7 +80,7 @@ def booted(workshop: tuple[Path, Path], emulator_process: Emulator) -> Iterator[
 
         def boot(*names: str) -> list[debian.Machine]:
             new = [name for name in names if name not in running]
-            started = debian.running(new, *workshop, emulator_process, first_address=len(running) + 1)
+            started = debian.running(new, *workshop, emulator_process)
             running.update((machine.name, machine) for machine in stack.enter_context(started))
             return [running[name] for name in names]
 

@@ -29,8 +29,6 @@ ROLLOUT = "monitor.cloud.rollout"
 FORKS = 10
 _LONGEST = 3600.0
 _PAGE = 500
-# Beside those that the tests use.
-_FIRST_ADDRESS = 150
 _TIMES = "{{ range(times | default(1) | int) | list }}"
 _REQUEST = {
     "url": "{{ lookup('ansible.builtin.env', 'MONITOR_BASE_URL') }}/monitor/clients?page_size=500",
@@ -156,7 +154,7 @@ class Bench:
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets),
             "ANSIBLE_PRIVATE_KEY_FILE": str(keys / "client"),
         }
-        hosts = ssh_hosts.start(_names(size), directory, keys, first_address=_FIRST_ADDRESS)
+        hosts = ssh_hosts.start(_names(size), directory, keys)
         addresses = {host.name: {"ansible_host": host.address, "ansible_port": host.port} for host in hosts}
         inventory = _write_inventory(
             directory, addresses, ansible_user="root", ansible_python_interpreter="/usr/bin/python3"

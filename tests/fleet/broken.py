@@ -4,7 +4,7 @@
 
 """A fleet of directories, each broken in a way of its own, and what an audit finds."""
 
-from ansible_collections.monitor.cloud.tests.support.runs import Local, texts
+from ansible_collections.monitor.cloud.tests.support.runs import UNREACHABLE, Local, texts
 
 STRANGE = "11111111-2222-3333-4444444444444444"
 # Every fourth host is of the same slice: clone-1 and clone-2 are of one, web-1 is of another.
@@ -41,7 +41,7 @@ def break_all(fleet: Local) -> None:
     fleet.host_vars["labelled.example.com"]["monitor_agent_label"] = "labelled"
     # There is no such service.
     fleet.host_vars["stopped"]["monitor_agent_service"] = "monitor-agent"
-    fleet.host_vars["gone"] = {"ansible_connection": "ssh", "ansible_host": "127.0.77.249", "ansible_port": 1}
+    fleet.host_vars["gone"] = dict(UNREACHABLE)
     fleet.service.seed(labels=[*(fleet.label(host) for host in HOSTS if host not in UNREGISTERED), *ORPHANS])
     fleet.service.set_plan("monitor-40")
     written = texts(fleet.service.clients())

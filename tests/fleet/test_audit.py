@@ -19,7 +19,7 @@ from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings impo
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import EXPECTED, HOSTS, ORPHANS, STRANGE, break_all
 from ansible_collections.monitor.cloud.tests.support.hosts import USER
-from ansible_collections.monitor.cloud.tests.support.runs import Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import UNREACHABLE, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
 
@@ -220,7 +220,7 @@ def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) ->
 def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(three: Local) -> None:
     three.add("web-4")
     three.monitor()
-    three.host_vars["web-2"].update({"ansible_connection": "ssh", "ansible_host": "127.0.77.249"})
+    three.host_vars["web-2"].update(UNREACHABLE)
     three.path("web-4").unlink()
     three.path("web-4").mkdir()
     last = f"{ROLE.replace('import_role', 'include_role')}\n  when: inventory_hostname == 'web-3'"

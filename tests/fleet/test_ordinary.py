@@ -20,7 +20,7 @@ from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import client_label
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, UNREACHABLE, Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play
 
 # By name of the case: the play or plays (all have the hosts of the case, the hosts FIRST, SECOND and THIRD of the group
@@ -212,7 +212,7 @@ class Fleet:
                 if "monitor_agent_config_path" in case.get("vars", {}):
                     del controller.host_vars[host]["monitor_agent_config_path"]
             if case.get("unreachable"):
-                controller.host_vars[hosts[0]] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
+                controller.host_vars[hosts[0]] |= UNREACHABLE
             groups[group] = {"hosts": dict.fromkeys(hosts), "vars": self._filled(case.get("vars", {}))}
             for path, content in self._filled(case.get("files", {})).items():
                 self._write(path, content)

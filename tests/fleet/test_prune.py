@@ -15,7 +15,14 @@ import time
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.support.runs import ANSIBLE_PLAYBOOK, PRUNE, WHOLE, Local, texts
+from ansible_collections.monitor.cloud.tests.support.runs import (
+    ANSIBLE_PLAYBOOK,
+    PRUNE,
+    UNREACHABLE,
+    WHOLE,
+    Local,
+    texts,
+)
 from ansible_collections.monitor.cloud.tests.support.steps import configured, converge, labels, refuse
 
 _RETIRE = "monitor.cloud.retire"
@@ -126,7 +133,7 @@ def test_variables_of_the_inventory_choose_no_host_and_no_label(two: Local) -> N
 
 
 def test_the_client_of_a_host_that_cannot_be_reached_is_kept(two: Local) -> None:
-    two.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
+    two.host_vars["web-1"] |= UNREACHABLE
     assert two.run(_RETIRE, "--limit", "web-*").code == 4
     assert labels(two) == ["old-1", "old-2", "web-1"]
 

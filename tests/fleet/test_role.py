@@ -16,6 +16,7 @@ from ansible_collections.monitor.cloud.tests.support.hosts import USER
 from ansible_collections.monitor.cloud.tests.support.runs import (
     CONFIGURE,
     REGISTER,
+    UNREACHABLE,
     Controller,
     Local,
     Run,
@@ -265,7 +266,7 @@ def test_localhost_that_is_not_in_the_inventory(single: Local) -> None:
 
 def test_first_host_unreachable(four: Local) -> None:
     reachable = dict(four.host_vars["web-1"])
-    four.host_vars["web-1"] |= {"ansible_connection": "ssh", "ansible_host": "127.0.77.250"}
+    four.host_vars["web-1"] |= UNREACHABLE
     assert four.run().code == 4
     assert (labels(four), configured(four)) == (sorted(OTHERS), OTHERS)
     four.host_vars["web-1"] = reachable

@@ -10,6 +10,7 @@ an overlay over this machine's, kept in memory, so that tests can write /etc/mon
 
 import contextlib
 import dataclasses
+import itertools
 import os
 import shutil
 import signal
@@ -57,6 +58,7 @@ exec chroot . {sshd} -D -e -f /dev/null -h /run/host_key -p {port} -o ListenAddr
   -o UsePAM=no -o PasswordAuthentication=no -o StrictModes=no -o PermitRootLogin=yes -o MaxSessions=100 \\
   -o Subsystem="sftp ${{sftp:-internal-sftp}}"
 """
+_numbers = itertools.count(1)
 KILLED_WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
 # Removes Python under each of its names.
 WITHOUT_PYTHON = "rm -f usr/bin/python* usr/local/bin/python*"
@@ -159,10 +161,15 @@ def make_keys(directory: Path) -> Path:
     return keys
 
 
-def start(names: Sequence[str], directory: Path, keys: Path, *, first_address: int, prepare: str = "") -> list[Host]:
-    """Start hosts, several at a time, and wait until they take connections. Addresses count on from 127.0.77.N."""
-    addresses = (f"127.0.77.{number}" for number in range(first_address, 256))
-    hosts = [_start(name, next(addresses), directory, keys, prepare) for name in names]
+def next_address() -> str:
+    """A loopback address for this process alone: another may run the tests too, here or in another container."""
+    process = os.getpid()
+    return f"127.{128 + process // 256 % 128}.{process % 256}.{next(_numbers)}"
+
+
+def start(names: Sequence[str], directory: Path, keys: Path, prepare: str = "") -> list[Host]:
+    """Start hosts, all at once, and wait until they take connections."""
+    hosts = [_start(name, next_address(), directory, keys, prepare) for name in names]
     for host in hosts:
         wait(host)
     return hosts

@@ -9,6 +9,7 @@ A machine is a container of systemd-nspawn in namespaces of its own, on an overl
 
 import contextlib
 import fcntl
+import functools
 import os
 import platform
 import shlex
@@ -26,6 +27,7 @@ from ansible_collections.monitor.cloud.tests.support.hosts import (
     Host,
     free_port,
     in_namespaces,
+    next_address,
     only_child,
     until,
     wait,
@@ -161,7 +163,7 @@ class Machine(Host):
     def stop(self) -> None:
         super().stop()
         for group in _groups(self.address):
-            _remove(group)
+            until(functools.partial(_removed, group), f"{group} is busy")
 
 
 def missing() -> str | None:
@@ -204,7 +206,7 @@ def cannot_boot(directory: Path) -> str | None:
         image()
     except RuntimeError as error:
         return str(error)
-    address = "127.0.78.0"
+    address = next_address()
     probe = Machine("probe", address, 0, _launch("probe", address, directory, options="--private-network"))
     try:
         until(lambda: probe.process.poll() is not None or probe.state() in ("running", "degraded"), "it does not boot")
@@ -218,23 +220,15 @@ def cannot_boot(directory: Path) -> str | None:
 
 @contextlib.contextmanager
 def running(
-    names: Sequence[str],
-    directory: Path,
-    keys: Path,
-    service: Emulator,
-    *,
-    first_address: int = 1,
-    copy_of: Machine | None = None,
+    names: Sequence[str], directory: Path, keys: Path, service: Emulator, *, copy_of: Machine | None = None
 ) -> Iterator[list[Machine]]:
-    """Machines until the end of a ``with`` statement, booted all at once. Addresses count on from 127.0.78.N.
+    """Machines until the end of a ``with`` statement, booted all at once.
 
     With ``copy_of``, they have what that machine has written since its start.
     """
     machines: list[Machine] = []
     try:
-        for number, name in enumerate(names):
-            address = f"127.0.78.{first_address + number}"
-            machines.append(_start(name, address, directory, keys, service, copy_of))
+        machines += [_start(name, next_address(), directory, keys, service, copy_of) for name in names]
         for machine in machines:
             machine.wait()
         yield machines
@@ -290,17 +284,13 @@ def _groups(address: str) -> list[Path]:
     found = [path for path in hierarchies if (path / "cgroup.procs").exists()]
     for path in found:
         for group in path.glob("fleet-*-*"):
-            # Left by tests that were killed.
+            # Left by tests that were killed. Those of another container stay: its processes are not seen here.
             if not Path("/proc", group.name.split("-")[1]).exists():
-                _remove(group)
+                _removed(group)
     return [path / f"fleet-{os.getpid()}-{address}" for path in found]
 
 
-def _remove(group: Path) -> None:
-    """Remove a control group as soon as its processes have ended, which takes a moment after the kill."""
+def _removed(group: Path) -> bool:
+    """Remove a control group, which works as soon as its processes have ended."""
     command = ["find", str(group), "-depth", "-type", "d", "-delete"]
-    none = subprocess.DEVNULL
-    until(
-        lambda: not group.exists() or subprocess.run(command, stderr=none, check=False, timeout=10).returncode == 0,
-        f"{group} is busy",
-    )
+    return not group.exists() or not subprocess.run(command, stderr=subprocess.DEVNULL, timeout=10).returncode

@@ -43,6 +43,8 @@ ROLLOUT = "monitor.cloud.rollout"
 # What the verbose output has of a module that is not run in the controller's process.
 EXECUTED = "Using module file"
 PRUNE = "monitor.cloud.prune"
+# Variables of a host that nobody can reach, whatever else listens on this machine.
+UNREACHABLE = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
 # Without it the playbook prune refuses to run.
 WHOLE = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
 

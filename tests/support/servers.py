@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from ansible_collections.monitor.cloud.tests.emulator import catalogue
 from ansible_collections.monitor.cloud.tests.emulator.contract import examples
+from ansible_collections.monitor.cloud.tests.support.hosts import next_address
 
 Reply = tuple[int, Mapping[str, str], bytes]
 # The fixture `opened`: opens a listener that ends with the test.
@@ -190,8 +191,8 @@ class Outage(Listener):
         self._left, self._seconds = after, seconds
         # Whether the address was ever closed.
         self.came = False
-        # Not the address that connections start from, so that none of them takes the port while nothing listens there.
-        super().__init__(lambda dummy: None, address="127.0.0.9")
+        # An address of its own: nothing else takes the port while nothing listens there.
+        super().__init__(lambda dummy: None, address=next_address())
         self.base_url = f"http://{self.address}:{self.port}{target.path}"
         if not after:
             self._close()
