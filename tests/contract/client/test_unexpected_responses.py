@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, MonitorError, TaskFailure
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -92,13 +92,19 @@ def test_a_create_that_returns_another_label(emulator: Emulator) -> None:
         go(emulator, monitor_clients, labels=["Web1", *(f"next{n:04}" for n in range(20))], concurrency=1, **surplus)
     assert failed.value.details["failures"]["Web1"] == expected
     assert [entry["operation"] for entry in writes(emulator)] == ["delete_client", "create_client"]
-    # The second run finds the label taken, and names the label that clashes.
-    with pytest.raises(MonitorError, match="The account has a client 'web1': the service treats both labels as equal"):
-        go(emulator, monitor_client, label="Web1", retry_timeout=0.1)
-    assert len(emulator.requests("create_client")) == 2
     # What the message proposes.
     go(emulator, monitor_client, id=2, state="absent")
     assert labels(emulator) == []
+
+
+@pytest.mark.parametrize("there", ["WEB1", "web 1"])
+def test_a_label_that_clashes_by_case_or_white_space_is_named(emulator: Emulator, there: str) -> None:
+    emulator.seed(labels=[there])
+    body = {"errors": [{"field": "label", "reason": "Label must be unique."}]}
+    emulator.fault(kind="status", status=400, body=body, operation="create_client")
+    message = failed(emulator, monitor_client, label="web1")
+    assert f"The account has a client {there!r}: the service treats both labels as equal." in message
+    assert len(emulator.requests("create_client")) == 1
 
 
 @pytest.mark.parametrize("empty", [False, True])

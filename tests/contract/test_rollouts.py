@@ -1,0 +1,49 @@
+# Copyright (c) 2026 monitor.cloud contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Playbooks with labels and keys that services have been seen to return."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
+from ansible_collections.monitor.cloud.tests.support.runs import INSPECT, ROLLOUT, Local
+
+
+def test_no_control_character_of_a_label_reaches_a_terminal(emulator: Emulator, tmp_path: Path) -> None:
+    controller = Local(tmp_path, emulator, "web-1")
+    for playbook, label in ((ROLLOUT, "web\u202e1\u200b"), ("monitor.cloud.adopt", "www\u202e1\u200b")):
+        controller.host_vars["web-1"]["monitor_agent_label"] = label
+        for options in (["--check"], []):
+            run = controller.succeed(playbook, "--diff", *options, ANSIBLE_CALLBACK_RESULT_FORMAT="yaml")
+            assert not set(run.output) & {"\u202e", "\u200b"} and r"\u202e1" in run.output, run.output
+        assert [client["label"] for client in emulator.clients()] == [label]
+
+
+@pytest.mark.parametrize(
+    ("keys", "failure"),
+    [
+        # Keys that only the response to the create shows: the files of web-1 and web-2 cannot be compared.
+        ({"api_key": None, "install_code": None}, ""),
+        ({"api_key": f"{'0A1B2C3D' * 4}\n"}, "the api_key holds U+000A"),
+    ],
+)
+def test_keys_as_a_service_shows_them(emulator: Emulator, tmp_path: Path, keys: dict[str, Any], failure: str) -> None:
+    known = {"web-1"} if failure else {"web-1", "web-2"}
+    controller = Local(tmp_path, emulator, *known)
+    controller.monitor()
+    before = controller.files()
+    for operation, prefix in (("list_clients", "data."), ("get_client", "")):
+        shown = {f"{prefix}{name}": key for name, key in keys.items()}
+        emulator.fault(kind="edit", operation=operation, add=shown, times=-1)
+    controller.add("web-3")
+    run = controller.run()
+    assert all(failure in message for message in run.failures().values())
+    assert set(run.failures()) == (known if failure else set())
+    assert controller.files() == {**before, "web-3": controller.expected("web-3")}
+    if not failure:
+        assert {event.result["key_owner"] for event in run.of(INSPECT).values()} == {"unverifiable", "no_file"}
+        assert run.output.count("The service masks keys") == 1
