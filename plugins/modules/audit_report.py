@@ -21,14 +21,12 @@ description:
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
   config:
-    description:
-      - Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on each host.
-      - Required, unless O(audits) or O(audits_variables) is given.
+    description: Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on
+      each host. Required, unless O(audits) or O(audits_variables) is given.
     type: str
   audits:
     description:
-      - The audits to join. Each is the path of a file that O(json) wrote, on the controller, or a pattern of such
-        paths.
+      - The audits to join. Each is the path of a file that O(json) wrote on the controller, or a pattern of paths.
       - Of a host in several audits the latest audit counts; an audit from the future counts only for hosts that no
         other audit has. The report names audits that differ, and hosts of audits that the inventory does not have.
       - A host that no audit has is V(unreachable). Whose key a host carries is determined again, because clients may
@@ -36,15 +34,12 @@ options:
     type: list
     elements: str
   audits_variables:
-    description:
-      - Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other jobs. No
-        text in these variables is rendered as a template.
+    description: Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other
+      jobs. No text in these variables is rendered as a template.
     type: str
   max_age:
-    description:
-      - Hours after which an audit is stale; an audit from the future is stale too. The report names a stale audit,
-        still uses it, and counts it as drift.
-      - V(0) allows any age.
+    description: Hours after which an audit is stale; an audit from the future is stale too. The report names a stale
+      audit, still uses it, and counts it as drift. V(0) allows any age.
     type: float
     default: 24.0
   plan:
@@ -54,9 +49,8 @@ options:
     description: Name of the variable that holds the result of a M(monitor.cloud.monitor_subscription_info) task.
     type: str
   orphan_pattern:
-    description:
-      - Regular expression; a client is an orphan if the expression matches its whole label and no host of the inventory
-        has that label.
+    description: Regular expression; a client is an orphan if the expression matches its whole label and no host of the
+      inventory has that label.
     type: str
     default: .*
   adopt:
@@ -66,15 +60,9 @@ options:
       - Fails if the label of a host of the inventory is unknown, because its client would count as one without a host.
     type: bool
     default: false
-  json:
-    description: Path on the controller for the report as JSON.
-    type: str
-  junit:
-    description: Path on the controller for the report as JUnit XML, with a test case for each host.
-    type: str
-  html:
-    description: Path on the controller for the report as one HTML page that needs no network.
-    type: str
+  json: {description: Path on the controller for the report as JSON., type: str}
+  junit: {description: "Path on the controller for the report as JUnit XML, with a test case a host.", type: str}
+  html: {description: Path on the controller for the report as one HTML page that needs no network., type: str}
   metrics:
     description:
       - Path on the controller for counts of the report as metrics, in the OpenMetrics text format, for a textfile
@@ -93,9 +81,7 @@ options:
       - With O(config), the report then proposes neither adopt nor prune, because it may be of a slice of the inventory.
     type: str
   fail_on_drift:
-    description:
-      - Whether to fail, after the report, if a host is in another state than V(ok), there is an orphan, or a joined
-        audit is stale.
+    description: Whether to fail, after the report, if RV(drift).
     type: bool
     default: false
 seealso:
@@ -131,21 +117,6 @@ EXAMPLES = r"""
     metrics: audit.prom
   run_once: true
 
-- name: Determine which clients renamed hosts keep
-  monitor.cloud.audit_report:
-    account: account
-    config: config
-    adopt: true
-  register: audit
-  run_once: true
-
-- name: Give these clients the labels of their hosts
-  monitor.cloud.monitor_clients:
-    labels: []
-    renames: "{{ audit.renames }}"
-  run_once: true
-  delegate_to: localhost
-
 - name: Join the audits of several runs, for the account and the inventory as they are now
   monitor.cloud.audit_report:
     account: account
@@ -159,7 +130,6 @@ drift:
   description: Whether a host is in another state than V(ok), there is an orphan, or a joined audit is stale.
   returned: success, or failure because of drift, once the last host was inspected
   type: bool
-  sample: true
 report:
   description:
     - The report, as O(json) has it. C(docs/audit.schema.json) in the collection describes its members.
@@ -177,10 +147,8 @@ renames:
     - If names moved on from host to host, only the last client. Audit again for the others.
   returned: success, once the last host was inspected
   type: dict
-  sample: {old-web1: web1}
 files:
   description: Absolute paths of the files that were written, by their kind.
   returned: success, or failure because of drift
   type: dict
-  sample: {html: /srv/audit.html}
 """

@@ -13,25 +13,23 @@ short_description: Manage one monitoring client
 version_added: 1.0.0
 description:
   - Makes sure that a monitoring client exists, has a label, or is absent.
-  - A client collects nothing until the agent on its host is configured with its C(install_code) and C(api_key). To
-    register many hosts use M(monitor.cloud.monitor_clients), which reads the account once for all of them.
+  - To register many hosts use M(monitor.cloud.monitor_clients), which reads the account once for all of them.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
 options:
   label:
     description:
-      - Label of the client, 3 to 32 characters, unique in the account.
+      - Label of the client, 3 to 32 characters, unique in the account. Required without O(id).
       - Without O(id), the label of the client to find, to create or to delete. With O(id), the label that this client
-        has to have. O(label) or O(id) is required.
+        has to have.
       - A number is refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: raw
   id:
-    description:
-      - Id of the client. With O(state=present) it must exist.
-      - With O(state=absent) and O(label), the client is deleted only if it has that label.
+    description: Id of the client. With O(state=present) it must exist. With O(state=absent) and O(label), the client is
+      deleted only if it has that label.
     type: str
   state:
     description: Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the
-      agent on the host stays installed. A client that got another label since it was looked up is kept, with a warning.
+      agent on the host stays installed. A client that was renamed after it was looked up is kept, with a warning.
     type: str
     choices: [present, absent]
     default: present
@@ -48,7 +46,7 @@ EXAMPLES = r"""
     label: web1
   register: result
 
-# The next tasks get address and token from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
+# The next tasks get address and token from the environment.
 - name: Rename the client
   monitor.cloud.monitor_client:
     id: "{{ result.client.id }}"
@@ -86,11 +84,7 @@ client:
     updated: "2026-01-02T03:04:05"
     key_fingerprint: 1f3a5c7e9b2d
     keys_masked: false
-api_usage:
-  description: Requests sent, how many of them were retries, and seconds waited before retries.
-  returned: always, once the service could be addressed
-  type: dict
-  sample: {requests: 2, retries: 0, waited: 0.0}
+api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply, changes

@@ -11,28 +11,17 @@ DOCUMENTATION = r"""
 module: monitor_client_info
 short_description: Read monitoring clients
 version_added: 1.0.0
-description:
-  - Returns the monitoring clients of the account, all or the requested ones. A missing client is not an error.
-  - At most one of O(id), O(label) and O(label_pattern) can be given.
-extends_documentation_fragment:
-  - monitor.cloud._shared.api
-  - monitor.cloud._shared.info
-  - monitor.cloud._shared.keys
-  - monitor.cloud._shared.sealed
+description: Returns the monitoring clients of the account, all or the requested ones. A missing client is not an error.
+extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys,
+  monitor.cloud._shared.sealed]
 options:
-  id:
-    description: Id of the only client to return.
-    type: str
+  id: {description: Id of the only client to return. Not with O(label) or O(label_pattern)., type: str}
   label:
-    description: Label of the only client to return. A number is refused, because YAML reads V(1.10) as V(1.1), and
-      V(0123) as V(83). Use quotes.
+    description: Label of the only client to return. Not with O(label_pattern). A number is refused, because YAML reads
+      V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: raw
-  label_pattern:
-    description: Regular expression; the clients whose whole label matches are returned.
-    type: str
-seealso:
-  - module: monitor.cloud.monitor_client
-  - module: monitor.cloud.monitor_clients
+  label_pattern: {description: "Regular expression that must match the whole label of a client.", type: str}
+seealso: [{module: monitor.cloud.monitor_client}, {module: monitor.cloud.monitor_clients}]
 """
 
 EXAMPLES = r"""
@@ -46,40 +35,26 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ result.clients | rejectattr('keys_masked') | length }} of {{ result.clients | length }}"
 
+# This task gets address and token from the environment.
 - name: Read the clients of the web servers
   monitor.cloud.monitor_client_info:
-    base_url: "{{ monitor_base_url }}"
-    api_token: "{{ monitor_api_token }}"
     label_pattern: web[0-9]+
 """
 
 RETURN = r"""
 clients:
-  description:
-    - The clients found, in the order of the service, with the fields of RV(monitor.cloud.monitor_client#module:client).
+  description: The clients found, in the order of the service, with the fields of
+    RV(monitor.cloud.monitor_client#module:client).
   returned: success
   type: list
   elements: dict
-account_url:
-  description: Base URL of the service that the task used.
-  returned: success
-  type: str
-  sample: https://api.example.com/v4
+account_url: {description: Base URL of the service that the task used., returned: success, type: str}
 account_fingerprint:
-  description: First 12 hexadecimal digits of a SHA-256 of base URL, brand and token, by which
-    M(monitor.cloud.agent_config) recognises a host that uses another account.
+  description: First 12 hexadecimal digits of a SHA-256 of base URL, brand and token, equal for tasks of one account.
   returned: success
   type: str
-  sample: 8c1f5a90be32
-read_only:
-  description: Whether the service reports that the token has no scope for changes.
-  returned: success
-  type: bool
-  sample: false
-api_usage:
-  description: Requests sent, how many of them were retries, and seconds waited before retries.
-  returned: always, once the service could be addressed
-  type: dict
+read_only: {description: Whether the token has no scope for changes, if known., returned: success, type: bool}
+api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import views_of

@@ -15,23 +15,17 @@ description:
   - Makes sure that a client exists, or is absent, for each of many labels. The account is read once, then only what is
     missing is created, several at a time.
   - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
-  - Each client is read again right before it is deleted. A client that was renamed since the list was read is kept,
-    with a warning. A client that this read does not find is deleted, because a replica of the service may be late.
   - Renames come first, then deletes, then creates, so that pruned clients make room in the plan.
-  - A client without a label is never matched. If the service has several clients with one label, that label fails,
-    the message has their ids, and none of these clients is changed.
-  - A response about another client or label than the requested one ends the task.
-  - Invalid input is refused before anything is written.
-extends_documentation_fragment:
-  - monitor.cloud._shared.api
-  - monitor.cloud._shared.changes
-  - monitor.cloud._shared.keys
-  - monitor.cloud._shared.sealed
+  - Each client is read again right before it is deleted. If it was renamed since the list was read, it is kept, with a
+    warning. If this read does not find it, it is deleted all the same, because a replica of the service may be late.
+  - If several clients have one label, that label fails, and none of these clients is changed.
+  - Invalid input is refused before anything is written. A response about another client ends the task.
+extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys,
+  monitor.cloud._shared.sealed]
 options:
   labels:
-    description:
-      - Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter) derives them
-        from hosts. Numbers are refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
+    description: Labels of the clients, 3 to 32 characters each. P(monitor.cloud.client_labels#filter) derives them from
+      hosts. Numbers are refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
     type: list
     elements: raw
     required: true
@@ -42,25 +36,21 @@ options:
     default: present
   renames:
     description:
-      - Clients to rename first, old label to new label.
+      - Clients to rename first, old label to new label. Not with O(state=absent).
       - If only the new label exists, there is nothing to do. If both exist, for chains and swaps, and if neither exists
         and O(labels) lacks the new label, the task fails before anything is changed.
-      - Not with O(state=absent).
     type: dict
     default: {}
   prune:
-    description:
-      - Whether to delete clients that O(labels) does not name and whose label matches O(prune_pattern).
-      - Not with O(state=absent).
+    description: Whether to delete clients that O(labels) does not name and whose label matches O(prune_pattern). Not
+      with O(state=absent).
     type: bool
     default: false
   prune_pattern:
-    description:
-      - Regular expression of labels that may be pruned; it must match the whole label. Required with O(prune=true).
+    description: Regular expression that must match the whole label of a client to prune. Required with O(prune=true).
     type: str
   prune_limit:
-    description:
-      - The most clients that a task may prune. If there are more, the task fails before it deletes any.
+    description: The most clients that a task may prune. If there are more, the task fails before it deletes any.
     type: int
     default: 10
   verify:
@@ -81,9 +71,7 @@ options:
     description: How many requests are sent at a time; at most 1000.
     type: int
     default: 8
-seealso:
-  - module: monitor.cloud.monitor_client
-  - module: monitor.cloud.agent_config
+seealso: [{module: monitor.cloud.monitor_client}, {module: monitor.cloud.agent_config}]
 """
 
 EXAMPLES = r"""
@@ -95,7 +83,7 @@ EXAMPLES = r"""
   run_once: true
   delegate_to: localhost
 
-# The next tasks get address and token from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
+# The next tasks get address and token from the environment.
 - name: Make web1 to web3 the only clients whose label starts with web
   monitor.cloud.monitor_clients:
     labels: [web1, web2, web3]
@@ -105,8 +93,7 @@ EXAMPLES = r"""
 - name: Give a client another label
   monitor.cloud.monitor_clients:
     labels: [web2]
-    renames:
-      web3: www3
+    renames: {web3: www3}
 
 - name: Delete what is no longer needed
   monitor.cloud.monitor_clients:
@@ -119,56 +106,28 @@ clients:
   description:
     - The existing clients of O(labels) and O(renames), by label, and clients that could not be pruned. After
       O(state=absent), only clients that could not be deleted.
-    - Each has the fields of RV(monitor.cloud.monitor_client#module:client), which shows a sample.
-    - In check mode the predicted clients; id and key fingerprint of a new client are null.
+    - Each has the fields of RV(monitor.cloud.monitor_client#module:client). In check mode, id and key fingerprint of a
+      new client are null.
   returned: success
   type: dict
 key_owners:
-  description:
-    - The label by key fingerprint, for every client of the account whose key is readable.
-    - M(monitor.cloud.agent_config) finds whose key a host carries by this, without the keys of other hosts.
+  description: The label by key fingerprint, for every client of the account whose key is readable.
+    M(monitor.cloud.agent_config) finds by this whose key a host carries, without the keys of other hosts.
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
-created:
-  description: Labels of the clients that were created.
-  returned: success, or failure after the first change was tried
-  type: list
-  elements: str
-  sample: [web1]
-renamed:
-  description: New labels of the clients that were renamed.
-  returned: success, or failure after the first change was tried
-  type: list
-  elements: str
-  sample: []
-deleted:
-  description: Labels of the clients that were deleted.
-  returned: success, or failure after the first change was tried
-  type: list
-  elements: str
-  sample: []
-unchanged:
-  description: Labels for which there was nothing to do.
-  returned: success, or failure after the first change was tried
-  type: list
-  elements: str
-  sample: [web2, web3]
+created: {description: Labels of created clients., returned: once something was tried, type: list, elements: str}
+renamed: {description: New labels of renamed clients., returned: once something was tried, type: list, elements: str}
+deleted: {description: Labels of deleted clients., returned: once something was tried, type: list, elements: str}
+unchanged: {description: Labels with nothing to do., returned: once something was tried, type: list, elements: str}
+failures: {description: Why labels failed; reason by label., returned: once something was tried, type: dict}
 cost:
   description: One line with the number of clients, of those that the plan includes, and of those to be created, and the
     tier that includes all, with prices per month.
   returned: in check mode, if clients would be created and O(check_capacity=true)
   type: str
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
-failures:
-  description: Why a label failed, reason by label.
-  returned: success, or failure after the first change was tried
-  type: dict
-  sample: {}
-api_usage:
-  description: Requests sent, how many of them were retries, and seconds waited before retries.
-  returned: always, once the service could be addressed
-  type: dict
+api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 
 from collections.abc import Sequence

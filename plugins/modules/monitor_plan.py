@@ -18,9 +18,8 @@ description:
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes]
 options:
   subscription:
-    description:
-      - Id of the tier to switch to, as M(monitor.cloud.monitor_subscription_info) lists them, or V(free).
-      - Either O(subscription) or O(min_clients) is required.
+    description: Id of the tier to switch to, as M(monitor.cloud.monitor_subscription_info) lists them, or V(free).
+      Required without O(min_clients).
     type: str
   min_clients:
     description: The number of clients that the plan must include. Switches up to the smallest such tier, never down.
@@ -30,9 +29,7 @@ options:
       not known, while clients exist.
     type: bool
     default: false
-seealso:
-  - module: monitor.cloud.monitor_plan_info
-  - module: monitor.cloud.monitor_subscription_info
+seealso: [{module: monitor.cloud.monitor_plan_info}, {module: monitor.cloud.monitor_subscription_info}]
 """
 
 EXAMPLES = r"""
@@ -42,11 +39,7 @@ EXAMPLES = r"""
     api_token: "{{ monitor_api_token }}"
     min_clients: 30
 
-# The next tasks get address and token from the environment: MONITOR_BASE_URL and MONITOR_API_TOKEN.
-- name: Switch to a tier
-  monitor.cloud.monitor_plan:
-    subscription: monitor-100
-
+# The next task gets address and token from the environment.
 - name: Go back to the free plan, whatever its limit is
   monitor.cloud.monitor_plan:
     subscription: free
@@ -55,26 +48,18 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description:
-    - The plan of the account, in check mode the predicted plan. Empty for the free plan.
-    - The fields are those of RV(monitor.cloud.monitor_subscription_info#module:subscriptions).
+  description: The plan of the account, in check mode the predicted plan, with the fields of
+    RV(monitor.cloud.monitor_subscription_info#module:subscriptions). Empty for the free plan.
   returned: success
   type: dict
-previous:
-  description: The plan before the task. Empty for the free plan.
-  returned: success
-  type: dict
-  sample: {}
+previous: {description: The plan before the task. Empty for the free plan., returned: success, type: dict}
 price_difference:
   description: How much more the plan costs than the previous plan, by period, if the service states both prices. The
     free plan counts as 0. Also in the diff of a switch.
   returned: success
   type: dict
   sample: {hourly: 0.015, monthly: 10}
-api_usage:
-  description: Requests sent, how many of them were retries, and seconds waited before retries.
-  returned: always, once the service could be addressed
-  type: dict
+api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans

@@ -14,12 +14,8 @@ version_added: 1.0.0
 description: Returns the account's monitoring plan, how many clients there are and how many are included.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
-  count_clients:
-    description: Whether to count the clients too, which takes one more request.
-    type: bool
-    default: true
-seealso:
-  - module: monitor.cloud.monitor_plan
+  count_clients: {description: Whether to count the clients too; one more request., type: bool, default: true}
+seealso: [{module: monitor.cloud.monitor_plan}]
 """
 
 EXAMPLES = r"""
@@ -37,30 +33,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description:
-    - The plan of the account, with the fields of RV(monitor.cloud.monitor_subscription_info#module:subscriptions).
-    - Empty for the free plan.
+  description: The plan of the account, with the fields of
+    RV(monitor.cloud.monitor_subscription_info#module:subscriptions). Empty for the free plan.
   returned: success
   type: dict
-free:
-  description: Whether the account is on the free plan.
-  returned: success
-  type: bool
-  sample: false
-clients_used:
-  description: How many clients there are.
-  returned: success, with O(count_clients=true)
-  type: int
-  sample: 7
+free: {description: Whether the account is on the free plan., returned: success, type: bool}
+clients_used: {description: How many clients there are., returned: with O(count_clients=true), type: int}
 clients_included:
   description: How many clients the plan includes. Null for the free plan, whose limit is not known.
   returned: success
   type: int
-  sample: 10
-api_usage:
-  description: Requests sent, how many of them were retries, and seconds waited before retries.
-  returned: always, once the service could be addressed
-  type: dict
+api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result

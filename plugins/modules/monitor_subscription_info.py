@@ -14,19 +14,11 @@ version_added: 1.0.0
 description: Returns the tiers, with their numbers of clients and prices. Tiers are public, so no token is sent.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
-  id:
-    description: Id of the only tier to return.
-    type: str
-seealso:
-  - module: monitor.cloud.monitor_plan
+  id: {description: Id of the only tier to return., type: str}
+seealso: [{module: monitor.cloud.monitor_plan}]
 """
 
 EXAMPLES = r"""
-- name: Read all tiers
-  monitor.cloud.monitor_subscription_info:
-    base_url: "{{ monitor_base_url }}"
-  register: result
-
 - name: Read one tier
   monitor.cloud.monitor_subscription_info:
     base_url: "{{ monitor_base_url }}"
@@ -43,21 +35,13 @@ subscriptions:
     id: {description: Id of the tier., type: str}
     label: {description: Name of the tier., type: str}
     clients_included: {description: How many clients the tier includes., type: int}
-    price:
-      description: Price of the tier.
-      type: dict
-      contains:
-        hourly: {description: Price of an hour., type: float}
-        monthly: {description: Price of a month., type: float}
+    price: {description: "Price of an hour, C(hourly), and of a month, C(monthly).", type: dict}
   sample:
     - id: monitor-10
       label: Monitor 10 pack
       clients_included: 10
       price: {hourly: 0.06, monthly: 40}
-api_usage:
-  description: Requests sent, how many of them were retries, and seconds waited before retries.
-  returned: always, once the service could be addressed
-  type: dict
+api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result

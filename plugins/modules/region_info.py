@@ -14,12 +14,8 @@ version_added: 1.0.0
 description: Returns the regions that meet all given conditions. Regions are public, so no token is sent.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
-  id:
-    description: Id of the region.
-    type: str
-  country:
-    description: Country of the region, as the service writes it, in upper or lower case.
-    type: str
+  id: {description: Id of the region., type: str}
+  country: {description: "Country of the region, as the service writes it, in upper or lower case.", type: str}
   capabilities:
     description: Capabilities, all of which the region must have, in upper or lower case.
     type: list
@@ -33,25 +29,18 @@ options:
     description: Id of a compute instance type that is available in the region. The service lists only some types; a
       type that it does not list is in no region.
     type: str
-  include_availability:
-    description: Whether regions carry RV(regions[].availability).
-    type: bool
-    default: false
+  include_availability: {description: "Whether to return RV(regions[].availability).", type: bool, default: false}
 """
 
 EXAMPLES = r"""
-- name: Read all regions
-  monitor.cloud.region_info:
-    base_url: "{{ monitor_base_url }}"
-  register: result
-
-# The next tasks get the address from the environment: MONITOR_BASE_URL.
 - name: Find the regions of a country that work and have block storage
   monitor.cloud.region_info:
+    base_url: "{{ monitor_base_url }}"
     country: us
     capabilities: [Block Storage]
     status: ok
 
+# This task gets the address from the environment: MONITOR_BASE_URL.
 - name: Read one region and what is available there
   monitor.cloud.region_info:
     id: us-east
@@ -69,19 +58,13 @@ regions:
     label: {description: "City, state or region, and country.", type: str}
     country: {description: Country of the region., type: str}
     capabilities: {description: What the region supports., type: list, elements: str}
-    resolvers:
-      description: Addresses of the region's resolvers, separated by commas, in C(ipv4) and C(ipv6).
-      type: dict
+    resolvers: {description: "Addresses of resolvers, separated by commas, in C(ipv4) and C(ipv6).", type: dict}
     status: {description: V(ok) or V(outage)., type: str}
     availability:
-      description: Compute instance types and whether they are available in the region.
+      description: Compute instance types, C(plan), and whether they are C(available) in the C(region).
       returned: with O(include_availability=true)
       type: list
       elements: dict
-      contains:
-        available: {description: Whether the type is available., type: bool}
-        plan: {description: Id of the compute instance type., type: str}
-        region: {description: Id of the region., type: str}
   sample:
     - id: us-east
       label: Newark, NJ, USA
@@ -89,10 +72,7 @@ regions:
       capabilities: [Block Storage]
       resolvers: {ipv4: "192.0.2.1,192.0.2.2", ipv6: "2001:db8::1"}
       status: ok
-api_usage:
-  description: Requests sent, how many of them were retries, and seconds waited before retries.
-  returned: always, once the service could be addressed
-  type: dict
+api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 
 import typing as t
