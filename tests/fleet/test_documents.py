@@ -270,9 +270,6 @@ BEFORE: dict[str, Callable[[Reader], object]] = {
     "README": with_token_of_its_own,
     "guide_adopt": configured_by_hand,
     "guide_audit": broken,
-    "guide_authentication": lambda reader: reader.environment.update(
-        MONITOR_READ_ONLY_TOKEN=reader.service.tokens["read_only"]
-    ),
     "guide_brand": lambda reader: reader.service.configure(brand="watchtower"),
     "guide_rollout": with_installer,
     "guide_start": Reader.without_environment,
