@@ -9,6 +9,7 @@ be in the command's output. Each page starts with an inventory, the variables of
 clients.
 """
 
+import configparser
 import contextlib
 import json
 import os
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import jinja2
 import pexpect
 import pytest
 import yaml
@@ -36,9 +38,8 @@ from ansible_collections.monitor.cloud.tests.support.servers import Proxy
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 README = CHECKOUT / "README.md"
-GUIDES = sorted((CHECKOUT / "docs" / "docsite" / "rst").glob("*.rst"))
 ROLE = CHECKOUT / "roles" / "monitor_agent"
-PAGES = [README, ROLE / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")), *GUIDES]
+PAGES = [README, ROLE / "README.md", *sorted(CHECKOUT.glob("docs/*.md")), *sorted(CHECKOUT.glob("docs/docsite/rst/*"))]
 ADDRESS = "https://api.example.com/v4"
 # Of ten thousand hosts there are four here.
 HALVES = {"4999": "1", "5000": "2"}
@@ -48,15 +49,15 @@ OURS = re.compile("The service masks keys|carried the key of client")
 PASSWORD = "of the vault"
 SECONDS = 300
 FIRST = "ansible-playbook -i inventory -b monitor.cloud.rollout"
-ROLLOUT = f"{FIRST} --ask-vault-pass"
 AUDIT = "ansible-playbook -i inventory -b monitor.cloud.audit"
-# What a page other than README starts with.
-VARIABLES = f"monitor_agent_base_url: {ADDRESS}\n"
+ROLLOUT = "ansible-playbook monitor.cloud.rollout"
 # By the text with which commands or files begin: why they are not run here.
 NOT_RUN = {
     "ansible-galaxy collection install": "needs a server that has the collection",
     "pip install": "needs an index of packages",
     "make ": "installs packages first",
+    "mkdir -p build/try": "is run by test_the_emulator_can_be_tried",
+    ".venv/bin/": "is run by test_the_emulator_can_be_tried",
     "ansible-runner transmit": "needs another machine; tests/fleet/test_slices.py runs the three parts",
     "groups:": "is for Prometheus",
     "fields:": "is for an automation controller",
@@ -65,18 +66,8 @@ NOT_RUN = {
     "[galaxy]": "needs Automation Hub",
     "- name: Register each host and write its key": "is the playbook of tests/fleet/test_uri.py",
 }
-# What reads a file that no command of the page names.
-READ_WITHOUT_A_NAME = (
-    ".",
-    "group_vars/",
-    "host_vars/",
-    "inventory",
-    "requirements.yml",
-    "staging/",
-    "templates/",
-    "join.yml",
-)
 INSTALLER = "/usr/local/sbin/install-agent"
+AGENT = "/etc/init.d/monitor-agent"
 SERVICE = "#!/bin/sh\n[ \"$1\" = status ] && echo 'monitor-agent is running'\nexit 0\n"
 
 
@@ -90,8 +81,6 @@ class Reader:
         # Addresses of a page, and those of the test.
         self.addresses: dict[str, str] = {ADDRESS: self.service.base_url}
         self.servers = contextlib.ExitStack()
-        # What the last run of each command printed.
-        self.last: dict[str, str] = {}
         controller.with_facts("sysvinit")
         record = self.directory / "record.jsonl"
         record.touch()
@@ -108,7 +97,7 @@ class Reader:
             # Which the controller, on which some tasks run, does not have.
             reached["ansible_python_interpreter"] = "/usr/bin/python3"
             self.write(f"host_vars/{name}/here.yml", yaml.safe_dump(reached))
-            host.write(SERVICE, "/etc/init.d/monitor-agent", mode="755")
+            host.write(SERVICE, AGENT, mode="755")
         self.write("inventory", "[web]\nweb-1\nweb-2\n[db]\ndb-1\ndb-2\n")
 
     def write(self, name: str, text: str) -> None:
@@ -133,11 +122,12 @@ class Reader:
         for shown, here in HALVES.items():
             typed = typed.replace(shown, here)
         words, forked = shlex.split(typed.replace("\\\n", "")), None
-        if words[0] == ANSIBLE_PLAYBOOK.name and not {"--ask-vault-pass", "-K"} & {*words}:
+        # The server that forks runs has read its configuration already.
+        types = {"--ask-vault-pass", "-K"} & {*words} or "ANSIBLE_CONFIG" not in self.environment
+        if words[0] == ANSIBLE_PLAYBOOK.name and not types:
             program = [str(ANSIBLE_PLAYBOOK), *words[1:]]
             forked = fork_server.run(program, self.directory, self.environment, SECONDS)
         code, printed = forked or self._type(typed)
-        self.last[command] = printed
         assert code == 0, f"$ {typed}\n{printed}"
         assert not [line for line in WARNING.findall(printed) if not OURS.search(line)], printed
         return printed
@@ -226,11 +216,6 @@ def with_installer(reader: Reader) -> None:
         host.write('#!/bin/sh\n[ -n "$MONITOR_INSTALL_CODE" ] && touch /opt/agent\n', INSTALLER, mode="755")
 
 
-def with_token_of_its_own(reader: Reader) -> None:
-    reader.without_environment()
-    reader.environment["MY_TOKEN"] = reader.service.tokens["read_write"]
-
-
 def everyday(reader: Reader) -> None:
     """A clone, a machine without its file, a second account, a jump host, a private authority, and a proxy."""
     reader.run(FIRST)
@@ -267,16 +252,12 @@ def everyday(reader: Reader) -> None:
 
 
 BEFORE: dict[str, Callable[[Reader], object]] = {
-    "README": with_token_of_its_own,
     "guide_adopt": configured_by_hand,
     "guide_audit": broken,
     "guide_brand": lambda reader: reader.service.configure(brand="watchtower"),
     "guide_rollout": with_installer,
-    "guide_start": Reader.without_environment,
     "guide_tasks": everyday,
 }
-
-
 WITH_COMMANDS = [
     page for page in PAGES[1:] if any(block.commands for block in examples(page) if block.language == "console")
 ]
@@ -284,7 +265,7 @@ WITH_COMMANDS = [
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_work(page: Path, reader: Reader) -> None:
-    reader.write("group_vars/all/monitor.yml", VARIABLES)
+    reader.write("group_vars/all/monitor.yml", f"monitor_agent_base_url: {ADDRESS}\n")
     reader.without_environment("MONITOR_BASE_URL")
     if prepare := BEFORE.get(page.stem):
         prepare(reader)
@@ -292,21 +273,52 @@ def test_the_examples_of_a_page_work(page: Path, reader: Reader) -> None:
         reader.follow(block)
 
 
-def test_the_examples_of_readme_work(reader: Reader, emulator: Emulator) -> None:
-    reader.without_environment()
+def test_the_first_run_of_readme(reader: Reader, emulator: Emulator) -> None:
+    reader.without_environment(*emulator.environment(), "ANSIBLE_CONFIG")
     for block in examples(README):
         reader.follow(block)
-    # It is shown twice.
-    assert "changed=0" in reader.last[ROLLOUT]
-    assert not re.search("changed=[1-9]", reader.last[ROLLOUT])
+    again = reader.run(ROLLOUT)
+    assert "changed=0" in again and not re.search("changed=[1-9]", again)
     assert {client["label"] for client in emulator.clients()} == set(reader.hosts)
     assert all(host.read() for host in reader.hosts.values())
     assert (reader.directory / "audit.html").exists()
+    # On a machine without an agent, the message names the next step.
+    reader.hosts["web-1"].run(f"rm {AGENT}")
+    for options in ("", " --check"):
+        with pytest.raises(AssertionError, match="has no service monitor-agent: install it .monitor_agent_packages"):
+            reader.run(ROLLOUT + options)
+    settings, shown = configparser.ConfigParser(), configparser.ConfigParser()
+    settings.read(CHECKOUT / "examples" / "ansible.cfg")
+    shown.read(reader.directory / "ansible.cfg")
+    assert settings == shown
+
+
+def test_the_emulator_can_be_tried(emulator: Emulator, tmp_path: Path) -> None:
+    """README, in a checkout."""
+    (block,) = [block for block in blocks(README) if "build/try" in block.text]
+    (tmp_path / ".venv").symlink_to(CHECKOUT / ".venv")
+    shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
+    environment = {**os.environ, **emulator.environment()}
+    for options in ("--check", ""):
+        command = " && ".join(command for command, _expected in block.commands)
+        done = subprocess.run(
+            f"{command} {options}",
+            shell=True,
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert texts(emulator.clients()) == {path.stem: path.read_text() for path in tmp_path.glob("build/try/*.conf")}
 
 
 def test_the_examples_of_the_role_work(reader: Reader) -> None:
     """Each is a task."""
-    reader.write("group_vars/all/monitor.yml", VARIABLES)
+    reader.write("group_vars/all/monitor.yml", f"monitor_agent_base_url: {ADDRESS}\n")
     reader.write("group_vars/all/token.yml", "monitor_token: " + reader.service.tokens["read_write"])
     specification = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
     examples_of = {name: entry["examples"] for name, entry in specification["argument_specs"].items()}
@@ -332,6 +344,7 @@ def test_the_example_of_the_inventory_works(reader: Reader) -> None:
     assert expected[start:] == shown[shown.index("  |--@kind_db:") :][: len(expected) - start]
 
 
+SCHEMAS = {".gitlab-ci.yml": "vendor.gitlab-ci", ".github": "vendor.github-workflows"}
 # What the examples of one register, those of another use.
 FIRST_OF = {"monitor.cloud.audit_report": ""}
 PLAY = """
@@ -377,11 +390,24 @@ def test_the_examples_have_the_described_effect_without_a_warning(single: Local)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_each_block_is_run_or_has_a_reason(page: Path) -> None:
-    given = [block for block in blocks(page) if block.language == "console"]
-    named = "".join(command for block in given for command, dummy in block.commands)
-    for block in examples(page):
-        if block.language not in ("", "console", "text"):
-            assert block.file, f"{block}: no comment in its first line names the file that it is"
-            used = block.file.startswith(READ_WITHOUT_A_NAME) or block.file in named
-            assert used, f"{block}: no command uses {block.file}"
+def test_the_samples_of_a_page_are_valid(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page):
+        if block.language in ("console", "text", ""):
+            continue
+        name = block.file
+        assert name, f"{block}: the first line does not name the file, as a comment"
+        text = block.text
+        if name.endswith(".j2"):
+            client = {"api_key": "KEY", "install_code": "CODE"}
+            text = jinja2.Template(text, trim_blocks=True).render(client=client, label="web-1", monitor_interval=60)
+            assert yaml.safe_load(text) == {"agent": {"name": "web-1", "key": "KEY", "interval": 60}}
+        elif name.endswith((".yml", ".yaml", ".json")):
+            assert yaml.safe_load(text), block
+        elif name.endswith(".cfg"):
+            configparser.ConfigParser().read_string(text)
+        else:
+            raise AssertionError(f"{block}: no parser for {name}")
+        if schema := SCHEMAS.get(name.partition("/")[0]):
+            (tmp_path / "sample.yml").write_text(text, encoding="utf-8")
+            check = [str(ANSIBLE_PLAYBOOK.with_name("check-jsonschema")), "--builtin-schema", schema, "sample.yml"]
+            subprocess.run(check, cwd=tmp_path, check=True, timeout=SECONDS)
