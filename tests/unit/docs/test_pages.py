@@ -2,44 +2,68 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Figures and versions that files state are those of the tools that measure them."""
+"""Pages name the messages, variables and versions of the sources."""
 
+import ast
+import functools
 import re
 
+import pytest
 import yaml
 from packaging.version import Version
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
 from ansible_collections.monitor.cloud.tests.tools import figures
-from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAIRS, TARGETS
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
+from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAIRS
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+
+# Stands for what differs, in the guide and in the texts of the sources.
+ANY = "…"
 
 
 def _text(path: str) -> str:
     return (CHECKOUT / path).read_text(encoding="utf-8")
 
 
-GALAXY = yaml.safe_load(_text("galaxy.yml"))
-RELEASES = yaml.safe_load(_text("changelogs/changelog.yaml"))["releases"]
+@functools.cache
+def sources() -> list[str]:
+    """The texts of the sources, with the sign for what differs in place of each value."""
+    found = []
+    for path in map(str, tracked_files()):
+        if path.startswith(("playbooks/", "roles/")) or path.endswith(".sh"):
+            found.append(" ".join(_text(path).split()))
+        elif path.startswith("plugins/") and path.endswith(".py"):
+            for node in ast.walk(ast.parse(_text(path))):
+                parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+                found.append("".join(str(part.value) if isinstance(part, ast.Constant) else ANY for part in parts))
+    return found
 
 
-def test_user_agent_and_latest_changelog_entry_have_the_version_of_galaxy_yml() -> None:
-    assert GALAXY["version"] == VERSION == max(RELEASES, key=Version)
+@pytest.mark.parametrize(
+    "message", re.findall(r"^``(.+)``$", _text("docs/docsite/rst/guide_troubleshooting.rst"), re.MULTILINE)
+)
+def test_each_message_of_the_guide_is_one_of_the_sources(message: str) -> None:
+    parts_in_their_order = re.compile(".*".join(map(re.escape, message.split(ANY))), re.DOTALL)
+    assert any(map(parts_in_their_order.search, sources())), message
 
 
-def test_the_guide_states_what_is_run() -> None:
-    guide = _text("docs/docsite/rst/guide_install.rst")
-    rows = [re.split(" {2,}", line) for line in guide.splitlines() if line.startswith("2.")]
-    targets = {core: "3.{} to 3.{}".format(*TARGETS[core]) for core in CONTROLLERS}
-    assert rows == [[core, ", ".join(pythons), targets[core]] for core, pythons in CONTROLLERS.items()]
+def test_the_page_of_the_role_has_its_variables_with_their_defaults() -> None:
+    specification = yaml.safe_load(_text("roles/monitor_agent/meta/argument_specs.yml"))["argument_specs"]
+    options = {name: option for entry in specification.values() for name, option in entry["options"].items()}
+    shown = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", _text("roles/monitor_agent/README.md"), re.MULTILINE))
+    assert shown.keys() == options.keys()
+    for name, option in options.items():
+        default = option.get("default")
+        text = str(default).lower() if isinstance(default, bool) else str(default)
+        assert default in ("", None, [], {}) or shown[name] == f"`{text}`", name
 
 
-def test_the_oldest_core_is_the_one_that_is_required() -> None:
-    oldest = next(iter(CONTROLLERS))
+def test_versions() -> None:
+    releases = yaml.safe_load(_text("changelogs/changelog.yaml"))["releases"]
+    assert yaml.safe_load(_text("galaxy.yml"))["version"] == VERSION == max(releases, key=Version)
+    oldest, *_others, newest = CONTROLLERS
     assert yaml.safe_load(_text("meta/runtime.yml"))["requires_ansible"] == f">={oldest}.0"
-    role = yaml.safe_load(_text("roles/monitor_agent/meta/main.yml"))
-    assert role["galaxy_info"]["min_ansible_version"] == oldest
-    assert f"ansible-core {oldest} and newer" in _text("README.md")
+    assert f"ansible-core {oldest} to {newest}" in _text("README.md")
 
 
 def test_each_core_was_run_without_a_failure() -> None:
