@@ -24,25 +24,13 @@ from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 from ansible_collections.monitor.cloud.tests.tools.demo import own_settings
 
-HERE = Path(__file__).parent
+TODAY = Path(__file__).parent / "today.yml"
 ROLLOUT = "monitor.cloud.rollout"
+# Plays of one task: the least that one costs on each host.
+PLAYS: dict[str, dict[str, Any]] = {"ping": {"ansible.builtin.ping": None}, "raw": {"ansible.builtin.raw": "true"}}
 FORKS = 10
 _LONGEST = 3600.0
 _PAGE = 500
-_TIMES = "{{ range(times | default(1) | int) | list }}"
-_REQUEST = {
-    "url": "{{ lookup('ansible.builtin.env', 'MONITOR_BASE_URL') }}/monitor/clients?page_size=500",
-    "headers": {"Authorization": "Bearer {{ lookup('ansible.builtin.env', 'MONITOR_API_TOKEN') }}"},
-}
-# Plays of one task: the least that one costs on each host, and what the modules of the collection are compared with.
-PLAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "ping": ("all", {"ansible.builtin.ping": None}),
-    "raw": ("all", {"ansible.builtin.raw": "true"}),
-    "start": ("localhost", {"ansible.builtin.debug": {"msg": "{{ item }}"}, "loop": _TIMES}),
-    "one_request": ("localhost", {"ansible.builtin.uri": _REQUEST, "loop": _TIMES}),
-    "one_client": ("localhost", {"monitor.cloud.monitor_client": {"label": "{{ label }}"}, "loop": _TIMES}),
-    "register": ("localhost", {"monitor.cloud.monitor_clients": {"labels": "{{ labels }}"}}),
-}
 
 
 class Cost(NamedTuple):
@@ -62,10 +50,8 @@ Contender = Callable[[], Cost]
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
     with tempfile.TemporaryFile() as output:
-        started = time.monotonic()
-        process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        )
+        started, none = time.monotonic(), subprocess.DEVNULL
+        process = subprocess.Popen(command, env=environment, stdin=none, stdout=output, stderr=subprocess.STDOUT)
         deadline = threading.Timer(_LONGEST, process.kill)
         deadline.start()
         _pid, status, usage = os.wait4(process.pid, 0)
@@ -78,19 +64,9 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def after(prepare: Callable[[], object], contender: Contender) -> Contender:
-    """As the contender, once something else was done, which does not count."""
-
-    def both() -> Cost:
-        prepare()
-        return contender()
-
-    return both
-
-
 @dataclass(frozen=True)
 class Fleet:
-    """Hosts to run against. ``forget`` takes away what rollouts wrote; ``disconnect`` ends open connections."""
+    """Hosts to run against. ``forget`` removes what rollouts wrote; ``disconnect`` ends open connections."""
 
     size: int
     inventory: Path
@@ -122,30 +98,28 @@ class Bench:
     def size(self, number: int) -> int:
         return max(2, round(number * self.scale))
 
-    def room(self, name: str) -> Path:
+    def _room(self, name: str) -> Path:
         room = self.directory / name
         room.mkdir(mode=0o700)
         return room
 
     def local_fleet(self, name: str, size: int) -> Fleet:
-        directory = self.room(name)
+        directory = self._room(name)
         files = directory / "files"
         hosts = {host: {"monitor_agent_config_path": f"{files}/{host}/agent.conf"} for host in _names(size)}
-        inventory = _write_inventory(
-            directory, hosts, ansible_connection="local", ansible_python_interpreter=sys.executable
-        )
+        common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
 
         def forget() -> None:
             shutil.rmtree(files, ignore_errors=True)
             files.mkdir()
 
         forget()
-        return Fleet(size, inventory, forget)
+        return Fleet(size, _write_inventory(directory, hosts, **common), forget)
 
     @contextmanager
     def ssh_fleet(self, name: str, size: int) -> Iterator[Fleet]:
         """Hosts with an address, an sshd and a file system each, so that no two share a connection."""
-        directory = self.room(name)
+        directory = self._room(name)
         keys, sockets = ssh_hosts.make_keys(directory), directory / "sockets"
         settings = {
             "ANSIBLE_PIPELINING": str(name == "pipelining"),
@@ -156,9 +130,7 @@ class Bench:
         }
         hosts = ssh_hosts.start(_names(size), directory, keys)
         addresses = {host.name: {"ansible_host": host.address, "ansible_port": host.port} for host in hosts}
-        inventory = _write_inventory(
-            directory, addresses, ansible_user="root", ansible_python_interpreter="/usr/bin/python3"
-        )
+        common = {"ansible_user": "root", "ansible_python_interpreter": "/usr/bin/python3"}
 
         def forget() -> None:
             for host in hosts:
@@ -170,74 +142,58 @@ class Bench:
                 subprocess.run(end, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=60)
 
         try:
-            yield Fleet(size, inventory, forget, disconnect, settings)
+            yield Fleet(size, _write_inventory(directory, addresses, **common), forget, disconnect, settings)
         finally:
             disconnect()
             for host in hosts:
                 host.stop()
 
-    def play(
-        self, playbook: str, fleet: Fleet | None = None, variables: Mapping[str, Any] | None = None, *options: str
-    ) -> Cost:
-        """Run one of the plays, or a playbook of this directory, of a collection, or of a path."""
-        name = playbook if "." in playbook else str(HERE / f"{playbook}.yml")
+    def play(self, playbook: str, fleet: Fleet, variables: Mapping[str, Any] | None = None, *options: str) -> Cost:
+        """Run one of the plays, or a playbook of a collection or of a path."""
         if playbook in PLAYS:
-            hosts, task = PLAYS[playbook]
-            name = self.write_play(playbook, hosts=hosts, tasks=[task])
+            path = self.directory / f"{playbook}.yml"
+            play = {"hosts": "all", "gather_facts": False, "tasks": [PLAYS[playbook]]}
+            path.write_text(json.dumps([play]), encoding="utf-8")
+            playbook = str(path)
         extra = self.directory / "extra.json"
         extra.write_text(json.dumps(variables or {}), encoding="utf-8")
-        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", name, *options]
-        command += ["-i", str(fleet.inventory)] if fleet else []
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-e", f"@{extra}", playbook, *options]
         # Without the user's own settings, and with a home for Ansible that is ours.
-        environment = {**own_settings(self.directory), **self.emulator.environment()}
+        environment = {**own_settings(self.directory), **self.emulator.environment(), **fleet.settings}
         environment |= {"ANSIBLE_FORKS": str(FORKS), "ANSIBLE_HOME": str(self.directory), "ANSIBLE_NOCOLOR": "1"}
-        return run(command, {**environment, **(fleet.settings if fleet else {})})
+        return run([*command, "-i", str(fleet.inventory)], environment)
 
-    def write_play(self, name: str, **keywords: Any) -> str:
-        path = self.directory / f"{name}.yml"
-        path.write_text(json.dumps([{"gather_facts": False, **keywords}]), encoding="utf-8")
-        return str(path)
-
-    def forget(self, fleet: Fleet | None = None) -> None:
+    def forget(self, fleet: Fleet) -> None:
         """Start anew: an account without clients, and hosts without a configuration."""
-        latency = self.emulator.settings()["latency_ms"]
         self.emulator.reset()
-        self.emulator.configure(latency_ms=latency)
-        if fleet:
-            fleet.forget()
+        fleet.forget()
 
-    def registering(self, contender: Contender, size: int, fleet: Fleet | None = None, *, first: bool) -> Contender:
-        """Let it register this number of labels, for the first time or again.
+    def rollout(self, fleet: Fleet, *, first: bool) -> Contender:
+        """A rollout that registers all hosts, or finds no drift.
 
         Raises RuntimeError unless the service got the requests that are needed and no other.
         """
-        # The role reads an account in which nothing is registered, and the module reads it again before it creates.
-        expected = Counter(list_clients=(2 if fleet else 1) if first else max(1, math.ceil(size / _PAGE)))
+        # A first rollout reads the empty account, and reads it again before it creates.
+        expected = Counter(list_clients=2 if first else max(1, math.ceil(fleet.size / _PAGE)))
         if first:
-            expected.update(create_client=size, get_plan=1)
+            expected.update(create_client=fleet.size, get_plan=1)
 
         def checked() -> Cost:
             self.forget(fleet) if first else self.emulator.clear_log()
-            cost = contender()
-            found = Counter(str(request["operation"]) for request in self.emulator.requests())
-            if found != expected:
-                raise RuntimeError(f"The service got {dict(found)}, expected {dict(expected)}.")
+            cost = self.play(ROLLOUT, fleet)
+            sent = Counter(str(request["operation"]) for request in self.emulator.requests())
+            if sent != expected:
+                raise RuntimeError(f"The service got {dict(sent)}, expected {dict(expected)}.")
             return cost
 
         return checked
 
-    def bare(self, fleet: Fleet, playbook: str) -> Contender:
-        return lambda: self.play(playbook, fleet)
-
-    def first_rollout(self, fleet: Fleet) -> Contender:
-        return self.registering(self.bare(fleet, ROLLOUT), fleet.size, fleet, first=True)
-
-    def steady_run(self, fleet: Fleet, playbook: str = ROLLOUT) -> Contender:
-        return self.registering(self.bare(fleet, playbook), fleet.size, first=False)
+    def bare(self, fleet: Fleet, play: str) -> Contender:
+        return lambda: self.play(play, fleet)
 
     def rollouts(self, fleet: Fleet, bare: str) -> dict[str, Contender]:
         return {
             bare: self.bare(fleet, bare),
-            "first rollout": self.first_rollout(fleet),
-            "steady run": self.steady_run(fleet),
+            "first rollout": self.rollout(fleet, first=True),
+            "steady run": self.rollout(fleet, first=False),
         }

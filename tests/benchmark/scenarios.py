@@ -2,18 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is compared with what, and how the comparison has to end."""
+"""What is compared with what, and which limit the ratio has."""
 
-import json
-import os
 import statistics
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.monitor.cloud.tests.benchmark import browser
-from ansible_collections.monitor.cloud.tests.benchmark.bench import HERE, Bench, Contender, Cost, after, run
+from ansible_collections.monitor.cloud.tests.benchmark.bench import TODAY, Bench, Contender, Cost
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = dict[str, list[Cost]]
@@ -25,31 +21,20 @@ class Skip(Exception):
     """The reason why a scenario cannot be measured here."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A ratio of two costs. ``limit`` is the largest that is allowed, or the smallest if ``at_least`` is set.
+class Figure(NamedTuple):
+    """A ratio of two costs, and the same ratio in processor time, which other load of the machine hardly changes."""
 
-    ``cpu`` is the same ratio in seconds of processors instead of the clock's, for a busy machine. ``of_cpu``: the limit
-    is of that one.
-    """
-
-    size: int
+    hosts: int
     ours: str
     theirs: str
     ratio: float
-    of: tuple[float, float]
-    cpu: float | None = None
+    cpu: float | None
+    of: str
     limit: float | None = None
-    unit: str = "s"
-    at_least: bool = False
-    of_cpu: bool = False
 
     @property
-    def holds(self) -> bool | None:
-        limited = self.cpu if self.of_cpu else self.ratio
-        if self.limit is None or limited is None:
-            return None
-        return limited >= self.limit if self.at_least else limited <= self.limit
+    def missed(self) -> bool:
+        return self.limit is not None and self.ratio > self.limit
 
 
 # A scenario's figures, and every single run behind them.
@@ -65,27 +50,31 @@ def _side_by_side(contenders: Mapping[str, Contender], rounds: int) -> Costs:
     return costs
 
 
-def _above_start(costs: Costs, name: str, times: int = 1) -> list[Cost]:
-    pairs = zip(costs[name], costs["Ansible's start"], strict=True)
-    return [Cost(*((own - idle) / times for own, idle in zip(*pair, strict=True))) for pair in pairs]
+def _after(prepare: Callable[[], object], contender: Contender) -> Contender:
+    """The contender after something else, which does not count."""
+
+    def both() -> Cost:
+        prepare()
+        return contender()
+
+    return both
 
 
-def _figure(
-    size: int, costs: Costs, ours: str, theirs: str, limit: float | None = None, *, what: str = "wall", **more: Any
-) -> Figure:
-    """The median of the ratios of all rounds: of the wall time, or of what else is named."""
+def _compared(costs: Costs, ours: str, theirs: str, what: str, unit: str) -> tuple[float, str]:
+    """The median of the ratios of all rounds, and the two medians."""
+    own, other = ([getattr(cost, what) for cost in costs[name]] for name in (ours, theirs))
+    of = f"{statistics.median(own):.3g} / {statistics.median(other):.3g} {unit}"
+    return statistics.median(mine / its for mine, its in zip(own, other, strict=True)), of
 
-    def compared(what: str) -> tuple[float, tuple[float, float]]:
-        pairs = [
-            (getattr(own, what), getattr(other, what)) for own, other in zip(costs[ours], costs[theirs], strict=True)
-        ]
-        own, other = (statistics.median(values) for values in zip(*pairs, strict=True))
-        return statistics.median(own / other for own, other in pairs), (own, other)
 
-    ratio, of = compared(what)
-    cpu = compared("cpu")[0] if what == "wall" else None
-    name = f"{ours}, peak memory" if what == "memory" else ours
-    return Figure(size, name, theirs, ratio, of, cpu, limit, **more)
+def _figure(hosts: int, costs: Costs, ours: str, theirs: str, limit: float | None = None, unit: str = "s") -> Figure:
+    ratio, of = _compared(costs, ours, theirs, "wall", unit)
+    return Figure(hosts, ours, theirs, ratio, _compared(costs, ours, theirs, "cpu", unit)[0], of, limit)
+
+
+def _memory(hosts: int, costs: Costs, ours: str, theirs: str, limit: float) -> Figure:
+    ratio, of = _compared(costs, ours, theirs, "memory", "MiB")
+    return Figure(hosts, f"{ours}, peak memory", theirs, ratio, None, of, limit)
 
 
 def local(bench: Bench) -> Outcome:
@@ -95,17 +84,17 @@ def local(bench: Bench) -> Outcome:
     service = {"base_url": bench.emulator.base_url, "token": bench.emulator.tokens["read_write"]}
 
     def today() -> Cost:
-        return bench.play("today", fleet, {**service, "dir": str(fleet.inventory.with_name("files"))})
+        return bench.play(str(TODAY), fleet, {**service, "dir": str(fleet.inventory.with_name("files"))})
 
     contenders = bench.rollouts(fleet, "ping")
-    contenders |= {"today's first": after(lambda: bench.forget(fleet), today), "today's steady": today}
+    contenders |= {"today's first": _after(lambda: bench.forget(fleet), today), "today's steady": today}
     costs = _side_by_side(contenders, bench.rounds)
     return [
         _figure(fleet.size, costs, "steady run", "ping", 0.42),
         _figure(fleet.size, costs, "first rollout", "ping"),
         _figure(fleet.size, costs, "first rollout", "steady run", 2.5),
-        _figure(fleet.size, costs, "today's steady", "steady run", 10, at_least=True),
-        _figure(fleet.size, costs, "today's first", "first rollout"),
+        _figure(fleet.size, costs, "steady run", "today's steady", 0.1),
+        _figure(fleet.size, costs, "first rollout", "today's first"),
     ], costs
 
 
@@ -116,42 +105,12 @@ def small(bench: Bench) -> Outcome:
     # A single host takes so little that single runs differ by a tenth.
     for size, limit, times in ((1, 1.3, 5), (5, 0.95, 3), (20, 0.65, 1)):
         fleet = bench.local_fleet(f"small-{size}", size)
-        bench.first_rollout(fleet)()
-        contenders = {"ping": bench.bare(fleet, "ping"), "steady run": bench.steady_run(fleet)}
+        contenders = bench.rollouts(fleet, "ping")
+        contenders.pop("first rollout")()
         costs = _side_by_side(contenders, times * bench.rounds)
         figures.append(_figure(size, costs, "steady run", "ping", limit))
         all_costs |= {f"{name} {size}": runs for name, runs in costs.items()}
     return figures, all_costs
-
-
-_USES: dict[str, Callable[[str], dict[str, Any]]] = {
-    "roles": lambda role: {"roles": [role]},
-    "import_role": lambda role: {"tasks": [{"import_role": {"name": role}}]},
-    "include_role": lambda role: {"tasks": [{"include_role": {"name": role}}]},
-}
-
-
-def uses(bench: Bench) -> Outcome:
-    """The ways to use the role, against the cheapest of them; and what core's own part of include_role costs."""
-    fleet = bench.local_fleet("uses", bench.size(100))
-    bench.first_rollout(fleet)()
-    nothing = bench.room("nothing")
-    (nothing / "tasks").mkdir()
-    (nothing / "tasks" / "main.yml").write_text("- meta: noop\n", encoding="utf-8")
-    contenders = {"ping": bench.bare(fleet, "ping"), "import_playbook": bench.steady_run(fleet)}
-    for role, name in (("monitor.cloud.monitor_agent", ""), (str(nothing), " of nothing")):
-        for use, keyword in _USES.items():
-            playbook = bench.write_play(f"{use}{name}".replace(" ", "-"), hosts="all", **keyword(role))
-            contender = bench.bare if name else bench.steady_run
-            contenders[f"{use}{name}"] = contender(fleet, playbook)
-    costs = _side_by_side(contenders, bench.rounds)
-    figures = {name: _figure(fleet.size, costs, name, "ping") for name in contenders if name != "ping"}
-    cpu = {name: figure.cpu or 0.0 for name, figure in figures.items()}
-    limits = dict.fromkeys(("import_playbook", *_USES), min(cpu[use] for use in ("import_playbook", *_USES)) + 0.03)
-    # No role can avoid what core needs to include one for each host.
-    limits["include_role"] += cpu["include_role of nothing"] - cpu["import_role of nothing"]
-    limited = {name: replace(figures[name], limit=round(limit, 3), of_cpu=True) for name, limit in limits.items()}
-    return list({**figures, **limited}.values()), costs
 
 
 def ssh(bench: Bench, name: str = "ssh", limit: float = 0.45) -> Outcome:
@@ -161,8 +120,8 @@ def ssh(bench: Bench, name: str = "ssh", limit: float = 0.45) -> Outcome:
     with bench.ssh_fleet(name, bench.size(50)) as fleet:
         runs = bench.rollouts(fleet, "ping")
         connect = bench.bare(fleet, "raw")
-        contenders = {run: after(connect, contender) for run, contender in runs.items()}
-        contenders |= {f"{run}, connecting": after(fleet.disconnect, runs[run]) for run in runs}
+        contenders = {run: _after(connect, contender) for run, contender in runs.items()}
+        contenders |= {f"{run}, connecting": _after(fleet.disconnect, runs[run]) for run in runs}
         costs = _side_by_side(contenders, bench.rounds)
     return [
         _figure(fleet.size, costs, "steady run", "ping", limit),
@@ -197,57 +156,17 @@ def growth(bench: Bench) -> Outcome:
 def large(bench: Bench) -> Outcome:
     """10,000 local hosts: a steady run against a bare raw play, and an audit with all reports against a steady run."""
     fleet = bench.local_fleet("large", bench.size(10_000))
-    bench.first_rollout(fleet)()
-    contenders = {
-        "raw": bench.bare(fleet, "raw"),
-        "steady run": bench.steady_run(fleet),
-        "audit": lambda: bench.play("monitor.cloud.audit", fleet, _reports(bench)),
-    }
+    contenders = bench.rollouts(fleet, "raw")
+    contenders.pop("first rollout")()
+    contenders["audit"] = lambda: bench.play("monitor.cloud.audit", fleet, _reports(bench))
     # Minutes each, so that single runs differ little.
     costs = _side_by_side(contenders, 1)
     return [
         _figure(fleet.size, costs, "steady run", "raw"),
-        _figure(fleet.size, costs, "steady run", "raw", 1.5, what="memory", unit="MiB"),
+        _memory(fleet.size, costs, "steady run", "raw", 1.5),
         _figure(fleet.size, costs, "audit", "steady run", 1.1),
-        _figure(fleet.size, costs, "audit", "steady run", 1.1, what="memory", unit="MiB"),
+        _memory(fleet.size, costs, "audit", "steady run", 1.1),
     ], costs
-
-
-def registration(bench: Bench) -> Outcome:
-    """Many labels at a service that responds after 20 ms, against a script that does nothing else."""
-    labels = [f"label-{number:05}" for number in range(bench.size(1000))]
-    variables = {"labels": labels}
-    given = bench.room("registration") / "labels.json"
-    given.write_text(json.dumps(variables), encoding="utf-8")
-    script = [sys.executable, str(HERE / "lower_bound.py"), str(given)]
-    environment = {**os.environ, **bench.emulator.environment()}
-    creating = {
-        "script": lambda: run(script, environment),
-        "with start": lambda: bench.play("register", variables=variables),
-    }
-    contenders = {name: bench.registering(one, len(labels), first=True) for name, one in creating.items()}
-    contenders["Ansible's start"] = lambda: bench.play("start", variables=variables)
-    bench.emulator.configure(latency_ms=20)
-    costs = _side_by_side(contenders, bench.rounds)
-    bench.emulator.configure(latency_ms=0)
-    costs["creating labels"] = _above_start(costs, "with start")
-    return [_figure(len(labels), costs, "creating labels", "script", 1.10)], costs
-
-
-def module(bench: Bench) -> Outcome:
-    times = bench.size(20)
-    variables = {"times": times, "label": "label-1"}
-    bench.emulator.reset()
-    bench.emulator.seed(labels=["label-1"])
-    contenders = {
-        "Ansible's start": lambda: bench.play("start", variables=variables),
-        "uri": lambda: bench.play("one_request", variables=variables),
-        "monitor_client": lambda: bench.play("one_client", variables=variables),
-    }
-    # The two are nearly alike, and shared machines waver by more than that from one run to the next.
-    costs = _side_by_side(contenders, 3 * bench.rounds)
-    costs |= {f"one {name}": _above_start(costs, name, times) for name in ("monitor_client", "uri")}
-    return [_figure(1, costs, "one monitor_client", "one uri", 1.1)], costs
 
 
 def _reports(bench: Bench) -> dict[str, str]:
@@ -255,6 +174,7 @@ def _reports(bench: Bench) -> dict[str, str]:
 
 
 def page(bench: Bench) -> Outcome:
+    """The audit page of 10,000 hosts in a browser, against the time that a reader waits."""
     if problem := browser.missing():
         raise Skip(problem)
     size, figures, costs = bench.size(10_000), [], {}
@@ -263,17 +183,16 @@ def page(bench: Bench) -> Outcome:
         browser.write(path, size, drift)
         for name, times in browser.measure(path, 3 * bench.rounds).items():
             clock, thread = (statistics.median(values) for values in zip(*times, strict=True))
-            ours, of = f"{name}, {fleet}", (clock, _LONGEST_WAIT)
             ratios = clock / _LONGEST_WAIT, thread / _LONGEST_WAIT
-            figures.append(Figure(size, ours, "300 ms", ratios[0], of, ratios[1], limit=1.0, unit="ms"))
-            costs[ours] = times
+            figures.append(Figure(size, f"{name}, {fleet}", "300 ms", *ratios, f"{clock:.0f} ms", 1.0))
+            costs[f"{name}, {fleet}"] = times
     return figures, costs
 
 
 def join(bench: Bench) -> Outcome:
     """The report that joins the audits of four slices, against these audits."""
     fleet = bench.local_fleet("join", bench.size(2000))
-    bench.first_rollout(fleet)()
+    bench.rollout(fleet, first=True)()
     bounds = [number * fleet.size // 4 for number in range(5)]
     slices = {
         f"all[{first}:{end - 1}]": str(bench.directory / f"slice-{first}.json")
@@ -285,7 +204,7 @@ def join(bench: Bench) -> Outcome:
             bench.play("monitor.cloud.audit", fleet, {"monitor_agent_audit_json": path}, "--limit", target)
             for target, path in slices.items()
         ]
-        return Cost(sum(one.wall for one in costs), sum(one.cpu for one in costs), max(one.memory for one in costs))
+        return Cost(sum(cost.wall for cost in costs), sum(cost.cpu for cost in costs), max(c.memory for c in costs))
 
     def report() -> Cost:
         return bench.play("monitor.cloud.report", fleet, {"audits": list(slices.values()), **_reports(bench)})
@@ -294,7 +213,4 @@ def join(bench: Bench) -> Outcome:
     return [_figure(fleet.size, costs, "joined report", "audits of four slices", 0.05)], costs
 
 
-SCENARIOS = {
-    scenario.__name__: scenario
-    for scenario in (local, small, uses, ssh, pipelining, growth, large, registration, module, page, join)
-}
+SCENARIOS = {scenario.__name__: scenario for scenario in (local, small, ssh, pipelining, growth, large, page, join)}

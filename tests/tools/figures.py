@@ -44,7 +44,8 @@ def write(name: str, head: Row, measured: Iterable[Row], *, keys: int = 0) -> No
     new = [[str(cell) for cell in row] for row in measured]
     if keys:
         again = [row[:keys] for row in new]
-        new = sorted([*new, *(row for row in rows(name) if row[:keys] not in again)], key=_natural)
+        kept = [row for row in rows(name) if row[:keys] not in again]
+        new = sorted([*new, *kept], key=lambda row: _natural(row[:keys]))
     table = f"\n{markdown(head, new)}\n\nLast run: {_where()}.\n\n"
     text, times = _mark(name).subn(lambda found: found[1] + table + found[3], PAGE.read_text(encoding="utf-8"))
     assert times == 1, f"{PAGE} has no table {name}"
