@@ -14,7 +14,7 @@ COVERAGE = COVERAGE_FILE=$(CURDIR)/build/coverage/data $(VENV)/bin/coverage
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint unit contract integration fleet faults soak mutation matrix emulator build docs coverage bench release lock upgrade clean
+.PHONY: help demo test quick lint unit contract integration fleet faults soak packaging mutation matrix emulator build docs coverage bench release lock upgrade clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -31,7 +31,7 @@ test: $(TEST) ## everything that must hold before a release: the six from lint t
 quick: $(TEST) ## style, types, unit tests and a few of each module and of the role, within a minute
 	@$(RUN) tests/tools/run.py quick style
 
-lint: $(TEST) ## style, types, documentation, ansible-lint, ansible-test sanity, package
+lint: $(TEST) ## style, types, documentation, ansible-lint, ansible-test sanity
 	@$(RUN) tests/tools/run.py lint
 
 unit: $(TEST) ## the parts alone, with pytest
@@ -51,6 +51,9 @@ faults: $(TEST) ## what services, networks and people do, in short
 
 soak: $(TEST) ## the same with more attempts, for an hour or more
 	@SOAK=1 FIGURES=soak PYTEST_TIMEOUT=7200 $(RUN) tests/tools/run.py faults
+
+packaging: $(TEST) ## the archive as Galaxy checks it, an execution environment with it, and a release in a clone
+	@$(RUN) tests/tools/run.py packaging
 
 mutation: $(TEST) ## change the pure files, one place at a time, and count the changes that no unit test notices
 	@$(RUN) tests/tools/mutation.py
