@@ -6,9 +6,7 @@
 
 import collections
 import json
-import os
 import re
-import stat
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +19,7 @@ from ansible_collections.monitor.cloud.tests.fleet.broken import EXPECTED, HOSTS
 from ansible_collections.monitor.cloud.tests.support.hosts import USER
 from ansible_collections.monitor.cloud.tests.support.runs import UNREACHABLE, Controller, Local, Run
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.steps import snapshots, text_of
+from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
 ROLE = "- ansible.builtin.import_role: {name: monitor.cloud.monitor_agent, tasks_from: audit, rolespec_validate: false}"
 # Two need systemd (tests/fleet/test_machines.py), one a token that only reads.
@@ -155,28 +153,18 @@ def test_with_a_token_that_only_reads(fleet: Local, slices: list[list[str]]) -> 
         "fresh": EXPECTED["fresh"],
     }
     assert masked.items() <= states.items()
+    # Drift is what can be known: orphans and permissions.
+    ours = ("-e", "monitor_agent_audit_fail_on_drift=true monitor_agent_audit_orphan_pattern=web.*", "--limit")
+    for limit, code in (("fine,edited", 0), ("fine,open", 2)):
+        run, _states = audit(fleet, *ours, limit, MONITOR_API_TOKEN=token)
+        assert (run.code, run.output.count("so they cannot be compared")) == (code, 1), run.output
+        assert "Hosts whose keys this token cannot compare: " in run.output
     # What other audits have found about keys stays.
     options = ("-e", "audits=slice-*/audit.json", "--limit", "web-1,clone-1")
     run, states = audit(fleet, *options, playbook="monitor.cloud.report", MONITOR_API_TOKEN=token)
     assert (run.code, states) == (0, {host: EXPECTED[host] for host in ("clone-1", "web-1")})
     # Hosts that the limit leaves out are not gone.
     assert (read(fleet, "audit")["orphans"], read(fleet, "audit")["notes"]) == (ORPHANS, [])
-
-
-def test_metrics_can_be_read_by_other_users_and_reports_cannot(single: Local) -> None:
-    given = [f"-e monitor_agent_audit_{kind}=audit.{kind}" for kind in ("json", "metrics")]
-    options = " ".join([*given, "-e monitor_agent_audit_metrics_hosts=true", "--check"]).split()
-    old = os.umask(0o077)
-    try:
-        run = single.finish(*single.start("monitor.cloud.audit", *options))
-    finally:
-        os.umask(old)
-    assert run.code == 0, run.output
-    # A collector of metrics runs as another user.
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in single.directory.glob("audit.*")}
-    assert modes == {"audit.json": 0o600, "audit.metrics": 0o644}
-    metrics = (single.directory / "audit.metrics").read_text(encoding="utf-8")
-    assert '{host="web-1",state="not_registered"} 1\n' in metrics
 
 
 def test_some_hosts_only_and_drift_is_a_failure(fleet: Local) -> None:
@@ -205,18 +193,6 @@ def test_in_batches(fleet: Local) -> None:
     assert 'state="ok"} 3\n' in (fleet.directory / "audit.metrics").read_text(encoding="utf-8")
 
 
-def test_a_host_that_failed_in_an_earlier_play_was_not_inspected(pair: Local) -> None:
-    pair.monitor()
-    again = pair.play(
-        "- ansible.builtin.import_playbook: monitor.cloud.audit\n"
-        "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.fail:\n"
-        "      when: inventory_hostname == 'web-1'\n"
-        "- ansible.builtin.import_playbook: monitor.cloud.audit\n"
-    )
-    _run, states = audit(pair, playbook=again)
-    assert states == {"web-1": ["unreachable"], "web-2": ["ok"]}
-
-
 def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(three: Local) -> None:
     three.add("web-4")
     three.monitor()
@@ -230,26 +206,15 @@ def test_a_host_that_the_last_audit_leaves_out_has_no_facts_of_an_earlier_one(th
     assert {host["reason"] for host in read(three, "audit")["hosts"]} == {None}
 
 
-def test_a_localhost_that_the_inventory_does_not_have(single: Local) -> None:
-    single.service.seed(labels=["web-1", "here"])
-    (single.directory / "host_vars").mkdir()
-    (single.directory / "host_vars" / "localhost.yml").write_text("monitor_agent_label: here\n", encoding="utf-8")
-    file = single.directory / "agent.conf"
-    given = ("-e", f"monitor_agent_config_path={file}")
-    file.write_text(text_of(single, "here"), encoding="utf-8")
-    file.chmod(0o600)
-    for name, variable in {"audit": "audit_json=a.json", "report": "audits=a.json"}.items():
-        role = f"- ansible.builtin.import_role: {{name: monitor.cloud.monitor_agent, tasks_from: {name}}}"
-        run = single.succeed(single.tasks(role, hosts="localhost"), *given, "-e", f"monitor_agent_{variable}")
-        assert "Hosts: 1 (1 ok)." in run.output and "Clients without a host" not in run.output
-
-
-def test_a_host_with_an_invalid_label_is_reported_and_the_others_too(four: Local) -> None:
-    for host, label in {"web-1": "ab", "web-2": 1234}.items():
+def test_a_host_whose_label_is_invalid_or_undefined_is_reported_and_the_others_too(four: Local) -> None:
+    for host, label in {"web-1": "ab", "web-2": 1234, "db-1": "{{ nowhere_set }}"}.items():
         four.host_vars[host]["monitor_agent_label"] = label
-    invalid, missing = ["not_registered", "unverifiable"], ["not_registered", "not_configured"]
-    states = {"web-1": invalid, "web-2": invalid, "db-1": missing, "db-2": missing}
-    assert audit(four)[1] == states
+    states = dict.fromkeys(["web-1", "web-2", "db-1"], ["not_registered", "unverifiable"])
+    run, found = audit(four)
+    assert found == states | {"db-2": ["not_registered", "not_configured"]}
+    details = {host["host"]: host["detail"] for host in read(four, "audit")["hosts"]}
+    assert "has 2 characters" in details["web-1"] and "'nowhere_set' is undefined" in details["db-1"]
+    assert run.code == 0, run.output
 
 
 def test_check_mode_shows_the_cost_of_new_clients(four: Local) -> None:

@@ -69,7 +69,13 @@ def test_prune_without_a_terminal_deletes_what_is_confirmed_within_the_limit(two
     assert run.writes() == [] and "more than prune_limit (1)" in str(run.failures()), run.output
     # An inventory does not choose: this would allow nothing, or anything.
     two.group_vars.update(prune_limit=0, prune_pattern=".*", prune_confirm=True)
-    assert "-e prune_pattern=REGEX" in refuse(two, PRUNE, environment=WHOLE)
+    for options, reason in (
+        ((), "Choose the labels that may be deleted: -e prune_pattern=REGEX."),
+        ((*_GONE, "--limit", "web-1"), "Run prune without --limit"),
+        ((*_GONE, "-i", "web-1,"), "The inventory is a list of hosts."),
+    ):
+        assert refuse(two, PRUNE, *options, environment=WHOLE).startswith(reason)
+    assert refuse(two, PRUNE, *_GONE).startswith("Set ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true")
     for options in (_GONE, _CONFIRMED[1:]):
         check = two.succeed(PRUNE, *options, "--check", **WHOLE)
         assert check.writes() == [] and "Would delete: old-1, old-2" in check.output
@@ -126,7 +132,9 @@ def test_options_of_the_connection_come_from_variables_of_the_role(two: Local) -
 
 def test_variables_of_the_inventory_choose_no_host_and_no_label(two: Local) -> None:
     two.group_vars.update(labels=["old-1"], monitor_agent_state="present")
-    assert "Choose hosts by --limit" in refuse(two, _RETIRE)
+    assert refuse(two, _RETIRE).startswith("Choose hosts by --limit")
+    reason = "These labels are of hosts in the inventory: web-1. Retire them by --limit"
+    assert refuse(two, _RETIRE, "-e", "labels=web-1,old-1").startswith(reason)
     run = two.succeed(_RETIRE, "--limit", "web-2")
     assert run.writes() == ["delete_client web-2"] and "Deleted: web-2" in run.output
     assert two.read("web-1") and not two.read("web-2")

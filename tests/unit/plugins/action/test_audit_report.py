@@ -5,6 +5,8 @@
 """The report of an audit as a task: its files, and options that are refused."""
 
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +25,20 @@ def run(**options: Any) -> Any:
 
 
 @pytest.mark.parametrize("fails", [True, False])
-def test_the_report_is_written_and_drift_fails_on_request(tmp_path: Path, fails: bool) -> None:
-    path = tmp_path / "new" / "audit.json"
-    done = run(json=str(path), fail_on_drift=fails)
-    assert (done["drift"], done.get("failed", False), done["files"]) == (True, fails, {"json": str(path)})
-    written = json.loads(path.read_text(encoding="utf-8"))
+def test_the_reports_are_written_and_drift_fails_on_request(tmp_path: Path, fails: bool) -> None:
+    files = {kind: str(tmp_path / "new" / f"audit.{kind}") for kind in ("json", "junit", "html", "metrics")}
+    old = os.umask(0o077)
+    try:
+        done = run(**files, metrics_hosts=True, fail_on_drift=fails)
+    finally:
+        os.umask(old)
+    assert (done["drift"], done.get("failed", False), done["files"]) == (True, fails, files)
+    written = json.loads(Path(files["json"]).read_text(encoding="utf-8"))
     assert {host["host"]: host["state"] for host in written["hosts"]} == {"web": "foreign_key", "db": "ok"}
+    assert '{host="db",state="ok"} 1\n' in Path(files["metrics"]).read_text(encoding="utf-8")
+    # A collector of metrics runs as another user.
+    modes = {kind: stat.S_IMODE(Path(path).stat().st_mode) for kind, path in files.items()}
+    assert modes == {**dict.fromkeys(files, 0o600), "metrics": 0o644}
 
 
 @pytest.fixture
