@@ -16,7 +16,7 @@ description:
     check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
   - With O(audits), evaluates audits of other runs instead. The report then has the hosts as these audits inspected
     them, and the account and the inventory as they are now.
-  - Runs on the controller for all hosts of the play at once. Calls no API, connects to no host, changes nothing.
+  - Runs on the controller, once for all hosts of the play. Calls no API, connects to no host, changes nothing.
   - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(audit) and C(report).
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
@@ -55,8 +55,8 @@ options:
     default: .*
   adopt:
     description:
-      - Shows which renamed hosts can keep the client whose key they carry, instead of the report, and writes no files.
-        RV(renames) has these clients.
+      - Whether to show, instead of the report, which renamed hosts can keep the client whose key they carry.
+        RV(renames) has these clients. No file is written.
       - Fails if the label of a host of the inventory is unknown, because its client would count as one without a host.
     type: bool
     default: false
@@ -78,7 +78,8 @@ options:
     description:
       - Name under which the report is passed on to later jobs, as M(ansible.builtin.set_stats) does. It holds no key.
       - Cannot be used with O(fail_on_drift), because Ansible discards the artifact of a failed task.
-      - With O(config), the report then proposes neither adopt nor prune, because it may be of a slice of the inventory.
+      - With O(config), the report then proposes neither adopt nor prune, because the run may have a slice of the
+        inventory.
     type: str
   fail_on_drift:
     description: Whether to fail, after the report, if RV(drift).
@@ -127,7 +128,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 drift:
-  description: Whether a host is in another state than V(ok), there is an orphan, or a joined audit is stale.
+  description:
+    - Whether a host is in another state than V(ok), there is an orphan, or a joined audit is stale.
+    - If the token reads the keys of no client, a host whose only finding is that its key cannot be compared is no drift.
   returned: success, or failure because of drift, once the last host was inspected
   type: bool
 report:
@@ -142,9 +145,9 @@ renames:
   description:
     - Clients of renamed hosts that can get the label of their host, old label to new label, as the option C(renames) of
       M(monitor.cloud.monitor_clients) takes them.
-    - Left out is a client whose key several hosts carry, that belongs to another host of the inventory that is to be
-      monitored, or whose new label another client has.
-    - If names moved on from host to host, only the last client. Audit again for the others.
+    - A client is left out if several hosts carry its key, if it belongs to another host of the inventory that is to be
+      monitored, or if another client has the new label.
+    - If names moved on from host to host, only the last client is returned. Audit again for the others.
   returned: success, once the last host was inspected
   type: dict
 files:
