@@ -130,7 +130,7 @@ RETURN = r"""
 drift:
   description:
     - Whether a host is in another state than V(ok), there is an orphan, or a joined audit is stale.
-    - If the token reads the keys of no client, a host whose only finding is that its key cannot be compared is no drift.
+    - If the token reads the keys of no client, a host whose only finding is a key that cannot be compared is no drift.
   returned: success, or failure because of drift, once the last host was inspected
   type: bool
 report:

@@ -76,8 +76,8 @@ def test_prune_without_a_terminal_deletes_what_is_confirmed_within_the_limit(two
     ):
         assert refuse(two, PRUNE, *options, environment=WHOLE).startswith(reason)
     assert refuse(two, PRUNE, *_GONE).startswith("Set ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true")
-    for options in (_GONE, _CONFIRMED[1:]):
-        check = two.succeed(PRUNE, *options, "--check", **WHOLE)
+    for given in (_GONE, _CONFIRMED[1:]):
+        check = two.succeed(PRUNE, *given, "--check", **WHOLE)
         assert check.writes() == [] and "Would delete: old-1, old-2" in check.output
     run = two.succeed(*_CONFIRMED, **WHOLE)
     assert (
