@@ -402,10 +402,9 @@ def test_the_samples_of_a_page_are_valid(page: Path, tmp_path: Path) -> None:
             assert "KEY" in text, block
         if ".yml" in name:
             assert yaml.safe_load(text), block
-        elif name.endswith(".cfg"):
-            configparser.ConfigParser().read_string(text)
         else:
-            assert name.endswith(".conf.j2"), f"{block}: no parser"
+            assert re.search(r"\.(cfg|ini)\b", name), f"{block}: no parser"
+            configparser.ConfigParser().read_string(text)
         if schema := SCHEMAS.get(name.partition("/")[0]):
             (tmp_path / "sample.yml").write_text(text, encoding="utf-8")
             check = [str(ANSIBLE_PLAYBOOK.with_name("check-jsonschema")), "--builtin-schema", schema, "sample.yml"]
