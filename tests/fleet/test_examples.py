@@ -12,7 +12,7 @@ import yaml
 
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import CORE, Local, texts
-from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
+from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 EXAMPLES = CHECKOUT / "examples"
 HERE = {"ansible_connection": "local", "ansible_become": False, "monitor_agent_service": ""}
@@ -32,17 +32,6 @@ def copied(directory: Path, name: str, **replaced: str) -> str:
 
 def labels(service: Emulator) -> list[str]:
     return sorted(client["label"] for client in service.clients())
-
-
-def test_each_example_is_in_the_table_and_each_link_leads_to_a_file() -> None:
-    table = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    targets = {(EXAMPLES / target).resolve() for target in re.findall(r"\]\(([^)]+)\)", table)}
-    assert all(target.is_file() for target in targets)
-    files = {CHECKOUT / path for path in tracked_files() if path.parts[0] == "examples" and path.suffix != ".md"}
-    assert files <= targets
-    # Each is read by a test.
-    tests = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "tests").rglob("test_e*.py"))
-    assert [path for path in files if f'"{path.relative_to(EXAMPLES)}"' not in tests] == []
 
 
 def test_environments_with_an_account_each(single: Local, emulator: Emulator) -> None:
@@ -82,10 +71,6 @@ def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
 
 
 def test_ansible_pull_on_two_machines(single: Local, emulator: Emulator) -> None:
-    """The guide has the same label."""
-    guide = (CHECKOUT / "docs" / "docsite" / "rst" / "guide_rollout.rst").read_text(encoding="utf-8")
-    [label] = re.findall(r"# host_vars/localhost\.yml\n   (monitor_agent_label: .*\n)", guide)
-    assert label in (EXAMPLES / "pull/group_vars/all.yml").read_text(encoding="utf-8")
     expected = {}
     for name in ("web-1", "db.example.com"):
         machine = single.directory / name

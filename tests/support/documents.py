@@ -70,10 +70,3 @@ def strings(value: Any) -> Iterator[str]:
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from strings(inner)
-
-
-def values_of(value: Any, *keys: str) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from (inner for key, inner in value.items() if key in keys)
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from values_of(inner, *keys)

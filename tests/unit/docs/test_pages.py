@@ -2,17 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pages name the messages, variables and versions of the sources."""
+"""Samples are valid, and pages name the messages, variables and versions of the sources."""
 
 import ast
+import configparser
 import functools
 import re
+import subprocess
+import sys
+from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
 from packaging.version import Version
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
+from ansible_collections.monitor.cloud.tests.support.documents import Block, blocks
 from ansible_collections.monitor.cloud.tests.tools import figures
 from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAIRS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
@@ -45,6 +51,30 @@ def sources() -> list[str]:
 def test_each_message_of_the_guide_is_one_of_the_sources(message: str) -> None:
     parts_in_their_order = re.compile(".*".join(map(re.escape, message.split(ANY))), re.DOTALL)
     assert any(map(parts_in_their_order.search, sources())), message
+
+
+PAGES = [CHECKOUT / path for path in tracked_files() if path.suffix in (".md", ".rst")]
+SCHEMAS = {".gitlab-ci.yml": "vendor.gitlab-ci", ".github": "vendor.github-workflows"}
+
+
+@pytest.mark.parametrize(
+    "block", [block for page in PAGES for block in blocks(page) if block.file and block.language != "console"], ids=str
+)
+def test_samples_are_valid(block: Block, tmp_path: Path) -> None:
+    name, text = str(block.file), block.text
+    if name.endswith(".j2"):
+        client = {"api_key": "KEY", "install_code": "CODE"}
+        text = jinja2.Template(text, trim_blocks=True).render(client=client, label="web-1", monitor_interval=60)
+        assert "KEY" in text
+    if ".yml" in name:
+        assert yaml.safe_load(text)
+    else:
+        assert re.search(r"\.(cfg|ini)\b", name), "no parser"
+        configparser.ConfigParser().read_string(text)
+    if schema := SCHEMAS.get(name.partition("/")[0]):
+        (tmp_path / "sample.yml").write_text(text, encoding="utf-8")
+        check = [str(Path(sys.executable).with_name("check-jsonschema")), "--builtin-schema", schema, "sample.yml"]
+        subprocess.run(check, cwd=tmp_path, check=True, timeout=60)
 
 
 def test_the_page_of_the_role_has_its_variables_with_their_defaults() -> None:
