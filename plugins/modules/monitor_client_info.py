@@ -53,7 +53,7 @@ account_fingerprint:
   description: First 12 hexadecimal digits of a SHA-256 of base URL, brand and token, equal for tasks of one account.
   returned: success
   type: str
-read_only: {description: Whether the token has no scope for changes, if known., returned: success, type: bool}
+read_only: {description: "Whether the token has no scope for changes, if known.", returned: success, type: bool}
 api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
 """
 

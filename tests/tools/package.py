@@ -46,7 +46,11 @@ def _url(page: Path, target: str) -> str:
 def differences(archive: Path) -> list[str]:
     with tarfile.open(archive) as opened:
         found = {Path(member.name) for member in opened if not member.isdir()}
-    expected = {path for path in tracked_files() if path.parts[0] in CONTENT and path.parts[1:2] != ("fragments",)}
+    expected = {
+        path
+        for path in tracked_files()
+        if path.parts[0] in CONTENT and path.parts[1:2] not in (("fragments",), ("contributing",))
+    }
     return sorted(map(str, found ^ {*expected, Path("FILES.json"), Path("MANIFEST.json")}))
 
 
