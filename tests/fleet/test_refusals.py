@@ -7,16 +7,13 @@
 import json
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, WHOLE, Local
 from ansible_collections.monitor.cloud.tests.support.steps import labels, role_play, text_of
 
-_ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
 _SAME = {"web-1": {"label": "web-3"}}
 _BOTH = "The hosts web-1 and web-3 have the same label 'web-3'"
 _TAKEN = {"web-2": {"label": "web-3"}}
@@ -46,9 +43,7 @@ REFUSED: list[tuple[str, dict[str, dict[str, Any]], str, dict[str, Any]]] = [
                 "4 hosts and labels are more than retire_limit",
                 "retire --limit all -e '{labels: [web-9], retire_limit: 3}'",
             ),
-            ("Choose hosts by --limit", "retire -e labels="),
             ("^These labels are of hosts in the inventory: web-1, web-2[.] Retire", "retire -e labels=web-2,web-1"),
-            ("no --limit", "prune -e prune_pattern=old.* --limit web-1"),
         )
     ),
 ]
@@ -72,20 +67,9 @@ def test_what_is_refused_before_any_change(
 _ALL = {"web-1", "web-2", "web-3"}
 
 
-def test_a_role_may_run_once_for_a_single_host_only(monitored: Local) -> None:
-    before = labels(monitored), monitored.files()
-    run = monitored.run(role_play(monitored, role=f"run_once: true\n  {_ABSENT}"))
-    [message] = run.failures().values()
-    assert "can't have delegate_to or run_once" in message
-    assert (labels(monitored), monitored.files()) == before
-    monitored.succeed(role_play(monitored, role="run_once: true"), "--limit", "web-1")
-
-
 def test_playbooks_run_what_is_once_for_all_hosts_once_with_any_configured_strategy(three: Local) -> None:
     run = three.succeed(ROLLOUT, ANSIBLE_STRATEGY="free")
     assert (run.changed_hosts(), len(run.statuses("Read the account"))) == (_ALL, 1)
-    three.succeed("monitor.cloud.retire", "--limit", "all", ANSIBLE_STRATEGY="free")
-    assert labels(three) == []
 
 
 def test_a_host_whose_label_fails_does_so_alone(three: Local) -> None:
@@ -94,33 +78,6 @@ def test_a_host_whose_label_fails_does_so_alone(three: Local) -> None:
     assert (set(run.failures()), labels(three)) == ({"web-3"}, ["web-1", "web-2"]), run.output
     assert "nowhere_set" in run.failures()["web-3"]
     assert "WARNING" not in three.succeed(role_play(three), "--limit", "web-1").output
-
-
-# A device runs commands of its own only.
-_DEVICE = """
-DOCUMENTATION = "name: {name}\\nshort_description: A device\\noptions: {{}}"
-from ansible.plugins.connection.local import Connection as Local
-class Connection(Local):
-    transport = "{name}"
-    def exec_command(self, cmd, in_data=None, sudoable=True):
-        return 0, b"Invalid input", b""
-"""
-_KINDS = ("network_cli", "netconf", "httpapi")
-
-
-def test_devices_without_a_shell_get_no_client(emulator: Emulator, tmp_path: Path) -> None:
-    """The first host of the inventory is one of them."""
-    devices = [kind.replace("_", "-") for kind in _KINDS]
-    controller = Local(tmp_path, emulator, *devices, "web-1")
-    plugins = controller.directory / "connection_plugins"
-    plugins.mkdir()
-    for name, kind in zip(devices, _KINDS, strict=True):
-        controller.host_vars[name]["ansible_connection"] = kind
-        (plugins / f"{kind}.py").write_text(_DEVICE.format(name=kind), encoding="utf-8")
-    for options in (["--check"], []):
-        run = controller.run(role_play(controller), *options)
-        assert sorted(run.failures()) == sorted(devices) and run.changed_hosts() == {"web-1"}, run.output
-    assert labels(controller) == ["web-1"]
 
 
 _DELEGATED = {
@@ -156,16 +113,6 @@ def test_delegation_of_the_role_is_refused_before_a_client_is_created(pair: Loca
     assert "can't have delegate_to or run_once" in run.failures()["web-2"]
     assert run.changed_hosts() == {"web-1"}
     assert labels(pair) == ["web-1"] and pair.read("web-2") is None
-
-
-def test_the_label_of_localhost_is_refused(pair: Local) -> None:
-    pair.add("localhost.localdomain")
-    pair.host_vars["web-2"]["monitor_agent_label"] = "localhost"
-    failures = pair.run().failures()
-    assert failures.keys() == {"web-2", "localhost.localdomain"}
-    for message in failures.values():
-        assert "every machine with this label would share one key. Set monitor_agent_label" in message
-    assert labels(pair) == ["web-1"]
 
 
 _PRUNE = "prune -e prune_pattern=web.* -e prune_confirm=true"

@@ -16,7 +16,6 @@ from ansible_collections.monitor.cloud.tests.support.runs import PRUNE, ROLLOUT,
 from ansible_collections.monitor.cloud.tests.support.steps import (
     configured,
     labels,
-    refuse,
     role_play,
 )
 
@@ -24,23 +23,18 @@ from ansible_collections.monitor.cloud.tests.support.steps import (
 # tests/unit/plugins/plugin_utils/_agent/test_options.py.
 INVALID: list[tuple[str, Any, str]] = [
     ("state", "absnt", "value of monitor_agent_state must be one of: present, absent, got: absnt"),
-    ("state", "{{ ['present'] }}", "value of monitor_agent_state must be one of"),
     ("packages", {"curl": "8.5"}, "argument 'monitor_agent_packages' is of type "),
-    ("packages", None, "argument 'monitor_agent_packages' is of type "),
     ("timeout", "soon", "argument 'monitor_agent_timeout' is of type "),
     ("allow_http", "{{ 'may' ~ 'be' }}", "argument 'monitor_agent_allow_http' is of type "),
     ("config_mode", 640, "mode 640 is not valid. Use a quoted octal string"),
-    ("config_mode", "rw-------", "mode 'rw-------' is not valid"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file"),
     ("config_path", "{{ playbook_dir }}", "it is neither a file nor a symbolic link"),
     ("config_path", "{{ playbook_dir }}/play.yml/agent.conf", "play.yml is not a directory"),
     ("config_path", "{{ nowhere_set }}", "nowhere_set"),
-    ("config_owner", "{{ 'web master' }}", "owner 'web master' must be a name or a number"),
     ("config_group", "-R", "group '-R' must be a name or a number"),
     ("config_template", "nowhere.j2", "nowhere.j2"),
     ("config_template", "{{ playbook_dir }}/failing.j2", "nowhere_set"),
     ("config_template", "{{ playbook_dir }}/large.j2", "larger than 64 KiB"),
-    ("settings", {"api_key": "x"}, "the name 'api_key'"),
     ("settings", {"a": "b\nc"}, "setting 'a'"),
     ("base_url", ["https://api.example.com"], "uses another account than the first host of its batch"),
     ("brand", "{{ nowhere_set }}", "nowhere_set"),
@@ -73,34 +67,27 @@ def test_a_host_with_an_invalid_variable_fails_alone_and_gets_no_client(single: 
     assert configured(single) == set(valid)
 
 
-# By play: keywords of the play and of the role, variables of all hosts, and of each host with another account.
+# By play: its keywords, and variables of each host with another account.
 OTHER = "2" * 64
-_ROLE = "ansible.builtin.import_role: {name: monitor.cloud.monitor_agent}"
-_TOKEN, _URL, _NAMED = "monitor_agent_api_token", "monitor_agent_base_url", "{{ token_of[site] }}"
-_TWO = {"site": "two"}
-ACCOUNTS: list[tuple[str, str, dict[str, str], list[dict[str, str]]]] = [
-    ("", "", {}, [{_TOKEN: OTHER}, {_URL: "https://other.example.com/v4"}, {"monitor_agent_brand": "otherword"}]),
-    ("vars_files: ['{{ site }}.yml']", "", {}, [_TWO]),
-    ("", f"vars: {{{_TOKEN}: '{_NAMED}'}}", {}, [_TWO]),
-    (f"environment: {{MONITOR_API_TOKEN: '{_NAMED}'}}", "", {}, [_TWO]),
-    ("", f"environment: {{MONITOR_API_TOKEN: '{_NAMED}'}}", {_TOKEN: "{{ '' }}"}, [_TWO]),
+_TOKEN = "monitor_agent_api_token"
+ACCOUNTS: list[tuple[str, list[dict[str, str]]]] = [
+    ("", [{_TOKEN: OTHER}, {"monitor_agent_base_url": "https://other.example.com/v4"}]),
+    ("environment: {MONITOR_API_TOKEN: '{{ token_of[site] }}'}", [{"site": "two"}]),
 ]
 
 
 def test_a_host_of_another_account_fails_alone_and_keeps_what_it_has(single: Local) -> None:
     """A play for each way to choose an account, with hosts of its own."""
     own = single.service.tokens["read_write"]
-    for site, value in {"one": own, "two": OTHER}.items():
-        (single.directory / f"{site}.yml").write_text(f"{_TOKEN}: '{value}'\n", encoding="utf-8")
     single.host_vars.clear()
     plays, first = [], set()
-    for number, (play, role, variables, others) in enumerate(ACCOUNTS):
+    for number, (play, others) in enumerate(ACCOUNTS):
         hosts = [f"web-{number}-{other}" for other in range(len(others) + 1)]
         single.add(*hosts)
         first.add(hosts[0])
         for host, other in zip(hosts, [{}, *others], strict=True):
-            single.host_vars[host] |= {"token_of": {"one": own, "two": OTHER}, "site": "one", **variables, **other}
-        path = single.tasks(f"- {_ROLE}\n  {role}", play=play, hosts=",".join(hosts))
+            single.host_vars[host] |= {"token_of": {"one": own, "two": OTHER}, "site": "one", **other}
+        path = single.tasks("- import_role: {name: monitor.cloud.monitor_agent}", play=play, hosts=",".join(hosts))
         plays.append(Path(path).read_text(encoding="utf-8"))
     failing = set(single.host_vars) - first
     for state, left in {"present": first, "absent": failing}.items():
@@ -247,32 +234,6 @@ def test_a_deletion_needs_no_room_in_the_plan(three: Local) -> None:
     assert labels(three) == []
 
 
-WRONG = {"base_url": "http://127.0.0.1:1/v4", "api_token": "not-a-token", "retry_timeout": "0"}
-
-
-@pytest.mark.parametrize("counts", ["environment", "variables"])
-def test_precedence_of_the_sources_of_the_connection(single: Local, counts: str) -> None:
-    """Each source of lower precedence holds values that fail. Defaults of modules do not count for the role."""
-    right = {
-        "base_url": single.service.base_url,
-        "api_token": single.service.tokens["read_write"],
-        "retry_timeout": "9",
-    }
-    if counts == "variables":
-        single.group_vars.update({f"monitor_agent_{name}": value for name, value in right.items()})
-    given = right if counts == "environment" else WRONG
-    defaults = f"module_defaults: {{group/monitor.cloud.api: {WRONG}, monitor.cloud.monitor_clients: {WRONG}}}"
-    environment = {f"MONITOR_{name.upper()}": value for name, value in given.items()}
-    assert single.succeed(role_play(single, play=defaults), **environment).changed_hosts() == {"web-1"}
-
-
-def test_a_role_that_uses_the_role_may_pass_the_label_of_the_inventory(pair: Local) -> None:
-    label = "{{ hostvars[inventory_hostname].own | default('') }}"
-    pair.host_vars["web-2"].update(own="my-web-2", monitor_agent_label="my-web-2")
-    pair.succeed(role_play(pair, role=f'vars: {{monitor_agent_label: "{label}"}}'))
-    assert set(labels(pair)) == {"web-1", "my-web-2"}
-
-
 ALL = ("web-1", "web-2", "db-1", "db-2")
 # Each of these would be wrong on the controller: neither sshd nor that Python is there, and sudo drops the environment
 # that has the token.
@@ -303,8 +264,3 @@ def test_all_playbooks_work_with_variables_meant_for_hosts(controller: Controlle
     retire = controller.succeed("monitor.cloud.retire", *arguments, *FOR_HOSTS, **environment)
     assert retire.changed_hosts() == {"web-1", "web-2"}
     assert labels(controller) == sorted(configured(controller)) == ["db-1", "db-2"]
-
-
-def test_an_address_is_required_before_a_removal(monitored: Local) -> None:
-    play = role_play(monitored, role="vars: {monitor_agent_state: absent}")
-    assert "base_url" in refuse(monitored, play, environment={"MONITOR_BASE_URL": ""})
