@@ -4,9 +4,8 @@
 
 """An unprivileged user who owns the directory of the file gains nothing while root writes.
 
-The writer is stopped before each command of its shell, and at one of these stops the user replaces a name. A writer
-that trusts names loses to the same attacks. Directories above, which only root may change:
-tests/unit/plugins/plugin_utils/_agent/test_host_file.py.
+The writer is stopped before each command of its shell, and at one of these stops the user replaces a name. Directories
+above, which only root may change: tests/unit/plugins/plugin_utils/_agent/test_host_file.py.
 """
 
 import contextlib
@@ -14,7 +13,6 @@ import dataclasses
 import itertools
 import os
 import select
-import shlex
 import shutil
 import signal
 import subprocess
@@ -46,21 +44,16 @@ ENDLESS = "the command did not end"
 Cases = tuple[tuple[str, str], ...]
 
 
-def _each(target: str, *decoys: str) -> Cases:
-    return tuple((target, decoy) for decoy in decoys)
-
-
-# Which name is replaced (the temporary entry, the file, both, what a killed writer has left) and by what: links to a
-# victim, files and directories of the user, or a trap: an empty directory, in which what is made is replaced too.
-_NAMED = _each("name", "own directory", "victims", "fifo", "link")
-_ENTRY = _each("entry", "link", "own", "fifo", "victims", "own directory", "links", "empty victims", "trap")
-_LINKS = {"link": "secret", "victims": "", "empty victims": "empty"}
+# Which name is replaced (the temporary entry, the file, what a killed writer has left) and by what: links to a victim,
+# files and directories of the user, or a trap: an empty directory, in which what is made is replaced too.
+_NAMED: Cases = tuple(("name", decoy) for decoy in ("own directory", "victims", "fifo", "link"))
+_ENTRY: Cases = tuple(("entry", decoy) for decoy in ("link", "own", "fifo", "victims", "own directory", "trap"))
+_LINKS = {"link": "secret", "victims": ""}
 KEPT, REMOVED = "a file is replaced and kept", "a file is removed"
 CASES: dict[str, Cases] = {
-    KEPT: (*_ENTRY, *_NAMED, ("both", "own")),
-    REMOVED: (*_each("leftover", "victims", "links"), *_NAMED),
+    KEPT: (*_ENTRY, *_NAMED),
+    REMOVED: (("leftover", "victims"), *_NAMED),
     "a file is new": _NAMED,
-    "a file is new beside others": _NAMED,
 }
 
 
@@ -93,7 +86,7 @@ class Ground:
         self.base, self.safe, self.victim = root / "base", root / "safe", root / "safe" / "victim"
         self.directory = self.base / "directory"
         self.path = self.directory / NAME
-        for directory in (self.base, self.safe, self.victim, self.victim / "empty", self.directory):
+        for directory in (self.base, self.safe, self.victim, self.directory):
             directory.mkdir(mode=0o700 if directory == self.victim else 0o755)
         # Not the owner, group and mode that the writer sets: a change shows.
         for file in (self.safe / "secret", *(self.victim / name for name in ("secret", NAME, "old", "copy"))):
@@ -104,11 +97,7 @@ class Ground:
             _write(self.directory / LEFTOVER / NAME, OLD)
             os.utime(self.directory / LEFTOVER, (0, 0))
         os.chown(self.directory, USER, USER)
-        if situation.endswith("beside others"):
-            # As /tmp is: any user may add names, and remove his own.
-            os.chown(self.directory, 0, 0)
-            self.directory.chmod(0o1777)
-        elif "new" not in situation:
+        if "new" not in situation:
             # As a user could if fs.protected_hardlinks is 0: another name of the file must not change.
             _write(self.safe / "linked", OLD)
             os.link(self.safe / "linked", self.path)
@@ -148,11 +137,9 @@ class Attacker:
         self._seen: list[object] = []
         # By device and inode: open files.
         self._opened: dict[tuple[int, int], int] = {}
-        self._decoys = [ground.directory / f"decoy-{n}" for n in (1, 2)]
+        self._decoy_path = ground.directory / "decoy"
         with _as_user():
-            self._make(self._decoys[0], decoy)
-            if target == "both":
-                self._make(self._decoys[1], "link")
+            self._make(self._decoy_path, decoy)
 
     def _make(self, path: Path, kind: str) -> None:
         if kind in _LINKS:
@@ -166,7 +153,7 @@ class Attacker:
         else:
             path.mkdir()
             for name in (NAME, "old", "copy") if kind != "trap" else ():
-                self._make(path / name, "link" if kind == "links" else "own")
+                self._make(path / name, "own")
 
     def _open(self, path: Path, mode: int = os.O_RDONLY) -> None:
         with contextlib.suppress(OSError):
@@ -201,22 +188,16 @@ class Attacker:
         return self._decoy == "trap" or self.stops < self._last + 12 or not self._first
 
     def _replace(self) -> None:
-        ground, entry = self._ground, self._entry
-        targets: dict[str, list[Path | None]] = {
-            "entry": [entry],
-            "name": [ground.path],
-            "both": [entry, ground.path],
-            "leftover": [ground.directory / LEFTOVER],
-        }
-        for decoy, target in zip(self._decoys, targets[self._target], strict=False):
-            if target:
-                _exchange(decoy, target)
+        directory = self._ground.directory
+        targets = {"entry": self._entry, "name": self._ground.path, "leftover": directory / LEFTOVER}
+        if target := targets[self._target]:
+            _exchange(self._decoy_path, target)
 
     def _spring(self) -> None:
         for path in _inside(self._entry) if self._entry else ():
             if not path.is_symlink():
                 with contextlib.suppress(OSError):
-                    path.rename(self._decoys[0].with_name(f"taken-{time.monotonic_ns()}"))
+                    path.rename(self._decoy_path.with_name(f"taken-{time.monotonic_ns()}"))
                     path.symlink_to(self._ground.victim / "secret")
 
     def loot(self) -> str:
@@ -262,11 +243,11 @@ class Stops:
         ask = 'echo > {}; read -r v < {}; echo "$v"'.format(*self._paths)
         return script.replace("main <", f"PS4='${{e:+${{response:=$({ask})}}}}'; set -x\nmain <")
 
-    def serve(self, has_ended: Callable[[], bool], act: Callable[[], bool], patience: float) -> bool:
+    def serve(self, has_ended: Callable[[], bool], act: Callable[[], bool]) -> bool:
         """At each stop act, which returns whether to stop again. False if it takes too long."""
         stop, go = (os.open(path, os.O_RDWR) for path in self._paths)
         last = time.monotonic()
-        while not (ended := has_ended()) and time.monotonic() < last + patience:
+        while not (ended := has_ended()) and time.monotonic() < last + 30.0:
             if select.select([stop], [], [], 0.002)[0]:
                 os.read(stop, 1)
                 os.write(go, b"\n" if act() else b"no\n")
@@ -276,27 +257,8 @@ class Stops:
         return ended
 
 
-def naive_script(path: str, situation: str) -> str:
-    """A writer that resolves every name again in the directory of the file, for a proof that the attacks work."""
-    directory, quoted = shlex.quote(os.path.dirname(path)), shlex.quote(path)
-    keep = f'u=$(mktemp {directory}/.XXXXXXXX); cp {quoted} "$u"; mv -f "$u" {quoted}~'
-    write = f"""t=$(mktemp {directory}/.XXXXXXXX); trap 'rm -f "$t"' EXIT
-        printf %s {shlex.quote(KEY)} > "$t"; chown root:daemon "$t"; chmod 0640 "$t"
-        {keep if situation == KEPT else ":"}
-        mv -f "$t" {quoted}"""
-    return f"""main() {{
-        e={directory}; umask 077
-        for d in {directory}/.{NAME}.??????; do [ -d "$d" ] || continue; rm -f "$d/{NAME}"; rmdir "$d"; done
-        {f"rm -f {quoted}" if situation == REMOVED else write} && echo "{host_file.DONE}"
-        }}
-        main </dev/null
-        """
-
-
-def _script(path: Path, situation: str, naive: bool) -> str:
+def _script(path: Path, situation: str) -> str:
     """The script that is attacked."""
-    if naive:
-        return naive_script(str(path), situation)
     desired = Desired(str(path), None if situation == REMOVED else KEY.encode(), "root", "daemon", 0o640)
     script = host_file.change_script(desired, backup=situation == KEPT, new="new" in situation)
     # A FIFO must not take the time of each trial.
@@ -313,29 +275,28 @@ class Trial:
     moment: int = 0
     turns: int = 0
 
-    def run(self, *, naive: bool = False) -> tuple[set[str], bool, Attacker]:
+    def run(self) -> tuple[set[str], bool, Attacker]:
         """What the user got, whether the file was written nevertheless, and the attacker."""
         with tempfile.TemporaryDirectory(prefix="hostile-", dir="/var/tmp") as root:
             os.chmod(root, 0o755)
             ground = Ground(Path(root), self.situation, self.target)
             attacker = Attacker(ground, self.target, self.decoy, self.moment, self.turns)
-            done = self._stopped(ground, attacker, naive)
+            done = self._stopped(ground, attacker)
             written = done is not None and not host_file.problem_of(done)
             lost = ground.losses(attacker.loot(), written=written)
             return lost if done else {*lost, ENDLESS}, written, attacker
 
-    def _stopped(self, ground: Ground, attacker: Attacker, naive: bool) -> host_file.Completed | None:
+    def _stopped(self, ground: Ground, attacker: Attacker) -> host_file.Completed | None:
         """Run the command as root, with stops; None if it did not end."""
         stops = Stops(ground.root)
-        script = stops.within(_script(ground.path, self.situation, naive))
+        script = stops.within(_script(ground.path, self.situation))
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output:
             given.write(script.encode())
             given.seek(0)
             process = subprocess.Popen(
                 ["dash", "-s"], stdin=given, stdout=output, stderr=subprocess.DEVNULL, start_new_session=True
             )
-            # A naive writer hangs at a FIFO: the trial does not wait for it.
-            ended = stops.serve(lambda: process.poll() is not None, attacker.act, 0.5 if naive else 30.0)
+            ended = stops.serve(lambda: process.poll() is not None, attacker.act)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
@@ -354,7 +315,7 @@ def trials(situation: str) -> list[Trial]:
     entry = range(min(usual.changes - {1}, default=1), max(usual.changes) + 1)
 
     def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
-        if target in ("entry", "both") and moment not in entry:
+        if target == "entry" and moment not in entry:
             return False
         return SOAK or moment in usual.changes or (number + moment + turns) % 16 == 0
 
@@ -367,13 +328,6 @@ def trials(situation: str) -> list[Trial]:
 
 
 @pytest.mark.parametrize("situation", CASES)
-def test_a_naive_writer_is_not_safe_in_hostile_directories(situation: str) -> None:
-    # It has fewer commands: only early attacks come in time.
-    tried = sorted(trials(situation), key=lambda trial: trial.moment)
-    assert any(trial.run(naive=True)[0] - {ENDLESS} for trial in tried)
-
-
-@pytest.mark.parametrize("situation", CASES)
 def test_the_writer_is_safe_in_hostile_directories(situation: str) -> None:
     results = {trial: trial.run() for trial in trials(situation)}
     tally(faults=len(results), runs=len(results))
@@ -383,7 +337,7 @@ def test_the_writer_is_safe_in_hostile_directories(situation: str) -> None:
     assert any(written for _lost, written, _attacker in results.values()), "a writer that always refuses proves nothing"
 
 
-@pytest.mark.parametrize("path", [".:/usr/bin:/bin", "/usr/bin:/bin:", "bin:/usr/bin:/bin", "/usr/bin::/bin"])
+@pytest.mark.parametrize("path", [".:/usr/bin:/bin", "/usr/bin:/bin:", "bin:/usr/bin:/bin"])
 def test_no_program_is_taken_from_the_directory_of_the_file(tmp_path: Path, path: str) -> None:
     directory, log = tmp_path / "agent", tmp_path / "log"
     names = ("find", "stat", "mktemp", "env", "ls", "chmod", "mv", "rm", "rmdir", "wc", "head", "timeout", "sha256sum")

@@ -10,7 +10,7 @@ What would run leaves a file behind, the canary, here or on the host: there is n
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,8 +22,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields impo
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import shown
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.hosts import Host
-from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Controller, Local, Run
+from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Local, Run
 
 # Short, so that labels can hold it.
 CANARY = f"/tmp/mc{secrets.token_hex(3)}"
@@ -70,8 +69,6 @@ def hostile(emulator: Emulator) -> Emulator:
     return emulator
 
 
-# Responses of the service, in variables
-
 _INVENTORY = """
 plugin: monitor.cloud.clients
 strict: false
@@ -115,9 +112,6 @@ def test_responses_stay_text_in_the_inventory_and_in_registered_variables(hostil
     assert [entry["msg"] for entry in looped.result["results"]] == [f"{text}|{text}" for text in TEXTS]
 
 
-# The audit
-
-
 def test_responses_and_names_stay_text_in_each_form_of_the_audit(hostile: Emulator, tmp_path: Path) -> None:
     controller = Local(tmp_path, hostile, "web-1", TEMPLATES[0], "$(id)")
     files = {kind: controller.directory / f"audit.{kind}" for kind in ("json", "junit", "html", "metrics")}
@@ -151,8 +145,6 @@ def test_responses_and_names_stay_text_in_each_form_of_the_audit(hostile: Emulat
     assert "49" not in re.sub(r"mc[0-9a-f]{6}|[0-9a-f]{12}", "", table)
 
 
-# Keys, paths, labels and names of hosts
-
 # Without the characters of a mask, so that they are not taken for masks.
 KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
 CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
@@ -184,24 +176,6 @@ def test_clients_that_could_be_syntax_are_refused_before_their_hosts_are_touched
         assert all(reason in run.failures()[host] for host, (_fields, reason) in _REFUSED.items()), run.failures()
     assert [host for host in (*_REFUSED, "db-1") if controller.read(host) is not None] == ["db-1"]
     assert "4 unverifiable" in audit.output and "1 ok" in audit.output
-
-
-def test_paths_are_text_over_ssh(machines: Callable[..., list[Host]], controllers: Callable[..., Controller]) -> None:
-    controller = controllers(*machines("web-1", "db-1"))
-    path = "/opt/agent x/$(touch C)/'`touch C`\" agent.conf".replace("C", CANARY[5:])
-    controller.host_vars = {"web-1": {"monitor_agent_config_path": path}}
-    controller.group_vars["monitor_agent_install_command"] = 'printf %s "$MONITOR_INSTALL_CODE" > /tmp/installed'
-    controller.group_vars["monitor_agent_install_creates"] = "/tmp/installed"
-    first = controller.succeed("monitor.cloud.rollout", "-vvv", "--diff")
-    run = controller.succeed("monitor.cloud.rollout", "monitor.cloud.audit", "-vvv", "--diff")
-    assert_quiet(controller.service, first, run, faults=0)
-    assert run.changed_hosts() == set() and "2 ok" in run.output
-    for client in controller.service.clients():
-        host = controller.hosts[client["label"]]
-        found = host.run("find /opt/agent* /etc/monitor -type f -print0 2>/dev/null | xargs -0 cat", check=False)
-        assert found == f"install_code={client['install_code']}\napi_key={client['api_key']}\n"
-        assert host.run("cat /tmp/installed") == client["install_code"]
-        assert host.run(f"find / -xdev -name '{CANARY[5:]}*' 2>/dev/null", check=False) == ""
 
 
 _PATHS = (

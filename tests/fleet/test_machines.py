@@ -100,18 +100,16 @@ REPAIRED = {
 
 
 def assert_repaired(controller: Controller, changes: Collection[str] = ()) -> None:
-    """Check mode predicts the starts and restarts, the next run makes them, and the one after finds nothing."""
+    """Check mode predicts the starts and restarts, the next run makes them, and an audit finds nothing more."""
     for options in (["--check"], []):
         run = controller.succeed(ROLLOUT, *options)
         assert (run.changed_hosts(), run.changed_hosts(RESTART)) == (set(changes), set(NAMES)), run.output
-    assert controller.succeed().of(RESTART) == {}
     assert reporting(controller) == own(controller)
     assert audit(controller) == {name: [] for name in NAMES}
 
 
 def test_an_agent_that_does_not_run_is_found_and_started(controller: Controller) -> None:
     controller.succeed()
-    assert audit(controller) == {name: [] for name in NAMES}
     for name, (command, _state) in REPAIRED.items():
         controller.hosts[name].run(command)
     assert audit(controller) == {name: [state] for name, (_command, state) in REPAIRED.items()}
@@ -156,11 +154,10 @@ def test_an_agent_that_can_not_run_fails_its_host(controller: Controller) -> Non
     )
     expected["db-1"] = ends.format(SERVICE, "db-1", "activating (it ends, and is started again)", SERVICE)
     expected["db-2"] = ends.format(SERVICE, "db-2", "failed", SERVICE)
-    for writes in (["create_client db-1", "create_client db-2"], []):
-        run = controller.run()
-        failures = run.failures()
-        assert {name: failures[name][: len(text)] for name, text in expected.items()} == expected
-        assert sorted(run.writes()) == writes
+    run = controller.run()
+    failures = run.failures()
+    assert {name: failures[name][: len(text)] for name, text in expected.items()} == expected
+    assert sorted(run.writes()) == ["create_client db-1", "create_client db-2"]
     assert audit(controller) == {name: ["agent_stopped"] for name in NAMES}
 
 
@@ -225,20 +222,25 @@ def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(
         "monitor_agent_uninstall_command": "rm /opt/left",
         "monitor_agent_uninstall_removes": "/opt/left",
     }
+    library, retire = "/usr/lib/python3/dist-packages/apt_pkg", (*RETIRE, "-e", "monitor_agent_uninstall=true")
     try:
+        # Without python3-apt, which a run installs and check mode does not.
+        machine.run(f"for f in {library}*.so; do mv $f $f.away; done")
         check = controller.succeed("monitor.cloud.rollout", "--check")
         assert check.changed_hosts() == {"web-1"}
+        controller.succeed(*retire, "--check")
+        machine.run(f"for f in {library}*.so.away; do mv $f ${{f%.away}}; done")
         run = controller.succeed()
         assert run.writes() == ["create_client web-1"]
         assert reporting(controller) == own(controller)
         again = controller.succeed()
         assert [event.task for event in again.events if event.status == "changed"] == []
-        machine.run(f"dpkg --purge {PACKAGED}; systemctl daemon-reload")
+        # As on a host that was just installed, there are no lists of packages: they are fetched, and the package is found.
+        machine.run(f"dpkg --purge {PACKAGED}; systemctl daemon-reload; rm -rf /var/lib/apt/lists/*")
         assert audit(controller) == {"web-1": ["agent_stopped"]}
         assert controller.succeed("monitor.cloud.rollout", "--check").changed_hosts(RESTART) == {"web-1"}
-        controller.succeed()
+        assert controller.succeed().of("Install the packages again, with new lists of packages").keys() == {"web-1"}
         assert reporting(controller) == own(controller) and audit(controller) == {"web-1": []}
-        retire = (*RETIRE, "-e", "monitor_agent_uninstall=true")
         assert controller.succeed(*retire, "--check").writes() == []
         assert reporting(controller) == own(controller)
         done = controller.succeed(*retire)

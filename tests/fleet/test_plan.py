@@ -7,11 +7,9 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
-from ansible_collections.monitor.cloud.tests.support.steps import configured, labels
+from ansible_collections.monitor.cloud.tests.support.steps import configured, labels, role_play
 
 _NO_SERVICE = (
     "{} has no service no-such-service: install it (monitor_agent_packages), name another (monitor_agent_service), "
@@ -78,29 +76,6 @@ def test_a_renamed_host_gets_no_new_client(pair: Local) -> None:
     assert pair.succeed().changed_hosts() == set() and pair.read("web-1") == text
 
 
-@pytest.mark.parametrize(
-    ("other", "fails"),
-    [
-        ({}, False),
-        # The client belongs to a host that is going to be removed.
-        ({"monitor_agent_state": "absent"}, False),
-        ({"monitor_agent_label": "{{ ansible_facts.nothing }}"}, True),
-    ],
-)
-def test_the_key_of_another_host_of_the_inventory_is_a_clones(pair: Local, other: dict[str, str], fails: bool) -> None:
-    _renamed(pair, "web-2")
-    pair.host_vars["web-2"] |= other
-    run = pair.run(ROLLOUT, "--limit", "web-1")
-    if fails:
-        assert "no host of the inventory has (but the labels of these hosts are unknown: 'web-2')" in str(
-            run.failures()
-        )
-    else:
-        assert run.failures() == {} and configured(pair) == {"web-1"}
-        # Core breaks lines, before 2.19 at hyphens too.
-        assert "web-1carriedthekeyofclient'web-2',soitreportedasthatclient." in "".join(run.output.split())
-
-
 def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_config_path"] = str(pair.path("web-1"))
     texts = set()
@@ -117,3 +92,19 @@ def test_two_names_of_one_machine_do_not_swap_its_key(pair: Local) -> None:
     pair.host_vars["web-2"]["monitor_agent_config_path"] += ".second"
     pair.succeed()
     assert configured(pair) == {"web-1", "web-2"}
+
+
+def test_a_client_that_is_only_listed_is_created_anew(pair: Local) -> None:
+    """Retire, then roll out, while the list of the service still has the deleted clients."""
+    pair.monitor()
+    old = {client["id"] for client in pair.service.clients()}
+    pair.service.configure(lists_deleted=True)
+    pair.succeed(role_play(pair, role="vars: {monitor_agent_state: absent}"))
+    check = pair.succeed(role_play(pair), "--check")
+    assert check.changed_hosts() == {"web-1", "web-2"} and labels(pair) == []
+    run = pair.succeed(role_play(pair))
+    assert sorted(run.writes()) == ["create_client web-1", "create_client web-2"]
+    assert not old & {client["id"] for client in pair.service.clients()}
+    assert all(pair.read(host) == pair.expected(host) for host in pair.host_vars)
+    pair.service.configure(lists_deleted=False)
+    assert pair.succeed(role_play(pair)).calls() == ["list_clients"]

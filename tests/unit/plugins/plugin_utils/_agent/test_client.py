@@ -70,8 +70,6 @@ def test_a_client_that_could_be_syntax_is_refused(fields: dict[str, Any], reason
 
 def test_the_client_of_the_hosts_label_among_those_registered() -> None:
     assert _chosen(_REGISTERED) == Registered("web1", _CLIENT, {"0" * 12: "web2"})
-    others = {"clients": {"web1": _CLIENT}, "created": ["web2"], "failures": {"web2": "x"}}
-    assert _chosen(others) == Registered("web1", _CLIENT, {})
 
 
 _SHOWN = {"key_fingerprint": fingerprint(_KEY), "keys_masked": False}

@@ -62,6 +62,9 @@ def _live(root: Path, name: str, shell: Sequence[str] = DASH, tools: Path | None
     assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (text, 0o600)
     assert kept.name.startswith(f"{name}.") and kept.name.endswith("~")
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("second", 0o600)
+    for mode in (0o4755, 0o2640, 0o44):
+        assert change(path, shell=shell, tools=tools, mode=mode) == ""
+        assert stat.S_IMODE(path.stat().st_mode) == inspect(path, shell=shell, tools=tools).mode == mode
     for _time in range(2):
         assert change(path, None, shell, tools) == ""
         assert (inspect(path, shell=shell, tools=tools).kind, [*path.parent.iterdir()]) == ("missing", [kept])
@@ -120,32 +123,20 @@ def test_the_life_of_a_file_with_the_tools_of(tmp_path: Path, system: str) -> No
     _live(root, "-dash", ["env", f"PATH={tools}", str(shutil.which("dash"))])
 
 
-def test_modes(tmp_path: Path) -> None:
-    """As GNU and BSD print them."""
-    path, bsd = tmp_path / "agent.conf", stub_tools(tmp_path / "tools", stat=_BSD["stat"])
-    for mode in (0o644, 0o4755, 0o2640, 0o1600, 0o44, 0o0):
-        assert change(path, mode=mode) == ""
-        assert stat.S_IMODE(path.stat().st_mode) == inspect(path).mode == inspect(path, tools=bsd).mode == mode
-
-
-@each_shell
-def test_a_replacement_keeps_the_acl(tmp_path: Path, shell: list[str]) -> None:
+def test_a_replacement_keeps_the_acl(tmp_path: Path) -> None:
     """stat shows its mask as the permissions of the group, which the desired mode does not mean."""
-    skip_without(shell[0], "setfacl")
+    skip_without("setfacl")
     path = old_file(tmp_path)
     if subprocess.run(["setfacl", "-m", "u:4343:r", path], check=False, capture_output=True).returncode:
         pytest.skip("there are no ACLs")
-    for mode in (0o600, 0o640):
-        assert (inspect(path, shell=shell).mode, change(path, shell=shell, mode=mode)) == (0o600, "")
-        assert inspect(path, shell=shell, mode=mode).mode == mode
+    for mode, group in ((0o600, "---"), (0o640, "r--"), (0o600, "---")):
+        assert (change(path, mode=mode), inspect(path, mode=mode).mode) == ("", mode)
         entries = subprocess.run(["getfacl", "-cE", path], check=True, capture_output=True, text=True).stdout.split()
-        group = "r--" if mode == 0o640 else "---"
         assert entries == ["user::rw-", "user:4343:r--", f"group::{group}", "mask::r--", "other::---"]
-        assert change(path, shell=shell, mode=0o600) == ""
     # Another user could have set it: one who can change the directory.
     if os.geteuid() == 0:
         path.parent.chmod(0o777)
-        assert change(path, shell=shell) == ""
+        assert change(path) == ""
         assert "4343" not in subprocess.run(["getfacl", "-c", path], check=True, capture_output=True, text=True).stdout
 
 
@@ -264,7 +255,6 @@ def test_owners(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     os.chown(path, 1, 4)
     for owner, group, owned, unknown in (
-        (None, None, False, False),
         ("daemon", None, True, False),
         ("1", "adm", True, False),
         ("daemon", "root", False, False),
@@ -272,7 +262,7 @@ def test_owners(tmp_path: Path) -> None:
         (None, "no-such-group", False, True),
     ):
         found = inspect(path, owner=owner, group=group)
-        assert (found.owned, found.unknown_owner) == (owned or not (owner or group), unknown) or owner is group is None
+        assert (found.owned, found.unknown_owner) == (owned, unknown)
     user = ["setpriv", "--reuid=1", "--regid=1", "--clear-groups", "dash"]
     path.parent.chmod(0o777)
     for directory in (tmp_path, *tmp_path.parents[:-2]):
@@ -329,7 +319,8 @@ def test_what_is_not_a_file(tmp_path: Path) -> None:
         subprocess.run(["sh", "-c", prepare], check=True)
         found = inspect(path, b"new")
         assert (found.kind, found.problem, found.text) == expected
-        assert expected[1] or change(path) == "", prepare
+        for data in (b"new", None) if not expected[1] else ():
+            assert change(path, data) == "", prepare
         subprocess.run(["rm", "-rf", *path.parent.glob("*")], check=True)
     path.parent.unlink()
     path.parent.mkdir()
@@ -370,10 +361,8 @@ _FOUND = HostFile("file", owned=False, changed=77, user=("root", "0"), group=("w
         (f"{_FILE}text|\n{'x' * (LARGEST_FILE + 1)}", _FOUND),
         # What is too long, or is not a number, is unknown.
         (_FILE.replace("|77|", f"|{'9' * 21}|"), HostFile("file", owned=False)),
-        (_FILE.replace("wheel|600", f"{'w' * 256}|600"), HostFile("file", owned=False)),
         (_FILE.replace("|600|", "|6o0|"), HostFile("file", owned=False)),
-        (f"{_FILE}NRestarts=many\nInactiveExitTimestamp=n/a\n", _FOUND),
-        (f"{_FILE}InactiveExitTimestamp=Fri 2026-99-27 18:57:00 UTC\n", _FOUND),
+ (f"{_FILE}NRestarts=many\nInactiveExitTimestamp=Fri 2026-99-27 18:57:00 UTC\n", _FOUND),
         (f"{'x y' * 2_000_000}", None),
     ],
 )  # fmt: skip

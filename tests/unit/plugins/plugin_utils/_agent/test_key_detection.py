@@ -31,7 +31,6 @@ _OWNERS = {
 _LABELS = {fingerprint(_OWN): "web1", fingerprint(_OTHER): "web2", fingerprint(_SIGNS): "web2"}
 _SHAPES = {
     "two values": "# managed\napi_key = {key}\ninstall_code = {code}\n",
-    "code first": "install_code: {code}\napi_key: {key}\n",
     "quoted": "[agent]\nkey='{key}'\ncode='{code}'\n",
     "json": '{{"install_code": "{code}", "api_key": "{key}"}}\n',
     "bare key": "{key}\n",

@@ -23,35 +23,29 @@ _KEY, _CODE = "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9", "deadbeef0123456789deadbeef
 _CLIENT = {"id": 1, "label": "web-1", "api_key": _KEY, "install_code": _CODE}
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("key=@api_key@ {{ client.api_key }} @install_code@\n", f"key={_KEY} {{{{ client.api_key }}}} {_CODE}\n"),
-        ({"key": "@api_key@"}, f'{{"key": "{_KEY}"}}'),
-        (5, "5"),
-    ],
-)
-def test_content_has_literal_placeholders(content: object, text: str) -> None:
+def _content(content: object, client: dict[str, Any] | None = None, **settings: int) -> Rendered:
     unused: Any = None
-    options = {"template": None, "content": content, "settings": {}}
-    rendered = Rendered(unused, options, {}, Registered("web-1", _CLIENT, {}))
-    assert rendered.text == text
-    hidden = text.replace(_KEY, SENTINELS["api_key"]).replace(_CODE, SENTINELS["install_code"])
-    assert rendered.pattern == hidden
-    if hidden == text:
-        with pytest.raises(InputError, match="content writes neither"):
-            rendered.check()
-    else:
-        rendered.check()
-    # Some services have no install codes.
-    without = Rendered(unused, options, {}, Registered("web-1", {**_CLIENT, "install_code": None}, {}))
-    if "@install_code@" in str(content):
-        with pytest.raises(InputError, match="Could not render content: the client has no install_code"):
-            assert without.text
-    else:
-        assert without.text == text
+    options = {"template": None, "content": content, "settings": settings}
+    return Rendered(unused, options, {}, Registered("web-1", client or _CLIENT, {}))
+
+
+def test_content_has_literal_placeholders() -> None:
+    rendered = _content("key=@api_key@ {{ client.api_key }} @install_code@\n")
+    assert rendered.text == f"key={_KEY} {{{{ client.api_key }}}} {_CODE}\n"
+    assert rendered.pattern == rendered.text.replace(_KEY, SENTINELS["api_key"]).replace(
+        _CODE, SENTINELS["install_code"]
+    )
+    assert _content({"key": "@api_key@"}).text == f'{{"key": "{_KEY}"}}'
+    _content("@api_key@").check()
+    with pytest.raises(InputError, match="content writes neither"):
+        _content(5).check()
     with pytest.raises(InputError, match="settings can't be used with content"):
-        Rendered(unused, {**options, "settings": {"a": 1}}, {}, Registered("web-1", _CLIENT, {}))
+        _content("x", a=1)
+    # Some services have no install codes.
+    without = {**_CLIENT, "install_code": None}
+    assert _content("@api_key@", without).text == _KEY
+    with pytest.raises(InputError, match="Could not render content: the client has no install_code"):
+        assert _content("@install_code@", without).text
 
 
 Render = Callable[..., Rendered]
@@ -79,6 +73,7 @@ _RENDERED = {
     "{% if true %}\n{{ label }} {{ client.label }} {{ client.id + 1 }}\n{% endif %}": "web-1 web-1 2\n",
     "{{ inventory_hostname }} {{ KEY | length }} {{ ansible_managed }}": "web1 35 Ansible managed",
     "{{ {'key': KEY} | to_json }}": f'{{"key": "{_KEY}"}}',
+    '#jinja2: variable_start_string: "[%", variable_end_string: "%]"\n[% KEY %] {{ label }}': f"{_KEY} {{{{ label }}}}",
     "{{ ('agent:' ~ KEY) | b64encode }}": base64.b64encode(f"agent:{_KEY}".encode()).decode(),
     "{{ client.install_code | upper }}": _CODE.upper(),
     "{{ KEY[:8] }}{{ 'same' if KEY == client.install_code else 'other' }}": f"{_KEY[:8]}other",
@@ -117,13 +112,6 @@ def test_a_template_does_with_keys_what_any_template_does(rendering: Render, tex
 def test_templates_that_are_refused(rendering: Render, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         rendering(text, {**_CLIENT, "more": "\ud800"}).check()
-
-
-def test_a_client_without_an_install_code_needs_a_template_without_it(rendering: Render) -> None:
-    client = {**_CLIENT, "install_code": None}
-    assert rendering("{{ client.api_key }}", client).text == _KEY
-    with pytest.raises(InputError, match="own.j2: .*install_code"):
-        assert rendering("{{ client.api_key }} {{ client.install_code }}", client).text
 
 
 def test_a_client_without_secrets_has_others_in_their_place(rendering: Render) -> None:
