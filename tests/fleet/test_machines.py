@@ -235,7 +235,7 @@ def test_an_agent_is_rolled_out_from_a_repository_and_uninstalled(
         assert reporting(controller) == own(controller)
         again = controller.succeed()
         assert [event.task for event in again.events if event.status == "changed"] == []
-        # As on a host that was just installed, there are no lists of packages: they are fetched, and the package is found.
+        # As on a host that was just installed, there are no lists of packages: the role fetches them.
         machine.run(f"dpkg --purge {PACKAGED}; systemctl daemon-reload; rm -rf /var/lib/apt/lists/*")
         assert audit(controller) == {"web-1": ["agent_stopped"]}
         assert controller.succeed("monitor.cloud.rollout", "--check").changed_hosts(RESTART) == {"web-1"}
