@@ -34,27 +34,6 @@ def labels(service: Emulator) -> list[str]:
     return sorted(client["label"] for client in service.clients())
 
 
-def test_environments_with_an_account_each(single: Local, emulator: Emulator) -> None:
-    here = {**HERE, "monitor_agent_config_path": "{{ inventory_dir }}/{{ inventory_hostname }}.conf"}
-    (single.directory / "here.json").write_text(json.dumps(here), encoding="utf-8")
-    with Emulator() as prod:
-        addresses = {"https://api.dev.example.com/v4": emulator.base_url, "https://api.example.com/v4": prod.base_url}
-        inventory = copied(single.directory, "environments.yml", **addresses)
-        command = f"ansible-playbook -i {inventory} -e @here.json monitor.cloud.rollout"
-        accounts = {"DEV": emulator, "PROD": prod}
-        tokens = {f"MONITOR_TOKEN_{name}": service.tokens["read_write"] for name, service in accounts.items()}
-        tokens |= {"MONITOR_BASE_URL": "", "MONITOR_API_TOKEN": ""}
-        for name, service in accounts.items():
-            assert single.shell(f"{command} --limit {name.lower()}", **tokens).code == 0
-            files = {
-                label: (single.directory / f"{label}.conf").read_text(encoding="utf-8") for label in labels(service)
-            }
-            assert files == texts(service.clients()) and len(files) == 2
-        # Both at once are refused before anything is changed.
-        both = single.shell(command, **tokens)
-        assert both.code != 0 and "account" in both.output and "changed=1" not in both.output
-
-
 def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
     emulator.seed(labels=["web-6", "web-7"])
     hook = EXAMPLES / "retire_hook.yml"
