@@ -14,13 +14,16 @@ COVERAGE = COVERAGE_FILE=$(CURDIR)/build/coverage/data $(VENV)/bin/coverage
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint unit contract integration fleet faults soak packaging mutation matrix emulator build docs coverage bench release lock upgrade clean
+.PHONY: help demo picture test quick lint unit contract integration fleet faults soak packaging mutation matrix emulator build docs coverage bench release lock upgrade clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 demo: $(DEMO) ## register example hosts with an emulated service, twice, then break two and audit
 	@$(RUN) tests/tools/demo.py
+
+picture: $(TEST) ## make docs/audit.png, the picture in README, from the page of the demo
+	@$(RUN) tests/tools/picture.py
 
 emulator: $(DEMO) ## PORT=8089: serve the emulated service until Ctrl-C, for your own playbooks in another shell
 	@$(RUN) -m ansible_collections.monitor.cloud.tests.emulator $(if $(PORT),--port '$(PORT)')
