@@ -11,33 +11,27 @@ name: clients
 short_description: The monitoring clients of an account as hosts
 version_added: 1.0.0
 description:
-  - Adds a host for each monitoring client, with the client's fields as variables, without its keys.
+  - Adds a host for each monitoring client. The fields of the client, without keys, are variables with the prefix
+    C(monitor_), such as C(monitor_id), C(monitor_label) and C(monitor_apps). C(monitor_key_fingerprint) is the first 12
+    hexadecimal digits of the SHA-256 of the key, null if the key is masked. A token with read-only access is enough.
   - The name of the host is the client's label if that has only letters, digits, C(.), C(-) and C(_), and does not
     begin with C(.) or C(-). Else it is the start of the label, C(-) and 8 hexadecimal digits of a hash, because every
     user of the account can choose labels, and C(ssh) reads C(-oProxyCommand=COMMAND) as an option.
   - The labels V(all), V(ungrouped), V(localhost), V(127.0.0.1) and V(::1) have another meaning as names of hosts. So
     their hosts are C(client-all) and so on, unless an earlier source has a host with that name.
   - Fails if two labels give the same name.
-  - Each field of the client that the collection knows, but for the keys, is a variable with the prefix C(monitor_),
-    such as C(monitor_id), C(monitor_label), C(monitor_apps), C(monitor_created) and C(monitor_updated).
-    C(monitor_key_fingerprint) is the first 12 hexadecimal digits of the SHA-256 of the client's key, null if the key
-    is masked.
   - If the label derived from the host's name differs, the host also has C(monitor_agent_label), by which the role
     P(monitor.cloud.monitor_agent#role) finds its client.
-  - O(compose) can use C(inventory_hostname). Derive C(ansible_host) from it, not from C(monitor_label), which can begin
-    with C(-) or hold any character.
+  - Derive C(ansible_host) in O(compose) from C(inventory_hostname), not from C(monitor_label), which can begin with
+    C(-) or hold any character.
   - Give this source last, or in a directory under a name that sorts last. A host that only a later source names would
     keep C(monitor_agent_label), which any user of the account can choose by the label of a client.
   - The name of the configuration file ends in C(.monitor_clients.yml) or C(.monitor_clients.yaml).
-  - A token with read-only access is enough.
   - The options of the connection and O(label_pattern) may be templates, which see no variables of hosts.
 author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment:
-  - constructed
-  - inventory_cache
-  - monitor.cloud._shared.connection
-  - monitor.cloud._shared.environment
+  [constructed, inventory_cache, monitor.cloud._shared.connection, monitor.cloud._shared.environment]
 options:
   plugin:
     description: The name of this plugin.
@@ -65,24 +59,12 @@ compose:
   ansible_host: inventory_hostname ~ '.example.com'
 cache: true
 cache_plugin: ansible.builtin.jsonfile
-cache_timeout: 600
 cache_connection: ~/.cache/monitor-clients
-
-# $ ansible-inventory -i account.monitor_clients.yml --graph
-# @all:
-#   |--@ungrouped:
-#   |--@app_mysql:
-#   |  |--db-1
-#   |--@kind_db:
-#   |  |--db-1
-#   |--@kind_web:
-#   |  |--web-1
-#   |  |--web-2
 """
 
 import typing as t
 
-from ansible.errors import AnsibleError, AnsibleParserError
+from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
@@ -91,7 +73,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients import fiel
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
-from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, own_message, read_clients
+from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.render import as_data
 from ansible_collections.monitor.cloud.plugins.plugin_utils._agent.sealed_keys import plain
 
@@ -113,10 +95,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         # Render first, because set_options converts types, and fails for the template of a number.
         self.given = dict(direct or {})
         for name in self.given.keys() & _TEMPLATES:
-            try:
-                self.given[name] = self.templar.template(self.given[name])
-            except AnsibleError as error:
-                raise AnsibleParserError(f"The template of {name} fails: {error}") from error
+            self.given[name] = self.templar.template(self.given[name])
         super().set_options(task_keys, var_options, self.given)  # type: ignore[no-untyped-call]
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
@@ -127,12 +106,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             expression = fields.compiled(".*" if pattern is None else pattern, "label_pattern")
             clients = self._clients(path, refresh=not cache)
             # A client without a label belongs to no host.
-            found = [one for one in clients if one["label"] is not None and expression.fullmatch(one["label"])]
-            names = _names_of([one["label"] for one in found], inventory.hosts)
+            labelled = {client["label"]: client for client in clients if client["label"] is not None}
+            names = _names_of([label for label in labelled if expression.fullmatch(label)], inventory.hosts)
         except MonitorError as error:
-            raise AnsibleParserError(own_message(error)) from None
-        for client in found:
-            self._add(inventory, names[client["label"]], client)
+            raise AnsibleParserError(str(error)) from None
+        for label, name in names.items():
+            self._add(inventory, name, labelled[label])
 
     def _clients(self, path: str, *, refresh: bool) -> list[fields.Client]:
         """The clients without their keys, from the cache if it is enabled and has the account."""
@@ -148,10 +127,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return clients
 
     def _add(self, inventory: InventoryData, name: str, client: fields.Client) -> None:
-        known_before = name in inventory.hosts
-        host = inventory.add_host(name)
+        known_before, host = name in inventory.hosts, inventory.add_host(name)
         # Known fields only: others who can write to the cache could add agent_base_url, and so receive the token.
-        variables = {f"monitor_{one}": as_data(plain(client.get(one))) for one in _VARIABLES}
+        variables = {f"monitor_{field}": as_data(plain(client.get(field))) for field in _VARIABLES}
         if fields.client_label(host) != client["label"] and not known_before:
             # Without this label the role would not find the client of the host. A host of another source keeps its
             # label, because users who can name clients could give it the client of another host.

@@ -12,11 +12,9 @@ short_description: A monitoring client by its label
 version_added: 1.0.0
 description:
   - Returns the client of a label, with the fields of RV(monitor.cloud.monitor_client#module:client), without its keys.
-    Returns an empty dictionary if the account has no client with the label.
   - Reads all clients of the account once in each process of Ansible, which runs a task for one host. To use clients
     in tasks of many hosts, store them with M(ansible.builtin.set_fact) and C(run_once).
-  - Variables of the role are not used, because facts of a host can replace them. Address and token are options, or come
-    from the environment of the controller.
+  - Ignores variables of the role, because facts of a host can replace them.
 author:
   - monitor.cloud contributors (!UNKNOWN)
 extends_documentation_fragment: [monitor.cloud._shared.connection, monitor.cloud._shared.environment]
@@ -33,10 +31,6 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ lookup('monitor.cloud.client', 'web1').created }}"
   when: lookup('monitor.cloud.client', 'web1') | length > 0
-
-- name: Show which of two clients exist
-  ansible.builtin.debug:
-    msg: "{{ query('monitor.cloud.client', 'web1', 'web2') | select | map(attribute='label') }}"
 """
 
 RETURN = r"""
@@ -54,7 +48,7 @@ from ansible.plugins.lookup import LookupBase
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, as_text
 from ansible_collections.monitor.cloud.plugins.module_utils._module import account_fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, own_message, read_clients
+from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, read_clients
 
 # Fingerprint of an account → its clients by label, read once in this process.
 _accounts: dict[str, dict[str | None, Client]] = {}
@@ -70,4 +64,4 @@ class LookupModule(LookupBase):
                 _accounts[account] = {client["label"]: client for client in read_clients(params)}
             return [_accounts[account].get(as_text(label), {}) for label in terms]
         except MonitorError as error:
-            raise AnsibleLookupError(own_message(error)) from None
+            raise AnsibleLookupError(str(error)) from None

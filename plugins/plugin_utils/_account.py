@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import re
 import typing as t
 from collections.abc import Callable, Mapping
 
@@ -15,10 +14,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import Client, Views
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS, connect
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError, MonitorError
-
-# The parts of messages that name variables of the role, which the two plugins do not read.
-_OF_ROLE = re.compile(r" \((of the role: )?monitor_agent_\w+\)|\bmonitor_agent_\w+, ")
+from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 
 
 def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -37,11 +33,5 @@ def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]
 
 def read_clients(params: Mapping[str, t.Any]) -> list[Client]:
     """The clients of the account without their keys."""
-    found = connect(dict(params)).list_clients()
-    views = Views(found)
-    return [views.show(client) for client in found]
-
-
-def own_message(error: MonitorError) -> str:
-    """The text of an error, with the options of the plugin and without the variables of the role."""
-    return _OF_ROLE.sub("", str(error))
+    clients = connect(dict(params)).list_clients()
+    return list(map(Views(clients).show, clients))

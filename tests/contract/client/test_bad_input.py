@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.plugins.modules import (
 )
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.inputs import MODULES, NEEDED
-from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_module, failed, go, labels, writes
+from ansible_collections.monitor.cloud.tests.support.tasks import Module, as_module, failed, labels, writes
 
 
 def _refusal(emulator: Emulator, module: Module, **options: Any) -> str:
@@ -106,13 +106,6 @@ def test_missing_token(emulator: Emulator, name: str) -> None:
     assert "api_token is required" in error
     assert "MONITOR_API_TOKEN" in error
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []
-
-
-@pytest.mark.parametrize("value", ["a/b", "é", "\udcff"])
-def test_ids_of_any_characters_are_of_nothing(emulator: Emulator, value: str) -> None:
-    """Half a surrogate pair stands for a byte of a command line that is not UTF-8."""
-    assert go(emulator, region_info, id=value)["regions"] == []
-    assert go(emulator, monitor_subscription_info, id=value)["subscriptions"] == []
 
 
 @pytest.mark.parametrize(

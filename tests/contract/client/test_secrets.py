@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import MonitorError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
@@ -143,58 +142,6 @@ def test_masks_are_detected_by_every_module(emulator: Emulator, mask: dict[str, 
         _assert_masked(client)
     assert many["key_owners"] == {}
     assert writes(emulator) == []
-
-
-def test_access_differs_from_client_to_client(emulator: Emulator) -> None:
-    real = {client["label"]: client["api_key"] for client in emulator.seed(labels=["web1", "web2", "web3"])}
-    emulator.set_token("some", scopes=["monitor:read_write"], read_only_ids=[2])
-    result = go(emulator, monitor_clients, token="some", labels=["web1", "web2", "web3"], include_keys=True)
-    _assert_masked(result["clients"].pop("web2"))
-    assert sorted(result["key_owners"].values()) == ["web1", "web3"]
-    assert {label: client["api_key"] for label, client in result["clients"].items()}.items() <= real.items()
-
-
-@pytest.mark.parametrize(
-    ("module", "options", "mask"),
-    [
-        (monitor_client, {"id": 1, "label": "www1"}, "[REDACTED]"),
-        (monitor_clients, {"labels": ["web2", "web3"], "renames": {"web1": "www1"}}, "[REDACTED]"),
-        (monitor_clients, {"labels": ["web2", "web3"]}, _MASK_IN_KEY_FORM),
-    ],
-)
-def test_keys_masked_in_responses_to_writes_only(
-    emulator: Emulator, module: Module, options: dict[str, Any], mask: str
-) -> None:
-    """The keys are those of single reads, as in the second run."""
-    emulator.seed(labels=["web1"])
-    for operation in ("create_client", "update_client"):
-        masks = dict.fromkeys(_SECRETS, mask)
-        emulator.fault(kind="edit", operation=operation, add=masks, times=-1)
-    result = go(emulator, module, include_keys=True, **options)
-    shown = list(result["clients"].values()) if "clients" in result else [result["client"]]
-    keys = {client["label"]: fingerprint(client["api_key"]) for client in emulator.clients()}
-    assert {client["label"]: client["key_fingerprint"] for client in shown}.items() <= keys.items()
-
-
-@pytest.mark.parametrize(
-    ("settings", "token", "reason"),
-    [
-        ({"mask_kind": "cut_short"}, "read_write", "The api_key has 6 characters, and a key has at least 16."),
-        ({"mask_text": "***"}, "read_write", "The api_key holds U+002A ASTERISK, as masks do."),
-        ({"mask_text": _MASK_IN_KEY_FORM}, "read_write", "The same api_key is on 2 clients."),
-        ({}, "read_only", "The api_key holds U+005B LEFT SQUARE BRACKET, as masks do."),
-    ],
-)
-def test_a_mask_has_its_reason_and_what_to_do(
-    emulator: Emulator, settings: dict[str, Any], token: str, reason: str
-) -> None:
-    emulator.seed(labels=["web1", "web2"])
-    emulator.configure(mask_for="all", **settings)
-    for client in go(emulator, monitor_client_info, token=token, include_keys=True)["clients"]:
-        assert client["mask_reason"].startswith(reason)
-        assert "lacks read-write access to the client: check both" in client["mask_reason"]
-    # One client is read, to learn that this shows no more than the list does.
-    assert len(emulator.requests("get_client")) == 1
 
 
 @pytest.mark.parametrize("mask_text", ["[REDACTED]", _MASK_IN_KEY_FORM])

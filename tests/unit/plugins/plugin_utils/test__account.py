@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of plugins that read the account, and messages without the role's variables."""
+"""The options of plugins that read the account."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import CONNECTION_OPTIONS
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
-from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params, own_message
+from ansible_collections.monitor.cloud.plugins.plugin_utils._account import connection_params
 
 
 @pytest.mark.parametrize(("given", "expected"), [("", True), (None, True), ("no", False), (True, True)])
@@ -19,8 +19,3 @@ def test_only_a_false_turns_the_check_of_certificates_off(given: Any, expected: 
     assert (params["validate_certs"], params["brand"]) == (expected, "monitor")
     with pytest.raises(InputError, match="allow_http is invalid"):
         connection_params(dict.fromkeys(CONNECTION_OPTIONS).get, {"allow_http": "maybe"})
-
-
-def test_a_message_names_the_options_of_the_plugin() -> None:
-    message = own_message(InputError.missing_option("base_url"))
-    assert "MONITOR_BASE_URL" in message and "monitor_agent" not in message
