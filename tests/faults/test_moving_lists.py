@@ -98,15 +98,6 @@ def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator) -> No
     assert len(emulator.requests()) == 1, "a prune without surplus costs no request"
 
 
-def test_a_client_that_is_created_during_the_run_is_not_pruned(emulator: Emulator) -> None:
-    """Not even under the label of a surplus client, which another controller deleted first."""
-    _seed(emulator)
-    changes = {"delete": ["old-08"], "create": ["old-08", "old-new"]}
-    emulator.fault(kind="meanwhile", **MOMENTS["before the first read"], changes=changes)
-    _check(emulator, _prune(emulator, concurrency=1))
-    assert labels(emulator) == sorted([*_DESIRED, *_KEEP, "old-08", "old-new"])
-
-
 def test_absent_deletes_the_client_that_has_the_label_now(emulator: Emulator) -> None:
     emulator.seed(labels=["web-1", "web-2"])
     emulator.fault(kind="meanwhile", operation="list_clients", done=True, changes={"rename": {"web-1": "www-1"}})

@@ -13,7 +13,6 @@ import itertools
 import json
 import subprocess
 import sys
-import urllib.request
 import zlib
 from pathlib import Path
 from typing import Any
@@ -21,16 +20,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, region_info
-from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import HOST, Kinds
-from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, try_task
+from ansible_collections.monitor.cloud.tests.support.checks import try_task
 from ansible_collections.monitor.cloud.tests.support.inputs import ONE_OF_EACH
-from ansible_collections.monitor.cloud.tests.support.runs import ROLLOUT, Local
 from ansible_collections.monitor.cloud.tests.support.servers import (
     OTHER_HOST,
     PASSWORD,
     Account,
-    Listener,
     Open,
     Proxy,
     as_json,
@@ -108,13 +104,7 @@ _REMOTE = (
     "http://127.0.0.2:{port}/v4",
     "HTTP://127.0.0.2:{port}/v4",
     "http://localhost.example.test:{port}/v4",
-    "http://127.0.0.1\\.example.test:{port}/v4",
-    "http://[::ffff:127.0.0.2]:{port}/v4",
-    "http://2130706434:{port}/v4",
-    "http://0.0.0.0:{port}/v4",
-    "\thttp://127.0.0.2:{port}/v4\n",
     "http://127.0.0.1:{port}@127.0.0.2:{port}/v4",
-    "http:127.0.0.2/v4",
 )
 
 
@@ -240,18 +230,6 @@ def test_over_tls_a_proxy_gets_no_token_and_the_service_no_password(
         assert PASSWORD.encode() not in listener.received
 
 
-def test_proxies_of_the_system_are_not_used(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on macOS, where the look-up of the system's settings crashes a process that was forked and not executed."""
-    account, listener = service(opened)
-    system = forbidden(opened, address=OTHER_HOST)
-    for name, found in (("getproxies", {"http": f"http://{OTHER_HOST}:{system.port}"}), ("proxy_bypass", False)):
-        monkeypatch.setattr(
-            f"requests.utils.{name}", lambda *_host, found=found: urllib.request.getproxies_environment() or found
-        )
-    assert try_task(account, monitor_client, label="web1", allow_http=True, faults=0)[0] is not None
-    assert (system.connections, len(listener.requests)) == (0, 1)
-
-
 @pytest.mark.parametrize("setting", ["http_proxy", "https_proxy", "ALL_PROXY"])
 def test_plain_http_uses_no_proxy_unless_allowed(opened: Open, monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
     """The token would leave this machine unencrypted, though the service is on it."""
@@ -270,43 +248,7 @@ def test_plain_http_uses_no_proxy_unless_allowed(opened: Open, monkeypatch: pyte
         assert (Account.TOKEN.encode() in proxy.received) is (by_proxy and allowed and not exempt)
 
 
-def test_a_proxy_that_gives_no_tunnel_gets_no_token(
-    kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    account, listener = service(opened, kinds[1]["good"])
-    trap = forbidden(opened)
-    headers = {"Location": f"http://127.0.0.1:{trap.port}/", "Proxy-Authenticate": "Basic"}
-    statuses = itertools.cycle([302, 407])
-    proxy = opened(Listener, lambda _request: (next(statuses), headers, b"no"), address=OTHER_HOST)
-    monkeypatch.setenv("https_proxy", f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}")
-    for name, (module, options, _call) in ONE_OF_EACH.items():
-        for _status in range(2):
-            assert try_task(account, module, ca_path=kinds[0], **options)[0] is None, name
-    assert {request.method for request in proxy.requests} == {"CONNECT"}
-    assert_no_token(proxy)
-    assert listener.connections == trap.connections == 0
-
-
-def test_a_tunnel_to_another_server_gets_no_token(kinds: Kinds, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A man in the middle, with his own certificate, even of the right name."""
-    authority, certificates = kinds
-    account, listener = service(opened, certificates["good"])
-    for kind in certificates.keys() - {"good"}:
-        trap = forbidden(opened, certificates[kind])
-        proxy = opened(Proxy, (trap.address, trap.port))
-        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        result, message = try_task(account, monitor_client, label="web9", ca_path=authority)
-        assert result is None
-        assert "no response: SSLCertVerificationError" in message
-        assert_no_token(proxy, trap)
-        assert trap.received == b""
-    assert listener.connections == 0
-
-
-_BAD_PROXIES = (
-    "socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@[bad", "http://someone:{p}@x:port", "://someone:{p}@x",
-    "http://someone:{p}@ho st:9", "http://someone:{p}@127.0.0.1:9",
-)  # fmt: skip
+_BAD_PROXIES = ("socks5://someone:{p}@127.0.0.1:9", "http://someone:{p}@x:port", "http://someone:{p}@127.0.0.1:9")
 
 
 def test_proxies_that_cannot_be_used_give_an_error_without_their_password(
@@ -343,50 +285,3 @@ def test_encodings_and_a_limit_of_bytes(opened: Open) -> None:
     account.overrides = {("GET", "clients"): (200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * 2**26))}
     result, message = try_task(account, monitor_client_info, faults=0, retry_timeout=60.0)
     assert "the response has more than 32 MiB" in message
-
-
-def test_a_rollout_by_a_proxy_and_amid_netrc_files_shows_no_secret_to_others(
-    kinds: Kinds, opened: Open, tmp_path: Path
-) -> None:
-    (tmp_path / ".netrc").write_text(f"default login someone password {PASSWORD}\n", encoding="ascii")
-    (tmp_path / ".netrc").chmod(0o600)
-    certificate, key = kinds[1]["good"]
-    trap = forbidden(opened)
-    with Emulator(arguments=["--tls-cert", certificate, "--tls-key", key], cafile=kinds[0]) as secure:
-        port = int(secure.base_url.split(":")[2].split("/")[0])
-        proxy = opened(Proxy, ("127.0.0.1", port), address=OTHER_HOST)
-        controller = Local(tmp_path, secure, "web-1", "web-2", "db-1")
-        environment = {
-            "https_proxy": f"http://someone:{PASSWORD}@{OTHER_HOST}:{proxy.port}",
-            "http_proxy": f"http://127.0.0.1:{trap.port}",
-            "NETRC": str(tmp_path / ".netrc"),
-            "MONITOR_BASE_URL": f"https://{HOST}:{port}/v4",
-            "MONITOR_CA_PATH": kinds[0],
-        }
-        run = controller.run(ROLLOUT, ROLLOUT, "monitor.cloud.audit", "-vvv", "--diff", **environment)
-        assert_sound(secure, run.output, faults=3)
-        assert run.code == 0, run.output[-3000:]
-        assert PASSWORD not in run.output
-        assert "Warning: Unverified" not in run.output
-        for request in run.requests:
-            token = None if request["operation"] in ("list_subscriptions", "get_subscription") else "read_write"
-            assert (request["token"], request["authorization"]) == (token, token is not None)
-        assert sorted(run.writes()) == ["create_client db-1", "create_client web-1", "create_client web-2"]
-        assert "3 ok" in run.output
-        assert {request.method for request in proxy.requests} == {"CONNECT"}
-        assert {request.target for request in proxy.requests} == {f"{HOST}:{port}"}
-        assert secure.tokens["read_write"].encode() not in proxy.received
-        assert b"\nauthorization:" not in proxy.received.lower()
-        assert trap.connections == 0
-
-
-def test_warnings_of_other_code_stay_enabled() -> None:
-    """In a process of its own."""
-    script = (
-        "import warnings, urllib3\n"
-        "from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings\n"
-        "Http(Settings('https://127.0.0.1/v4'))\n"
-        "warnings.warn('unverified', urllib3.exceptions.InsecureRequestWarning)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "unverified" in done.stderr
