@@ -37,11 +37,11 @@ _BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 class Api:
-    """The service behind an :class:`Http`. ``brand`` is the product word of paths, tier ids and the plan's field."""
+    """The service behind an :class:`Http`. ``brand`` is the product name of paths, tier ids and the plan's field."""
 
     def __init__(self, http: Http, *, brand: str = "monitor", page_size: int | None = None) -> None:
         if not _BRAND.fullmatch(brand):
-            raise InputError(f"brand {brand!r} must be the product word of the service's paths, such as 'monitor'.")
+            raise InputError(f"brand {brand!r} must be the product name of the service's paths, such as 'monitor'.")
         if page_size is not None and page_size < 1:
             raise InputError(f"page_size must be at least 1, not {page_size}.")
         self.http = http
