@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks the collection's documentation, renders it as HTML, and follows its links. Needs no network."""
 
-import argparse
 import os
 import re
 import shutil
@@ -65,13 +64,10 @@ def _run(root: Path, *command: str) -> int:
 
 def main() -> int:
     """Check, and render even if the check fails, so that its writer can see the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="directory of the site (default: build/docs)")
-    output: Path = parser.parse_args().output
     with copied_tree() as root:
         code = _run(root, "antsibull-docs", "lint-collection-docs", "--plugin-docs", ".")
-        code = _render(root, output) or code
-    print("\n".join(broken := _broken_links(output)) or f"The site is {output / 'index.html'}")
+        code = _render(root) or code
+    print("\n".join(broken := _broken_links()) or f"The site is {OUTPUT / 'index.html'}")
     return code or int(bool(broken))
 
 
@@ -90,7 +86,7 @@ def _for_the_menu(page: str) -> str:
     return re.sub(rf"^{re.escape(NAME)}\.(\w+ \w+)(?: -- .*)?$", r"\1", page, count=1, flags=re.MULTILINE)
 
 
-def _render(root: Path, output: Path) -> int:
+def _render(root: Path) -> int:
     pages = root.parent / "pages"
     (pages / "pages").mkdir(parents=True)
     code = _run(root, "antsibull-docs", "collection", "--use-current", "--no-indexes", f"--dest-dir={pages}", NAME)
@@ -110,36 +106,35 @@ def _render(root: Path, output: Path) -> int:
             shutil.copy(root / path, pages / place)
     settings = [*SETTINGS, f"html_static_path={root / 'docs' / 'docsite' / 'static'}"]
     options = [option for setting in settings for option in ("-D", setting)]
-    sphinx = ("sphinx-build", "-q", "-E", "-W", "--keep-going", "-C", *options, str(pages), str(output))
+    sphinx = ("sphinx-build", "-q", "-E", "-W", "--keep-going", "-C", *options, str(pages), str(OUTPUT))
     return _run(root, *sphinx) or code
 
 
-class _Links(HTMLParser):
-    """The links of a page, and the places that links can lead to."""
+class _Page(HTMLParser):
+    """The links of a page, and the ids that links can lead to."""
 
-    def __init__(self, page: Path) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
         self.links: list[str] = []
-        self.places = {""}
-        self.feed(page.read_text(encoding="utf-8"))
+        self.ids = {""}
+        self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name == "id":
-                self.places.add(value or "")
-            elif (tag, name) in (("a", "href"), ("img", "src")) and not re.match("[a-z]+:", value or ""):
-                self.links.append(unquote(value or ""))
+        given = {name: value or "" for name, value in attrs}
+        self.ids.add(given.get("id", ""))
+        link = given.get({"a": "href", "img": "src"}.get(tag, ""), "")
+        if not re.match("[a-z]+:", link):
+            self.links.append(unquote(link))
 
 
-def _broken_links(output: Path) -> list[str]:
-    pages = {page: _Links(page) for page in output.rglob("*.html")}
+def _broken_links() -> list[str]:
+    pages = {path: _Page(path) for path in OUTPUT.rglob("*.html")}
     broken = []
-    for page, parsed in pages.items():
-        for link in parsed.links:
-            path, place = urldefrag(link)
-            target = (page.parent / path).resolve() if path else page
-            if not target.exists() or (target in pages and place not in pages[target].places):
-                broken.append(f"{page}: nothing at {link}")
+    for page, link in [(path, link) for path, parsed in pages.items() for link in parsed.links]:
+        path, place = urldefrag(link)
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (target in pages and place not in pages[target].ids):
+            broken.append(f"{page}: nothing at {link}")
     return broken
 
 

@@ -49,28 +49,24 @@ def check(version: str, repository: str, key: str, present: str) -> None:
     run("gpg", "--batch", "--list-secret-keys", key)
 
 
-def replace_address(old: str, new: str) -> None:
-    for path in ("galaxy.yml", "docs/docsite/links.yml"):
-        text = (CHECKOUT / path).read_text(encoding="utf-8")
-        (CHECKOUT / path).write_text(text.replace(old, new), encoding="utf-8")
-
-
-def replace_version(old: str, new: str) -> None:
-    """Replace the version in galaxy.yml and in the module utility, and in the archive's name on each page."""
-    pages = [path for path in tracked_files() if path.suffix in (".md", ".rst") and path.name != "CHANGELOG.rst"]
-    stated = dict.fromkeys(pages, "monitor-cloud-{}.tar.gz")
-    stated[Path("galaxy.yml")] = "version: {}\n"
-    stated[Path("plugins/module_utils/_module.py")] = 'VERSION = "{}"\n'
-    for path, form in stated.items():
-        text = (CHECKOUT / path).read_text(encoding="utf-8")
-        (CHECKOUT / path).write_text(text.replace(form.format(old), form.format(new)), encoding="utf-8")
+def replace(present: dict[str, str], version: str, repository: str) -> None:
+    """Replace address and version where files state them."""
+    stated = {present["repository"]: repository}
+    for form in ("monitor-cloud-{}.tar.gz", "\nversion: {}\n", 'VERSION = "{}"\n'):
+        stated[form.format(present["version"])] = form.format(version)
+    for path in tracked_files():
+        if path.suffix in (".yml", ".md", ".rst", ".py") and path.name != "CHANGELOG.rst":
+            text = before = (CHECKOUT / path).read_text(encoding="utf-8")
+            for old, new in stated.items():
+                text = text.replace(old, new)
+            if text != before:
+                (CHECKOUT / path).write_text(text, encoding="utf-8")
 
 
 def release(version: str, repository: str, key: str, owners: str | None) -> Path:
     present = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text(encoding="utf-8"))
     check(version, repository, key, present["version"])
-    replace_address(present["repository"], repository)
-    replace_version(present["version"], version)
+    replace(present, version, repository)
     if owners:
         (CHECKOUT / ".github" / "CODEOWNERS").write_text(f"* {owners}\n", encoding="utf-8")
     # The entry of a version that is not released yet gets the new fragments, and today's date.
