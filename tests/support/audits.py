@@ -4,10 +4,10 @@
 
 """Inspected hosts and accounts as an audit gets them, for the tests of its parts."""
 
-import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     Account,
     Host,
@@ -22,49 +22,34 @@ TIERS: tuple[dict[str, Any], ...] = tuple(
     {"id": f"monitor-{size}", "label": f"Monitor {size}", "clients_included": size, "price": {"monthly": price}}
     for size, price in ((3, 10.0), (10, 20), (40, 60.5))
 )
-
-
-def fingerprint(label: str) -> str:
-    return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
 TIME = "2026-01-02T03:04:05Z"
-# What a file has whose owner, group or mode is not as expected.
-PERMISSIONS = {
-    "owner": {"found": "app", "expected": "root"},
-    "group": {"found": "app", "expected": "adm"},
-    "mode": {"found": "0644", "expected": "0600"},
-}
+# Owner, group and mode of a file that are not as expected.
+_PERMISSIONS = {"owner": ("app", "root"), "group": ("app", "adm"), "mode": ("0644", "0600")}
 
 
 def inspected(host: str, key_owner: str = "own", **facts: Any) -> Host:
-    facts["permissions"] = {name: PERMISSIONS[name] for name in facts.get("differs", ()) if name in PERMISSIONS}
-    if key_owner == "own":
-        facts = {"owner_label": host, "key_fingerprint": fingerprint(host), **facts}
-    if key_owner == "other":
-        facts = {"key_fingerprint": fingerprint(facts["owner_label"]), **facts}
-    return Host(host, host, facts_of({"label": host, "key_owner": key_owner, "differs": [], **facts}))
+    differs = [name for name in facts.get("differs", ()) if name in _PERMISSIONS]
+    facts["permissions"] = {name: dict(zip(("found", "expected"), _PERMISSIONS[name], strict=True)) for name in differs}
+    owner = host if key_owner == "own" else facts.get("owner_label")
+    key = {"owner_label": owner, "key_fingerprint": fingerprint(owner)} if owner else {}
+    return Host(host, host, facts_of({"label": host, "key_owner": key_owner, "differs": [], **key, **facts}))
 
 
 def unreachable(host: str) -> Host:
     return Host(host, host, facts_of({"unreachable": True, "msg": "Task failed: no\n route"}))
 
 
-def account(labels: Iterable[str], masked: Iterable[str] = (), **facts: Any) -> Account:
+def account(labels: Iterable[str], masked: Collection[str] = (), **facts: Any) -> Account:
     """An account with clients of these labels, the keys of some of them masked."""
-    hidden = set(masked)
-    keys = {label: None if label in hidden else fingerprint(label) for label in labels}
+    keys = {label: None if label in masked else fingerprint(label) for label in labels}
     return Account({label: {"key_fingerprint": key, "keys_masked": not key} for label, key in keys.items()}, **facts)
 
 
 def report(
-    inspections: Iterable[Host],
-    known: Account,
-    inventory: Iterable[str] = (),
-    orphan_pattern: str = ".*",
+    inspections: Iterable[Host], known: Account, inventory: Iterable[str] = (), orphan_pattern: str = ".*",
     absent: Collection[str] = (),
-) -> Report:
-    """An audit of these hosts; the inventory has others besides."""
+) -> Report:  # fmt: skip
+    """An audit of these hosts. The inventory has other hosts too."""
     hosts = list(inspections)
     labels = {host: host for host in [*(one.host for one in hosts), *inventory]}
     return audit(hosts, known, labels, generated_at=TIME, orphan_pattern=orphan_pattern, absent=absent)
@@ -74,34 +59,26 @@ def states(made: Report) -> dict[str, tuple[str, ...]]:
     return {finding.host: finding.states for finding in made.hosts}
 
 
-def details(made: Report) -> Mapping[str, str]:
-    return {finding.host: finding.detail for finding in made.hosts}
-
-
 def of(made: Report, host: str) -> Host:
     return next(finding for finding in made.hosts if finding.host == host)
 
 
-def every_state(*more: Host) -> Report:
+def every_state(*more: Host, masked: Collection[str] = ()) -> Report:
     seen = [
         unreachable("gone"),
-        inspected("clone", "other", owner_label="web"),
-        inspected("renamed", "other", owner_label="old"),
+        *(inspected(host, "other", owner_label=owner) for host, owner in {"clone": "web", "renamed": "old"}.items()),
         inspected("stranger", "unknown", key_fingerprint=fingerprint("?")),
-        inspected("web"),
-        inspected("new", "no_file"),
-        inspected("empty", "no_key"),
+        *(inspected(host, key) for host, key in {"web": "own", "new": "no_file", "empty": "no_key"}.items()),
         Host("closed", "closed", facts_of({"msg": "no sudo"})),
-        inspected("edited", differs=["content"]),
+        *(inspected(host, differs=[name]) for host, name in {"edited": "content", "open": "mode"}.items()),
         inspected("pending", service_state="active", service_differs=["restart"]),
         inspected("stopped", service_state="inactive", service_differs=["state"]),
         inspected("disabled", service_state="active", service_differs=["enabled"]),
-        inspected("open", differs=["mode"]),
         inspected("fine"),
         *more,
     ]
     hosts = {one.host for one in seen}
-    return report(seen, account({*hosts - {"new", "renamed"}, "old", "older"}, plan=TIERS[1], tiers=TIERS))
+    return report(seen, account([*hosts - {"new", "renamed"}, "old", "older"], masked, plan=TIERS[1], tiers=TIERS))
 
 
 def made(of: Report, *, limited: bool = False) -> tuple[str, list[Step]]:

@@ -92,11 +92,6 @@ class Host:
         return self.states[0]
 
     @property
-    def is_masked(self) -> bool:
-        """Whether the file could be read, and the only finding is that its key cannot be compared."""
-        return self.states == ("unverifiable",) and bool(self.facts["key_fingerprint"])
-
-    @property
     def renamed(self) -> bool:
         """Whether the host can keep the client whose key it carries."""
         return self.adoption in ("adopt", "later")
@@ -152,7 +147,7 @@ class Account:
 class Report:
     """An audit. ``hosts`` come worst first; ``orphans`` are labels of clients that no host of the inventory has.
 
-    A joined report has its audits as ``sources``, and sentences about those that are stale or differ as ``notes``.
+    A joined report has its audits as ``sources``, and sentences about stale audits and hosts left out as ``notes``.
     """
 
     generated_at: str
@@ -176,8 +171,9 @@ class Report:
     @functools.cached_property
     def not_compared(self) -> set[str]:
         """Hosts whose only finding is that the token reads the key of no client, so that keys are not compared."""
-        reads_none = self.account["clients_masked"] == self.account["clients_used"]
-        return {one.host for one in self.hosts if reads_none and one.is_masked}
+        if self.account["clients_masked"] < self.account["clients_used"]:
+            return set()
+        return {one.host for one in self.hosts if one.states == ("unverifiable",) and one.facts["key_fingerprint"]}
 
     @property
     def renames(self) -> dict[str, str]:
@@ -355,12 +351,8 @@ def natural_sort_key(name: str) -> list[tuple[float, str]]:
 
 
 def parse_time(generated_at: t.Any) -> datetime.datetime:
-    """The time that a report states, in UTC; ValueError if it is invalid, or has no zone and cannot be compared."""
-    try:
-        return datetime.datetime.strptime(str(generated_at), "%Y-%m-%dT%H:%M:%S%z").astimezone(datetime.timezone.utc)
-    # OverflowError: the last hours of the year 9999 in other zones are later in UTC.
-    except (ValueError, OverflowError):
-        raise ValueError("generated_at is missing or invalid") from None
+    """The time that a report states, in UTC; ValueError or OverflowError if it is invalid, or has no zone."""
+    return datetime.datetime.strptime(str(generated_at), "%Y-%m-%dT%H:%M:%S%z").astimezone(datetime.timezone.utc)
 
 
 def format_time(at: datetime.datetime) -> str:

@@ -45,7 +45,7 @@ _STEPS: dict[str, tuple[str, str]] = {
     "not_configured": ("rollout", "Configure these hosts: they have a client, but no key."),
     "unverifiable": (
         "audit",
-        "Correct what the finding names, then audit again as a user and with a token that may read.",
+        "Correct what the finding names, then audit again with a user and token that may read.",
     ),
     "outdated": ("rollout", "Write the configuration again: the key is right, the rest differs."),
     "restart_pending": ("rollout", "Restart the agents: they have not read their configuration."),
@@ -56,7 +56,6 @@ _STEPS: dict[str, tuple[str, str]] = {
     "undecided": ("", f"These hosts were renamed, cloned, or are to be removed. {_PARTIAL}"),
 }
 _REPAIRED = {kind for kind, (playbook, _text) in _STEPS.items() if playbook == "rollout"} - {"rollout", "absent"}
-_SPECIAL = " Not in the command, because of special characters: {}. {}"
 # The default of prune_limit.
 _PRUNE_LIMIT = 10
 
@@ -98,9 +97,12 @@ def steps(
     groups: dict[str, list[findings.Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
-    labels = {one.label for one in report.hosts}
-    variables = {kind: _variable(kind, groups[kind], labels) for kind in groups}
-    alike = [kind for kind in groups if kind in _REPAIRED and not variables[kind]]
+    variables = {"not_audited": f"monitor_agent_audit_json={_NEW_AUDIT}"}
+    labels, clones = {one.label for one in report.hosts}, groups.get("foreign_key", ())
+    # Without it, a rollout makes no new client for a host that carries the key of a client without a host.
+    if any("not_registered" in one.states and one.owner_label not in labels for one in clones):
+        variables["foreign_key"] = "monitor_agent_replace_key=true"
+    alike = [kind for kind in groups if kind in _REPAIRED - variables.keys()]
     if len(alike) > 1:
         groups["rollout"] = [one for kind in alike for one in groups[kind]]
     log = f": journalctl {' '.join(f'-u {shlex.quote(name)}' for name in sorted(services))}" if services else ""
@@ -130,27 +132,20 @@ def _kind_of(one: findings.Host, limited: bool) -> str:
     return "undecided" if limited and kind in ("renamed", "foreign_key") and not one.shared_with else kind
 
 
-def _variable(kind: str, found: Sequence[findings.Host], labels: Collection[str]) -> str:
-    """The extra variable that the playbook of a step needs, or an empty text."""
-    if kind == "not_audited":
-        return f"monitor_agent_audit_json={_NEW_AUDIT}"
-    # Without it, a rollout makes no new client for a host that carries the key of a client without a host.
-    if kind == "foreign_key" and any("not_registered" in one.states and one.owner_label not in labels for one in found):
-        return "monitor_agent_replace_key=true"
-    return ""
-
-
 def _host_step(kind: str, found: Sequence[findings.Host], sources: Sequence[str], variable: str, log: str) -> Step:
     playbook, text = _STEPS[kind]
-    text = text.format(log=log)
     hosts = tuple(one.host for one in found)
-    plain = [host for host in hosts if is_plain_name(host)]
-    if playbook and len(plain) < len(hosts):
-        special = findings.named([host for host in hosts if host not in plain])
-        text += _SPECIAL.format(special, "Choose these hosts by a group.")
+    plain, text = _without_special(hosts, text.format(log=log), "Choose these hosts by a group.")
     options = [*(("-e", variable) if variable else ()), "--limit", ",".join(plain)]
-    command = _command(playbook, sources, *options)
-    return Step(kind, text, hosts, command if playbook and plain else "")
+    return Step(kind, text, hosts, _command(playbook, sources, *options) if playbook and plain else "")
+
+
+def _without_special(names: Sequence[str], text: str, choose: str) -> tuple[list[str], str]:
+    """The names that can be in a command, and the text, which lists the other names."""
+    special = [name for name in names if not is_plain_name(name)]
+    if special:
+        text += f" Not in the command, because of special characters: {findings.named(special)}. {choose}"
+    return [name for name in names if name not in special], text
 
 
 def _orphan_step(
@@ -164,14 +159,10 @@ def _orphan_step(
     if limited:
         unknown = f" {findings.unknown_labels(unreadable)}" if unreadable else ""
         return [Step("orphans", _PARTIAL + unknown, labels)]
-    text = (
-        "Delete the clients of hosts that are gone: the command lists them, and asks. Others may use the account too."
-    )
+    text = "Delete clients of hosts that are gone: the command lists them, and asks. Others may use the account too."
     if hosts := [one.host for one in report.hosts if one.adoption == "unknown"]:
         text += f" First find out whose key is on {findings.named(hosts)}: adopt lets a renamed host keep its client."
-    plain = [label for label in labels if is_plain_name(label)]
-    if special := [label for label in labels if label not in plain]:
-        text += _SPECIAL.format(findings.named(special), "Choose these labels by a prune_pattern of your own.")
+    plain, text = _without_special(labels, text, "Choose these labels by a prune_pattern of your own.")
     options = ["-e", "prune_pattern=" + "|".join(label.replace(".", "[.]") for label in plain)]
     options += ["-e", f"prune_limit={len(plain)}"] if len(plain) > _PRUNE_LIMIT else []
     command = f"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true {_command('prune', sources, *options)}"
@@ -182,9 +173,7 @@ def _plan_step(report: findings.Report) -> list[Step]:
     account = report.account
     if not is_too_small(account):
         return []
-    needed = account["clients_used"] + account["clients_missing"]
-    larger = (
-        f"switch to a larger one (monitor_plan, min_clients: {needed})" if account["next_tier"] else "ask the provider"
-    )
-    included = account["clients_included"]
+    included, needed = account["clients_included"], account["clients_used"] + account["clients_missing"]
+    larger = f"switch to a larger one (monitor_plan, min_clients: {needed})"
+    larger = larger if account["next_tier"] else "ask the provider"
     return [Step("plan", f"The plan includes {included} clients, and {needed} are needed: prune first, or {larger}.")]

@@ -49,7 +49,7 @@ def parse(name: str, document: t.Any) -> Slice:
         members = findings.facts_of({})
         hosts = {entry["host"]: {member: entry[member] for member in members} for entry in document["hosts"]}
         made = findings.parse_time(document["generated_at"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise InputError(f"{name} is not a valid audit: {error!r}. Audit its hosts again.") from None
     return Slice(name, findings.format_time(made), made, hosts)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report as table, JSON, JUnit XML, metrics and page: they agree, fit, and let nothing through that is not text."""
+"""The report as table, JSON, JUnit XML, metrics and page: they agree, and let nothing through that is not text."""
 
 import dataclasses
 import html
@@ -20,7 +20,6 @@ from ansible_collections.monitor.cloud.plugins.module_utils._clients.plan import
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     STATES,
     TITLES,
-    Account,
     Host,
     Report,
     facts_of,
@@ -45,7 +44,6 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 SCHEMA = json.loads((CHECKOUT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
 NASTY = '<script>alert("1")</script> & \u2028 {{ style }} \x0b\udc80'
 SHOWN = NASTY.translate(dict.fromkeys(map(ord, "\u2028\x0b\udc80"), "\ufffd"))
-
 # Each differs from the others in what a format, or a terminal, takes for a sign of its own.
 NAMES = [
     *('a"b', "a\\b", "a\nb", "a\\nb", "a\rb", "a\x0bb", "a\u2028b", "a\udc80b", "a\\udc80b"),
@@ -55,10 +53,8 @@ NAMES = [
 
 def joined() -> Report:
     """A report that was made of two audits, one of them stale."""
-    sources = [
-        {"name": "a.json", "generated_at": "2026-01-01T03:04:05Z", "hosts": 1, "stale": True},
-        {"name": "b.json", "generated_at": "2026-01-02T03:04:05Z", "hosts": 12, "stale": False},
-    ]
+    times = {"a.json": "2026-01-01T03:04:05Z", "b.json": "2026-01-02T03:04:05Z"}
+    sources = [{"name": name, "generated_at": at, "hosts": 1, "stale": name < "b"} for name, at in times.items()]
     return dataclasses.replace(every_state(), sources=sources, notes=(NASTY,))
 
 
@@ -88,39 +84,23 @@ def test_all_forms_agree() -> None:
 @pytest.mark.parametrize("of", [every_state(), report([], account([])), joined()])
 def test_the_document_matches_its_schema(of: Report) -> None:
     document = json.loads(as_json(of))
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     # Everything that is there is described.
     of_joined = {"audits", "notes"}
     assert set(document) == set(SCHEMA["properties"]) - (set() if of.sources else of_joined)
-    assert set(SCHEMA["required"]) == set(SCHEMA["properties"]) - of_joined
     parts = {"account": [document["account"]], "host": document["hosts"], "audit": document.get("audits", ())}
     for kind, schema in ((kind, SCHEMA["$defs"][kind]) for kind in parts):
         assert set(schema["properties"]) == set(schema["required"])
         assert all(set(part) == set(schema["required"]) for part in parts[kind])
 
 
-def test_all_forms_name_the_audits_of_a_joined_report_and_what_is_wrong_with_them() -> None:
+def test_all_forms_name_the_audits_of_a_joined_report_and_its_notes() -> None:
     of = joined()
-    sentences = ["Joined from 2 audits, made from 2026-01-01T03:04:05Z to 2026-01-02T03:04:05Z.", SHOWN]
     text, page = " ".join(made(of)[0].split()), html.unescape(as_html(of, []))
-    assert [sentence for sentence in sentences if sentence not in text] == []
-    assert [sentence for sentence in sentences if sentence not in page] == []
+    for sentence in ("Joined from 2 audits, made from 2026-01-01T03:04:05Z to 2026-01-02T03:04:05Z.", SHOWN):
+        assert sentence in text and sentence in page
     assert "<script>alert" not in as_html(of, [])
-    document = json.loads(as_json(of))
-    assert (document["notes"], document["audits"]) == ([NASTY], of.sources)
-
-
-@pytest.mark.parametrize(
-    "price",
-    ["10 EUR", {"monthly": "10"}, {"monthly": 10**400}, {"monthly": float("nan"), "hourly": float("inf")}],
-)
-def test_a_price_that_is_none_is_not_known(price: Any) -> None:
-    tier = {"id": "monitor-40", "label": "Monitor 40", "clients_included": 40, "price": price}
-    of = report([inspected("web")], account(["web"], plan={**tier, "clients_included": 10}, tiers=(tier,)))
-    assert json.loads(as_json(of), parse_constant=pytest.fail)["account"]["price"] in (None, {})
-    assert "plan_price" not in as_openmetrics(of)
-    assert " ".join(made(of)[0].split()).count("price not known") == 2 and "price not known" in as_html(of, [])
+    assert json.loads(as_json(of))["notes"] == [NASTY]
 
 
 @pytest.mark.parametrize(("orphans", "stale"), [(True, False), (False, True), (False, False)])
@@ -146,11 +126,7 @@ def test_junit_skips_a_host_whose_key_the_token_cannot_compare() -> None:
 def test_the_page_takes_no_text_of_hosts_for_markup_and_requests_nothing() -> None:
     of = every_state(Host(NASTY, NASTY, facts_of({"msg": NASTY})))
     text = as_html(of, made(of)[1])
-    assert re.findall("<script.*?>", text) == ["<script>"]
-    assert "alert(" in text and "<script>alert" not in text
-    names = {str(case.get("name")) for case in ElementTree.fromstring(as_junit(of)).iter("testcase")}
-    assert any(name.startswith("<script>") for name in names)
-    assert "\\u2028" in as_json(of)
+    assert re.findall("<script.*?>", text) == ["<script>"] and "alert(" in text
     assert not re.search(r"<[^>]* (src|style|on\w+)=", text)
     assert {link[0] for link in re.findall(r'href="?([^ >]*)', text)} == {"#"}
     [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
@@ -175,11 +151,6 @@ def values(of: Report, **options: Any) -> dict[tuple[str, ...], float]:
     }
 
 
-def fleet(known: Account | None = None) -> Report:
-    hosts = [unreachable("gone"), inspected("new", "no_file"), inspected("web"), inspected("db")]
-    return report(hosts, known or account(["gone", "web", "db", "old"], masked=["old"], plan=TIERS[1], tiers=TIERS))
-
-
 def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
     counts = {"unreachable": 1, "not_registered": 1, "ok": 2}
     expected: dict[tuple[str, ...], float] = {
@@ -193,16 +164,18 @@ def test_counts_of_all_states_and_of_the_account_and_hosts_on_request() -> None:
         ("clients_masked",): 1,
         ("plan_price", "monthly"): 20,
     }
-    assert values(fleet()) == expected
+    hosts = [unreachable("gone"), inspected("new", "no_file"), inspected("web"), inspected("db")]
+    of = report(hosts, account(["gone", "web", "db", "old"], masked=["old"], plan=TIERS[1], tiers=TIERS))
+    assert values(of) == expected
     # A joined report is as old as the oldest audit that it uses.
     times = {"2026-01-02T03:04:05Z": 2, "2026-01-01T03:04:05Z": 1, "2025-12-31T03:04:05Z": 0}
     sources = [{"generated_at": time, "hosts": hosts} for time, hosts in times.items()]
-    of_audits = values(dataclasses.replace(fleet(), generated_at="2026-01-03T03:04:05Z", sources=sources))
+    of_audits = values(dataclasses.replace(of, generated_at="2026-01-03T03:04:05Z", sources=sources))
     assert of_audits == {**expected, ("audit_timestamp_seconds",): 1767236645}
     states = {"gone": "unreachable", "new": "not_registered", "web": "ok", "db": "ok"}
     expected.update((("audit_host_state", host, state), 1) for host, state in states.items())
-    assert values(fleet(), hosts=True) == expected
-    names = {key[0] for key in values(fleet(account(["web"], plan={})))}
+    assert values(of, hosts=True) == expected
+    names = {key[0] for key in values(report(hosts, account(["web"], plan={})))}
     assert "clients_used" in names and not names & {"clients_included", "plan_price"}
 
 

@@ -39,7 +39,7 @@ What to do:
   Not configured (not_configured): 1. Configure these hosts: they have a client, but no key.
     ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
 
-  Clients without a host: 1. Delete the clients of hosts that are gone: the command lists them, and
+  Clients without a host: 1. Delete clients of hosts that are gone: the command lists them, and
   asks. Others may use the account too. First find out whose key is on gone: adopt lets a renamed
   host keep its client.
     ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
