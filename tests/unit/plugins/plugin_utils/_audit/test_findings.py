@@ -6,6 +6,7 @@
 
 import dataclasses
 import functools
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ _web = functools.partial(inspected, "web")
 _FOREIGN = _web("other", owner_label="old")
 _CARRIES = "Carries the key of client 'old'"
 _NO_RESULT = Host("web", "web", facts_of({}))
-_FAILED = {"failed": True, "msg": "none", "service_state": "missing", "service_differs": ["state"]}
-_LOOP = {"service_state": "activating", "service_differs": ["state", "enabled"]}
+_FAILED: dict[str, Any] = {"failed": True, "msg": "none", "service_state": "missing", "service_differs": ["state"]}
+_LOOP: dict[str, Any] = {"service_state": "activating", "service_differs": ["state", "enabled"]}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import (
     Account,
@@ -25,7 +26,6 @@ from ansible_collections.monitor.cloud.tests.support.audits import (
     TIERS,
     account,
     every_state,
-    fingerprint,
     inspected,
     states,
 )
