@@ -293,4 +293,4 @@ def _groups(address: str) -> list[Path]:
 def _removed(group: Path) -> bool:
     """Remove a control group, which works as soon as its processes have ended."""
     command = ["find", str(group), "-depth", "-type", "d", "-delete"]
-    return not group.exists() or not subprocess.run(command, stderr=subprocess.DEVNULL, timeout=10).returncode
+    return not group.exists() or not subprocess.call(command, stderr=subprocess.DEVNULL, timeout=10)

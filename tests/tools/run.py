@@ -25,6 +25,7 @@ _LINT = f"{_TOOLS}::test_lint"
 _ARCHIVE = "tests/unit/docs/test_archive.py::test_"
 # What matters when the collection is published, and takes a minute or more.
 _PACKAGING = [
+    f"{_LINT}[ansible-test sanity with tests]",
     f"{_LINT}[package]",
     "tests/unit/test_release.py",
     f"{_ARCHIVE}links_of_the_archive_lead_to_its_files_or_to_the_repository",

@@ -29,6 +29,7 @@ def _own(name: str, *arguments: str) -> list[str]:
 # The longest come first: the others fit in beside them.
 STEPS = {
     "ansible-test sanity": _own("sanity.py"),
+    "ansible-test sanity with tests": _own("sanity.py", "--tests"),
     "ansible-lint": ["ansible-lint", "--nocolor", "--offline", "--profile=production", "--strict"],
     "mypy": [
         *("mypy", f"--config-file={COLLECTION / 'pyproject.toml'}", f"--cache-dir={CHECKOUT / '.cache/mypy'}"),
