@@ -8,18 +8,14 @@ What would run leaves a file behind, the canary, here or on the host: there is n
 """
 
 import json
-import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import derived_name, is_plain_name
-from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import shown
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
 from ansible_collections.monitor.cloud.tests.support.runs import CONFIGURE, TEMPLATES, Local, Run
@@ -110,39 +106,6 @@ def test_responses_stay_text_in_the_inventory_and_in_registered_variables(hostil
     assert shown == {name: f"{text}|{text}|{text}|{text}!" for name, text in names.items()}
     [looped] = [event for event in run.events if event.task == "Loop"]
     assert [entry["msg"] for entry in looped.result["results"]] == [f"{text}|{text}" for text in TEXTS]
-
-
-def test_responses_and_names_stay_text_in_each_form_of_the_audit(hostile: Emulator, tmp_path: Path) -> None:
-    controller = Local(tmp_path, hostile, "web-1", TEMPLATES[0], "$(id)")
-    files = {kind: controller.directory / f"audit.{kind}" for kind in ("json", "junit", "html", "metrics")}
-    options = {f"monitor_agent_audit_{kind}": str(path) for kind, path in files.items()}
-    run = controller.run(
-        "monitor.cloud.audit", "-e", json.dumps({**options, "monitor_agent_audit_metrics_hosts": True})
-    )
-    assert_quiet(hostile, run)
-    # Core's debug, of the test above, prints this one as it is; the audit does not.
-    assert "\x9b" not in run.output
-    assert run.code == 0, run.output[-3000:]
-    report = json.loads(files["json"].read_text(encoding="utf-8"))
-    assert sorted(report["orphans"]) == sorted(TEXTS)
-    assert {entry["host"] for entry in report["hosts"]} == {"web-1", TEMPLATES[0], "$(id)"}
-    tree = ElementTree.parse(files["junit"])
-    [orphans] = [problem.text for problem in tree.iter("failure") if problem.get("type") == "orphans"]
-    assert sorted(str(orphans).split("\n")) == sorted(map(shown, TEXTS))
-    assert len(list(tree.iter("testcase"))) == 4
-    page = files["html"].read_text(encoding="utf-8")
-    # What else is in the page: test_reports.py and test_page.py of the unit tests.
-    assert "<img" not in page and "<script>alert" not in page and "alert(1)" in page
-    metrics = text_string_to_metric_families(files["metrics"].read_text(encoding="utf-8"))
-    assert {sample.labels.get("host") for family in metrics for sample in family.samples} == {
-        None, "web-1", TEMPLATES[0], "$(id)"
-    }  # fmt: skip
-    # Names that mean something to a shell, to a template or in a pattern are in no command that is to be pasted.
-    commands = re.findall("<code>.*ansible-playbook .* monitor.cloud.(.*?)</code>", page)
-    assert commands == ["rollout --limit web-1", "prune -e &#39;prune_pattern=0|NULL&#39;"]
-    # The report as a variable of the play is text too, and so is the table.
-    table = run.output.split("HOST", 1)[1].split("PLAY RECAP")[0].replace(str(tmp_path), "")
-    assert "49" not in re.sub(r"mc[0-9a-f]{6}|[0-9a-f]{12}", "", table)
 
 
 # Without the characters of a mask, so that they are not taken for masks.

@@ -24,7 +24,7 @@ fqdn: {facts: true, hosts: 1, label: "{fqdn}-c3", vars: {monitor_agent_label: "{
 fact with a default: {label: "x-{host}",
   vars: {monitor_agent_label: "{{ ansible_local.id | default('x-' ~ inventory_hostname) }}"}}
 play vars: {play: {vars: &p {monitor_agent_label: "p-{{ inventory_hostname }}"}, roles: [ROLE]},
-  label: "p-{host}", warns: &differs The inventory does not give the monitor_agent_label of FIRST that}
+  label: "p-{host}", warns: &differs In this run FIRST has another monitor_agent_label}
 play vars of one host: {play: {vars: {monitor_agent_label: one-host}, roles: [ROLE]}, hosts: 1, label: one-host,
   warns: *differs}
 role params: {play: {roles: [{role: ROLE, monitor_agent_label: "p-{{ inventory_hostname }}"}]},
@@ -53,7 +53,7 @@ two plays: {play: [{roles: [ROLE]}, {roles: [ROLE]}]}
 a label that moves: {play: [{hosts: FIRST, vars: {monitor_agent_label: moved, monitor_agent_state: absent},
   roles: [ROLE]},
   {hosts: SECOND, vars: {monitor_agent_label: moved}, roles: [ROLE]}], label: moved, without: [0], again: false,
-  warns: [*differs, of SECOND that]}
+  warns: [*differs, In this run SECOND has another]}
 
 # Variables with names of facts, and variables by facts and lookups.
 names of facts: {play: {vars: {env: prod}, roles: [ROLE]},
@@ -155,14 +155,14 @@ def hostile(name: str) -> dict[str, t.Any]:
 # The only cases that are refused: a case as above, hosts that still get a client, and the error of the others.
 REFUSED: dict[str, tuple[dict[str, t.Any], list[int], str]] = {
     **{
-        name: (yaml.safe_load(case), [0] if "FIRST that" in case else [], error)
+        name: (yaml.safe_load(case), [0] if "FIRST has" in case else [], error)
         for name, case, error in (
             ("one label", "{vars: {monitor_agent_label: same}}", LABELS_DIFFER),
             ("in the play", "{play: {vars: {monitor_agent_label: same}, roles: [ROLE]}}", LABELS_DIFFER),
             (
                 "one label with serial",
                 "{play: {serial: 1, vars: {monitor_agent_label: same}, roles: [ROLE]}, label: same, "
-                "warns: of FIRST that}",
+                "warns: In this run FIRST has}",
                 LABELS_DIFFER,
             ),
             ("localhost", "{vars: {monitor_agent_label: localhost}, hosts: 1}", "would share one key. Set monitor_"),

@@ -151,9 +151,11 @@ def test_a_host_of_unknown_state_does_not_end_an_audit(pair: Local) -> None:
     assert "Hosts: 2 (2 not_registered)." in run.output, run.output
 
 
-@pytest.fixture
-def split(pair: Local) -> tuple[Local, list[str]]:
-    """Host web-1 in the group dev, web-2 in prod, with a vault of its own each; options with the password of dev."""
+_UNKNOWN = "Labels are unknown, because variables of these hosts cannot be read: web-2."
+
+
+def test_a_vault_of_other_hosts(pair: Local) -> None:
+    """Web-1 is in the group dev, web-2 in prod, with a vault of its own each. The run has the password of dev."""
     pair.service.seed(labels=["web-9"])
     (pair.directory / "group_vars").mkdir()
     for name, text in {"dev": "of_dev: dev-only\n", "prod": "monitor_agent_label: web-two\n"}.items():
@@ -161,33 +163,21 @@ def split(pair: Local) -> tuple[Local, list[str]]:
         (pair.directory / "group_vars" / f"{name}.yml").write_bytes(vault.encrypt(text, vault_id=name))
     (pair.directory / "password").write_text("dev", encoding="utf-8")
     (pair.directory / "groups").write_text("[dev]\nweb-1\n[prod]\nweb-2\n", encoding="utf-8")
-    return pair, ["-i", "groups", "--vault-id", "dev@password"]
-
-
-_UNKNOWN = "Labels are unknown, because variables of these hosts cannot be read: web-2."
-
-
-def test_a_vault_of_other_hosts_does_not_matter_to_the_hosts_of_a_play(split: tuple[Local, list[str]]) -> None:
-    """Rollout, audit and retire ended with "Decryption failed", and named neither host nor file."""
-    controller, options = split
-    run = controller.succeed(ROLLOUT, *options, "--limit", "dev")
-    assert run.changed_hosts() == {"web-1"}, run.output
-    run = controller.succeed("monitor.cloud.audit", *options, "--limit", "dev")
+    options = ["-i", "groups", "--vault-id", "dev@password"]
+    assert pair.succeed(ROLLOUT, *options, "--limit", "dev").changed_hosts() == {"web-1"}
+    run = pair.succeed("monitor.cloud.audit", *options, "--limit", "dev")
     text = " ".join(run.output.split())
     assert "Hosts: 1 (1 ok). Clients without a host: 1 (web-9)." in text, run.output
-    # Its client can be that of the other host.
+    # The client without a host can be that of web-2.
     assert _UNKNOWN in text and "cloud.prune" not in text, run.output
-    controller.succeed("monitor.cloud.retire", *options, "--limit", "dev")
-    assert labels(controller) == ["web-9"]
-
-
-def test_what_needs_all_labels_names_the_host_whose_label_is_in_a_vault(split: tuple[Local, list[str]]) -> None:
-    controller, options = split
+    # These need all labels.
     for given in (["adopt", "--limit", "dev"], ["retire", "-e", "labels=web-9"]):
-        run = controller.run(f"monitor.cloud.{given[0]}", *options, *given[1:])
+        run = pair.run(f"monitor.cloud.{given[0]}", *options, *given[1:])
         [message] = run.failures().values()
         assert "monitor_agent_label of host web-2: " in message or _UNKNOWN in message, message
         assert (run.writes(), "vault" in message) == ([], True)
+    pair.succeed("monitor.cloud.retire", *options, "--limit", "dev")
+    assert labels(pair) == ["web-9"]
 
 
 def test_valid_values_of_all_kinds_pass(three: Local) -> None:
@@ -223,14 +213,6 @@ def test_valid_values_of_all_kinds_pass(three: Local) -> None:
         assert run.changed_hosts() == hosts, run.output
         assert "get_plan" not in run.calls(), "monitor_agent_check_capacity is set"
         assert all("/otherword/" in request["path"] for request in run.requests)
-    assert labels(three) == []
-
-
-def test_a_deletion_needs_no_room_in_the_plan(three: Local) -> None:
-    three.service.set_plan("monitor-3")
-    three.service.seed(labels=["gone-1", "gone-2"])
-    three.group_vars["monitor_agent_check_capacity"] = True
-    three.succeed(PRUNE, "-e", "prune_pattern=gone-.* prune_confirm=true", **WHOLE)
     assert labels(three) == []
 
 

@@ -78,4 +78,4 @@ def test_one_warning_names_the_first_host_whose_label_the_inventory_does_not_giv
         hosts, _inspected({"a": "a-2d711642", "b": "of-b", "c": "of-c"}, a="a-2d711642", b=None, c="old"), "inspected"
     )
     [text] = warnings
-    assert "monitor_agent_label of b that" in text and "Set monitor_agent_label in the inventory" in text
+    assert "In this run b has another monitor_agent_label" in text
