@@ -82,7 +82,8 @@ def as_junit(report: findings.Report) -> str:
         about = {"classname": f"monitor.cloud.{group}", "name": table.shown(name), "time": "0"}
         case = ElementTree.SubElement(suite, "testcase", about)
         if kind:
-            ElementTree.SubElement(case, kind, type=state, message=table.shown(message)).text = text
+            problem = ElementTree.SubElement(case, kind, type=state, message=table.shown(message))
+            problem.text = text
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 

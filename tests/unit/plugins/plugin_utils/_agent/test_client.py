@@ -36,7 +36,7 @@ _ONLY_READS = {"keys_masked": True, "mask_reason": "A mask. The token only reads
         ({"id": 1}, "masked", {}, _MASKED),
         ({"id": 1, "keys_masked": False}, "masked", {}, "are registered without keys: .* seal_keys: true"),
         ({**_CLIENT, "api_key": "[REDACTED]"}, "masked", {"install_code": _CODE}, _MASKED),
-        ({"id": 1, **_ONLY_READS}, "masked", {}, "can be unknown. A mask. The token only reads."),
+        ({"id": 1, **_ONLY_READS}, "masked", {}, "is written. A mask. The token only reads."),
         ({**_CLIENT, "install_code": None}, "readable", {"api_key": _KEY}, ""),
     ],
 )
