@@ -39,7 +39,8 @@ def main() -> None:
         settings = functools.reduce(change, map(parse, options.set), Settings())
         listener = socket.create_server((_HOST, options.port), backlog=1024)
     except OSError as error:
-        sys.exit(f"Cannot listen on port {options.port}: {error.strerror}. Choose another: make emulator PORT=8090")
+        reason = os.strerror(error.errno or 0)
+        sys.exit(f"Cannot listen on port {options.port}: {reason}. Choose another: make emulator PORT=8090")
     except ValueError as error:
         sys.exit(f"emulator: {error}")
     state = State(Store(), settings, default_tokens(options.token))
