@@ -5,6 +5,7 @@
 """The installer: when it runs, and where its code is; with real connections and shells: tests/fleet/test_agent.py."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,51 +20,41 @@ VARIABLES = {"inventory_hostname": "web1", "registered": {"clients": {"web1": CL
 CODE = CLIENTS[0]["install_code"]
 
 
-@pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The commands of an action, which are run on this machine."""
-    commands: list[str] = []
+def _install(monkeypatch: pytest.MonkeyPatch, command: str, shell: Sequence[str] = (), **options: Any) -> Any:
+    """The result of the action, whose script runs on this machine."""
 
-    def execute(_action: Any, command: str, in_data: bytes | None = None) -> dict[str, Any]:
-        commands.append(command)
-        return dict(zip(("rc", "stdout", "stderr"), in_shell(command, in_data or b""), strict=True))
+    def execute(_action: Any, words: str, in_data: bytes = b"") -> dict[str, Any]:
+        assert words == "/bin/sh -s"
+        done = in_shell(f"{' '.join(shell)} -s" if shell else words, in_data)
+        return dict(zip(("rc", "stdout", "stderr"), done, strict=True))
 
     monkeypatch.setattr(ActionBase, "_low_level_execute_command", execute)
-    return commands
-
-
-def _install(command: str, **options: Any) -> dict[str, Any]:
     action = action_of(ActionModule, {"registration": "registered", "command": command, **options}, VARIABLES)
-    return dict(action.run(task_vars=VARIABLES))
+    return action.run(task_vars=VARIABLES)
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
 def test_it_gets_the_code_by_its_environment_and_runs_once(
-    commands: list[str], tmp_path: Path, shell: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shell: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_without(shell[0])
-    execute: Any = ActionBase._low_level_execute_command
     path = tmp_path / "installed"
-
-    def in_other_shell(action: Any, command: str, **more: Any) -> Any:
-        return execute(action, command.replace("/bin/sh", " ".join(shell)), **more)
-
-    monkeypatch.setattr(ActionBase, "_low_level_execute_command", in_other_shell)
     monkeypatch.setenv("MONITOR_API_TOKEN", "the token of the controller")
-    command = f'echo "$MONITOR_INSTALL_CODE$MONITOR_API_TOKEN" > {path}; cat'
+    # With TMOUT some shells end a script that waits.
+    monkeypatch.setenv("TMOUT", "1")
+    command = f'echo "$MONITOR_INSTALL_CODE$MONITOR_API_TOKEN$TMOUT" > {path}; cat'
     for changed in (True, False):
-        assert _install(command, creates=str(path)) == {"changed": changed, "label": "web1"}
+        assert _install(monkeypatch, command, shell, creates=str(path)) == {"changed": changed, "label": "web1"}
     assert path.read_text() == f"{CODE}\n"
-    assert commands == [f"{' '.join(shell)} -s"] * 2
 
 
-def test_a_failure_is_reported_without_the_code(commands: list[str]) -> None:
-    done = _install('echo "no $MONITOR_INSTALL_CODE"; exit 3')
+def test_a_failure_is_reported_without_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = _install(monkeypatch, 'echo "no $MONITOR_INSTALL_CODE"; exit 3')
     assert done["failed"] is True and "The installer of 'web1' failed: no <install_code> (exit code 3)" in done["msg"]
 
 
-def test_an_agent_that_keeps_the_output_open_does_not_matter(commands: list[str]) -> None:
+def test_an_agent_that_keeps_the_output_open_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = time.monotonic()
     # in_shell itself waits for the end of the standard error.
-    assert _install("sleep 20 & exec 2>&-")["changed"] is True
+    assert _install(monkeypatch, "sleep 20 & exec 2>&-")["changed"] is True
     assert time.monotonic() - begun < 10

@@ -58,7 +58,6 @@ def test_errors_are_results_without_secrets(error: Exception, expected: dict[str
 
 
 _STDIN, _FILE = "/bin/sh -s", "/bin/sh /tmp/x/script"
-_NO_PIPELINING = {"name": "su", "pipelining": False}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ _NO_PIPELINING = {"name": "su", "pipelining": False}
         # With requiretty sudo runs nothing.
         (True, {"name": "sudo", "pipelining": True}, False, [_STDIN, _FILE]),
         (True, {"name": "su"}, True, [_FILE]),
-        (True, _NO_PIPELINING, True, [_FILE]),
+        (True, {"name": "su", "pipelining": False}, True, [_FILE]),
         (False, None, True, [_FILE]),
     ],
 )
@@ -79,9 +78,8 @@ def test_a_script_is_standard_input_or_a_private_file(
     action, commands, files = action_of(HostAction, {}, {}), list[str](), list[Any]()
     connection, options = action._connection, dict[str, Any]()
     connection.has_pipelining, connection.become = pipelining, types.SimpleNamespace(**become) if become else None
-    connection._shell = types.SimpleNamespace(
-        join_path=posixpath.join, quote=shlex.quote, set_option=options.__setitem__
-    )
+    shell = {"join_path": posixpath.join, "quote": shlex.quote, "set_option": options.__setitem__}
+    connection._shell = types.SimpleNamespace(**shell)
 
     def execute(command: str, in_data: bytes | None = None) -> dict[str, Any]:
         commands.append(command)

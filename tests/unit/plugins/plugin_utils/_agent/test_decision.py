@@ -104,21 +104,18 @@ def test_whether_a_client_would_be_left_without_a_host() -> None:
             decision.check_owner("web1", "web1", key, None, unknown)
 
 
-def _without(facts: dict[str, str], *names: str) -> dict[str, str]:
-    return {name: text for name, text in facts.items() if name not in names}
-
-
-_BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key", "content": "differs"}
-_AFTER = {**_BEFORE, "mode": "0600", "key_of": "web1", "key_fingerprint": fingerprint(_OWN), "content": "as desired"}
+_BEFORE = {"kind": "file", "owner": "root", "group": "wheel", "mode": "0640", "key_of": "no_key"}
+_AFTER = {**_BEFORE, "mode": "0600", "key_of": "web1", "key_fingerprint": fingerprint(_OWN)}
+_TEXTS = ({"content": "differs"}, {"content": "as desired"})
 
 
 @pytest.mark.parametrize(
     ("found", "client", "before", "after"),
     [
-        (_CHANGED._replace(mode=0o640), _CLIENT, _BEFORE, _AFTER),
-        (_SAME._replace(mode=0o640), _CLIENT, _without(_BEFORE, "content"), _without(_AFTER, "content")),
-        (_CHANGED._replace(mode=0o640), None, _without(_BEFORE, "content"), {}),
-        (HostFile("missing"), _CLIENT, {}, _without(_AFTER, "owner", "group", "content")),
+        (_CHANGED._replace(mode=0o640), _CLIENT, {**_BEFORE, **_TEXTS[0]}, {**_AFTER, **_TEXTS[1]}),
+        (_SAME._replace(mode=0o640), _CLIENT, _BEFORE, _AFTER),
+        (_CHANGED._replace(mode=0o640), None, _BEFORE, {}),
+        (HostFile("missing"), _CLIENT, {}, {name: _AFTER[name] for name in _AFTER if name not in ("owner", "group")}),
         (HostFile("link"), None, {"kind": "link", "key_of": "no_key"}, {}),
     ],
 )
@@ -126,9 +123,9 @@ def test_a_diff_shows_no_text(
     found: HostFile, client: Registered | None, before: dict[str, str], after: dict[str, str]
 ) -> None:
     shown = decision.diff(found, _DESIRED, KeyOwner("no_key"), client)
-    assert (shown["before"], shown["after"]) == (before, after)
-    assert shown["before_header"] == shown["after_header"] == "/etc/agent"
-    assert decision.diff(found, _DESIRED, KeyOwner("unverifiable"), client)["before"].get("key_of") is None
+    headers = {"before_header": "/etc/agent", "after_header": "/etc/agent"}
+    assert shown == {"before": before, "after": after, **headers}
+    assert "key_of" not in decision.diff(found, _DESIRED, KeyOwner("unverifiable"), client)["before"]
     turned = decision.diff(found, _DESIRED, KeyOwner("other", "a\u202eb"), client)
     assert turned["before"].get("key_of") in (None, "a\\u202eb")
 
