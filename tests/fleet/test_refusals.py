@@ -4,7 +4,6 @@
 
 """What the role, its playbooks and the service refuse. The hosts are directories."""
 
-import json
 import re
 import shlex
 from typing import Any
@@ -78,28 +77,6 @@ def test_a_host_whose_label_fails_does_so_alone(three: Local) -> None:
     assert (set(run.failures()), labels(three)) == ({"web-3"}, ["web-1", "web-2"]), run.output
     assert "nowhere_set" in run.failures()["web-3"]
     assert "WARNING" not in three.succeed(role_play(three), "--limit", "web-1").output
-
-
-_DELEGATED = {
-    "agent_config": {"registration": "registered", "path": "{{ playbook_dir }}/written", "content": "@api_key@"},
-    "agent_install": {"registration": "registered", "command": "echo once >> {{ playbook_dir }}/installed"},
-}
-
-
-def test_delegation_is_refused(pair: Local) -> None:
-    register: dict[str, Any] = {"monitor.cloud.monitor_clients": {"labels": ["web-1"], "include_keys": True}}
-    tasks = [{**register, "register": "registered", "delegate_to": "localhost"}]
-    for action, options in _DELEGATED.items():
-        for host in ("web-2", "localhost", "web-1"):
-            task = {f"monitor.cloud.{action}": options, "delegate_to": host, "ignore_errors": True}
-            tasks.append({"name": f"{action} on {host}", **task})
-    run = pair.run(pair.tasks(json.dumps(tasks), hosts="web-1"))
-    for action in _DELEGATED:
-        for host in ("web-2", "localhost"):
-            message = run.of(f"{action} on {host}")["web-1"].result["msg"]
-            assert f"monitor.cloud.{action} can't have delegate_to or run_once" in message
-        assert run.statuses(f"{action} on web-1") == {"web-1": "changed"}
-    assert (pair.directory / "installed").read_text(encoding="utf-8") == "once\n"
 
 
 _ROLE_DELEGATED = """
