@@ -108,7 +108,7 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Find, create, update or delete the client, with as few requests as the task needs."""
     label, client_id, present = params["label"], params["id"], params["state"] == "present"
     if label is None and client_id is None:
-        raise InputError("label and id are null: give one of them. Check mode knows no id of a client to be created.")
+        raise InputError("label and id are null: give label or id. In check mode a client to be created has no id.")
     if label is not None:
         label = as_text(label)
         check_label(label)

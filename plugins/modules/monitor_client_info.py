@@ -86,19 +86,19 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     expression = None if pattern is None else compiled(pattern, "label_pattern")
     if params["id"] is not None:
         client = api.get_client(params["id"])
-        found = [client] if client else []
+        clients = [client] if client else []
         # Read all clients: a mask in the form of a key is recognized only by the other clients that have it.
-        account = api.list_clients() if client and params["include_keys"] else found
+        account = api.list_clients() if client and params["include_keys"] else clients
     else:
-        account = found = api.list_clients()
+        account = clients = api.list_clients()
     if label is not None:
-        found = [client for client in account if client["label"] == label]
+        clients = [client for client in account if client["label"] == label]
     elif expression is not None:
-        found = [client for client in account if client["label"] is not None and expression.fullmatch(client["label"])]
-    views, found = views_of(api, account, found, include_keys=params["include_keys"])
+        clients = [each for each in account if each["label"] is not None and expression.fullmatch(each["label"])]
+    views, clients = views_of(api, account, clients, include_keys=params["include_keys"])
     return {
         "changed": False,
-        "clients": [views.show(client) for client in found],
+        "clients": [views.show(client) for client in clients],
         "account_url": api.http.settings.base_url,
         "account_fingerprint": account_fingerprint(params),
         "read_only": api.reads_only,

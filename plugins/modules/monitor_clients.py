@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Many monitoring clients at once: one read of the account for a whole fleet."""
+"""Manage many monitoring clients at once, with one read of the account."""
 
 from __future__ import annotations
 

@@ -98,10 +98,12 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     compute_type, shown = params["compute_type"], params["include_availability"]
     if regions and (shown or compute_type is not None):
         records = api.list_availability() if region_id is None else api.get_region_availability(str(regions[0]["id"]))
-        found = [(region, [each for each in records if each.get("region") == region["id"]]) for region in regions]
+        with_records = [
+            (region, [each for each in records if each.get("region") == region["id"]]) for region in regions
+        ]
         regions = [
             {**region, "availability": own} if shown else region
-            for region, own in found
+            for region, own in with_records
             if compute_type is None or any(each.get("plan") == compute_type and each.get("available") for each in own)
         ]
     return {"changed": False, "regions": regions}

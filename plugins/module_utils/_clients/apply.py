@@ -29,11 +29,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 # The least number of failures in a row that counts as one common cause, even with fewer workers.
 _LEAST_IN_A_ROW = 3
-# Statuses of a service that lists clients, but does not show this one.
+# Statuses with which services refuse to show a client that they list.
 _NOT_READABLE = (403, 404, 405, 501)
 # Services word the reason for a taken label differently.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
-_NOT_LISTED = "Another client has the label, and this token does not see it: use a token that sees all clients."
+_NOT_LISTED = "Another client has the label, but this token does not see it. Use a token that sees all clients."
 _ALIKE = "The account has a client {!r}: the service treats both labels as equal. Use that label, or another one."
 
 
@@ -68,8 +68,8 @@ def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
 def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collection[str]) -> list[fields.Client]:
     """The listed clients, without those of ``labels`` that the service no longer has: a list may be late."""
     to_verify = [client for client in current if client["label"] in labels]
-    found = api.http.each(functools.partial(_read_by_id, api), to_verify)
-    deleted = {client["id"] for client, own in zip(to_verify, found) if not own}
+    read = api.http.each(functools.partial(_read_by_id, api), to_verify)
+    deleted = {client["id"] for client, own in zip(to_verify, read) if not own}
     return [client for client in current if client["id"] not in deleted]
 
 
@@ -136,7 +136,7 @@ class _Worker:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def start(self, changes: Sequence[Change]) -> list[ChangeResult]:
-        """Make changes of one kind, although an error stopped another kind or attempt; not after WrongObjectError."""
+        """Make changes of one kind, even if an error stopped another kind. After a WrongObjectError make none."""
         self.in_a_row = 0
         if not isinstance(self.cause, WrongObjectError):
             self.cause = None
@@ -284,11 +284,12 @@ def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
 
 def _is_taken(error: ApiError) -> bool:
     """Whether the error reports that another client has the label."""
-    found = [each for each in error.errors if each["field"] == "label" and _TAKEN.search(each["reason"])]
-    return error.status == 409 or bool(found)
+    about_label = [each["reason"] for each in error.errors if each["field"] == "label"]
+    return error.status == 409 or any(map(_TAKEN.search, about_label))
 
 
 def _bare(label: str) -> str:
+    """A label without the differences that some services ignore: white space and case."""
     return "".join(label.split()).casefold()
 
 

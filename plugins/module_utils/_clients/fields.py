@@ -72,11 +72,11 @@ def check_label(label: str) -> None:
 
 
 def check_own(label: str) -> None:
-    """Raise InputError for a label that many machines have: that of localhost, given or derived."""
+    """Raise InputError for a label that every machine has: a name of localhost, or the label derived from it."""
     if label in _LOCAL_NAMES or label in map(client_label, _LOCAL_NAMES):
         raise InputError(
-            f"The label {label!r} is that of localhost: every machine with this label would share one key. Set "
-            "monitor_agent_label to a name of this machine alone; the guide has a recipe for ansible-pull."
+            f"{label!r} cannot be a label: every machine named localhost would share one key. Set monitor_agent_label "
+            "to a name of this machine alone; the guide has a recipe for ansible-pull."
         )
 
 

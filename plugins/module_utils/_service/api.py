@@ -87,7 +87,7 @@ class Api:
 
         def created(value: t.Any) -> Object:
             client = response.client_of(value, labelled=True)
-            # A client that was listed before is that of a mixed-up response.
+            # If the client was listed before, a gateway mixed up two responses: do not advise to delete it.
             known = client["label"] != values["label"] and {each["id"] for each in list(self.known.values())}
             return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
 
@@ -109,16 +109,16 @@ class Api:
 
         def updated(value: t.Any) -> Object:
             began = time.monotonic()
-            found = value and response.requested(self._client(value, labelled=True), id=client["id"])
+            now = value and response.requested(self._client(value, labelled=True), id=client["id"])
             for attempt in itertools.count():
-                found = found or self.get_client(client["id"], labelled=True) or client
-                if any(found.get(name) != client.get(name) for name in values):
+                now = now or self.get_client(client["id"], labelled=True) or client
+                if any(now.get(name) != client.get(name) for name in values):
                     break
                 shown = " and ".join(f"the {name} {client.get(name)!r}" for name in values)
                 late = ApiError(f"the service accepted the update, but still shows {shown}", 200, outcome="unknown")
                 self.http.pause(late, attempt, began, self.http.settings.retry_timeout)
-                found = None
-            return _as_sent(found, values, "update it again")
+                now = None
+            return _as_sent(now, values, "update it again")
 
         operation = self._update
         if "label" in values:
@@ -158,12 +158,12 @@ class Api:
         return self._call(resources.SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
     def find(self, resource: Resource, name: str | None = None) -> list[Object]:
-        """All objects of a resource; or those with the id ``name``, one or none."""
+        """All objects of a resource; with the id ``name``, a list of at most one object."""
         check = functools.partial(response.item_of, resource)
         if name is None:
             return self._read_list(resource.list_all, check)
-        found = self._call_or_none(resource.get_one, lambda value: response.requested(check(value), id=name), id=name)
-        return [found] if found else []
+        item = self._call_or_none(resource.get_one, lambda value: response.requested(check(value), id=name), id=name)
+        return [item] if item else []
 
     def list_availability(self) -> list[Object]:
         """The availability records of all regions (list_region_availability)."""
@@ -252,14 +252,14 @@ class Api:
             announced = {page["results"] for page in pages}
             least = min((results for results in announced if results is not None), default=0)
             # Records without an id are all kept.
-            found = {repr(item.get("id") or f"no id {place}"): item for place, item in enumerate(entries)}
-            items, ids = list(found.values()), sorted(found)
+            by_id = {repr(item.get("id") or f"no id {place}"): item for place, item in enumerate(entries)}
+            items, ids = list(by_id.values()), sorted(by_id)
             if len(entries) < least and ids == before:
                 request = self._filled_in(operation, {})
                 error = ApiError(f"the service announced {least} entries and returned {len(entries)}")
                 error.hint = "If the service counts what this token cannot see, use a token that sees it."
                 raise self._about(error, request)
-            seen.update(found)
+            seen.update(by_id)
             if ids == before or announced in ({None}, {len(items)}):
                 break
             if labels <= {item["label"] for item in seen.values()} if labels else number > 1 and len(seen) >= least:
@@ -291,7 +291,7 @@ def _as_sent(client: Object, values: Object, remedy: str) -> Object:
     except WrongObjectError as error:
         error.outcome = "done"
         if remedy:
-            error.hint = f"That is what client {client['id']} has now: {remedy} by this id (monitor_client)."
+            error.hint = f"Client {client['id']} has this value now: {remedy} by its id (monitor_client)."
         raise
 
 

@@ -27,10 +27,10 @@ _MAINTENANCE = "The service is in maintenance: try again later."
 _OTHER_SERVER = "Check base_url, and any proxy before it: another server may have responded."
 # Fields with the text of an error, the most specific first.
 _TEXTS = ("reason", "detail", "message", "msg", "faultstring", "error_description", "title", "error", "fault", "errors")
-# At most this many errors of a response are in a message.
+# The most errors of a response that a message shows.
 _MOST = 20
 _INTEGER = re.compile(r"(0|[1-9][0-9]{0,18})(\.0)?")
-# Characters of a text of the service in a message.
+# The most characters of a text of the service that a message shows.
 _LONGEST = 200
 # With the smallest known page size, 25, enough for 250,000 clients.
 _MAX_PAGES = 10_000
@@ -92,10 +92,10 @@ def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
     if isinstance(errors, dict):
         # Rails: lists of texts by field.
         errors = [{"field": field, "reason": _text(reasons)} for field, reasons in errors.items()]
-    found = [each for each in (errors if isinstance(errors, list) else [])[:_MOST] if isinstance(each, dict)]
+    objects = [each for each in (errors if isinstance(errors, list) else [])[:_MOST] if isinstance(each, dict)]
     return [
         {"field": redact(str(each.get("field") or "")), "reason": redact(_text(each) or "no reason given")}
-        for each in found
+        for each in objects
         if each.keys() & {"field", "reason"}
     ]
 

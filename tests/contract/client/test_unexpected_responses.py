@@ -81,7 +81,7 @@ def test_a_create_that_returns_another_label(emulator: Emulator) -> None:
     emulator.configure(label_form="lower_case")
     expected = (
         "Could not create client 'Web1': the service returned the label 'web1' instead of 'Web1' "
-        f"(POST {emulator.base_url}/monitor/clients). That is what client 2 has now: delete it by this id "
+        f"(POST {emulator.base_url}/monitor/clients). Client 2 has this value now: delete it by its id "
         "(monitor_client)."
     )
     surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
@@ -115,7 +115,7 @@ def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) ->
         go(emulator, monitor_clients, labels=["new1"], renames={"old1": "Web1", "old2": "new2"}, concurrency=1)
     message = str(failed.value)
     assert "the service returned the label 'web1' instead of 'Web1'" in message
-    assert "That is what client 1 has now: update it again by this id (monitor_client)." in message
+    assert "Client 1 has this value now: update it again by its id (monitor_client)." in message
     assert "The service may have made the change" not in message
     assert [entry["operation"] for entry in writes(emulator)] == ["update_client"]
 
@@ -196,7 +196,7 @@ def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Em
     assert failed.value.details["created"] == ["web2"]
     reason = failed.value.details["failures"]["web1"]
     assert "Label must be unique" in reason
-    assert "this token does not see it: use a token that sees all clients" in reason
+    assert "this token does not see it. Use a token that sees all clients" in reason
     assert "retry_timeout" not in reason
     assert len(emulator.requests("create_client")) == len(emulator.requests("list_clients")) == 2
 

@@ -71,7 +71,7 @@ def test_the_label_of_a_host_without_a_portable_name() -> None:
 
 def test_the_label_of_localhost_is_refused() -> None:
     for label in ("localhost", client_label("::1")):
-        with pytest.raises(InputError, match=f"The label '{label}' is that of localhost"):
+        with pytest.raises(InputError, match=f"'{label}' cannot be a label"):
             check_own(label)
     check_own("web-1")
 
