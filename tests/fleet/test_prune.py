@@ -113,23 +113,6 @@ def test_labels_are_deleted_as_they_are_and_printed_without_control_characters(t
         assert labels(two) == ["old-{{ 7 * 7 }}", "web-1", "web-2"][playbook == PRUNE :]
 
 
-def test_options_of_the_connection_come_from_variables_of_the_role(two: Local) -> None:
-    token = two.service.tokens["read_write"]
-    two.service.configure(brand="otherword")
-    two.group_vars.update(
-        {"monitor_agent_api_token": "{{ token }}", "token": token, "monitor_agent_base_url": two.service.base_url},
-        monitor_agent_brand="otherword",
-        monitor_agent_timeout=5,
-        monitor_agent_concurrency=1,
-        monitor_agent_retry_timeout="{{ nowhere_set | default(omit) }}",
-    )
-    wrong = {"MONITOR_BASE_URL": "http://127.0.0.1:1/v4", "MONITOR_API_TOKEN": "wrong", "MONITOR_BRAND": "wrong"}
-    for deletes in (_CONFIRMED, (_RETIRE, "-e", "labels=gone-1")):
-        two.service.seed(labels=["gone-1"])
-        run = two.succeed(*deletes, **{**WHOLE, **wrong, "MONITOR_TIMEOUT": "0.001"})
-        assert "delete_client gone-1" in run.writes() and token not in run.output
-
-
 def test_variables_of_the_inventory_choose_no_host_and_no_label(two: Local) -> None:
     two.group_vars.update(labels=["old-1"], monitor_agent_state="present")
     assert refuse(two, _RETIRE).startswith("Choose hosts by --limit")

@@ -135,12 +135,12 @@ class Account:
     @functools.cached_property
     def key_owners(self) -> dict[str, str]:
         """Key fingerprint → label, of clients whose keys can be read."""
-        return {one["key_fingerprint"]: label for label, one in self.clients.items() if one["key_fingerprint"]}
+        return {client["key_fingerprint"]: label for label, client in self.clients.items() if client["key_fingerprint"]}
 
     @functools.cached_property
     def masked_labels(self) -> set[str]:
         """The labels of clients whose keys cannot be read."""
-        return {label for label, one in self.clients.items() if not one["key_fingerprint"]}
+        return {label for label, client in self.clients.items() if not client["key_fingerprint"]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,18 +173,22 @@ class Report:
         """Hosts whose only finding is that the token reads the key of no client, so that keys are not compared."""
         if self.account["clients_masked"] < self.account["clients_used"]:
             return set()
-        return {one.host for one in self.hosts if one.states == ("unverifiable",) and one.facts["key_fingerprint"]}
+        return {
+            finding.host
+            for finding in self.hosts
+            if finding.states == ("unverifiable",) and finding.facts["key_fingerprint"]
+        }
 
     @property
     def renames(self) -> dict[str, str]:
         """Old label → new label, of the clients that renamed hosts can keep."""
-        return {str(one.owner_label): one.label for one in self.hosts if one.adoption == "adopt"}
+        return {str(finding.owner_label): finding.label for finding in self.hosts if finding.adoption == "adopt"}
 
     @property
     def drift(self) -> str:
         """What is not as expected, empty for nothing: the hosts of a stale audit may have changed since."""
         stale = sum(source["stale"] for source in self.sources)
-        states = collections.Counter(one.state for one in self.hosts if one.host not in self.not_compared)
+        states = collections.Counter(finding.state for finding in self.hosts if finding.host not in self.not_compared)
         found = [f"{states[state]} {state}" for state in STATES if states[state] and state != "ok"]
         found += [f"{len(self.orphans)} client{'s' * (len(self.orphans) > 1)} without a host"] * bool(self.orphans)
         return ", ".join([*found, *[f"{stale} stale audit{'s' * (stale > 1)}"] * bool(stale)])
@@ -207,12 +211,12 @@ def audit(
     )
     # A renamed host can keep an orphan or the client of an absent host; other clients can belong to other users.
     fleet = _Fleet(hosts, account, labels, {*orphans, *(labels[host] for host in absent)})
-    each = [fleet.finding(dataclasses.replace(one, absent=one.host in absent)) for one in hosts]
-    found = sorted(each, key=lambda one: (STATES.index(one.state), natural_sort_key(one.host)))
-    new = [one for one in found if "not_registered" in one.states and not one.renamed]
+    each = [fleet.finding(dataclasses.replace(finding, absent=finding.host in absent)) for finding in hosts]
+    found = sorted(each, key=lambda finding: (STATES.index(finding.state), natural_sort_key(finding.host)))
+    new = [finding for finding in found if "not_registered" in finding.states and not finding.renamed]
     # A host with an unknown key may own a client that no host claims, so no new client is counted for it.
-    free = account.clients.keys() - fleet.host_of.keys() - {one.owner_label for one in found}
-    missing = len(new) - min(len(free), sum(one.adoption == "unknown" for one in new))
+    free = account.clients.keys() - fleet.host_of.keys() - {finding.owner_label for finding in found}
+    missing = len(new) - min(len(free), sum(finding.adoption == "unknown" for finding in new))
     use = use_of_plan(len(account.clients), missing, account.plan, account.tiers, account.plan_problem)
     facts = {**use, "clients_masked": len(account.masked_labels)}
     return Report(generated_at, found, orphans, facts, **joined)
@@ -225,9 +229,9 @@ class _Fleet:
         self.account, self._free = account, free
         self.host_of = {label: host for host, label in labels.items()}
         self._carriers: dict[str, list[str]] = collections.defaultdict(list)
-        for one in sorted(hosts, key=lambda one: natural_sort_key(one.host)):
-            if fingerprint := one.facts["key_fingerprint"]:
-                self._carriers[fingerprint].append(one.host)
+        for finding in sorted(hosts, key=lambda finding: natural_sort_key(finding.host)):
+            if fingerprint := finding.facts["key_fingerprint"]:
+                self._carriers[fingerprint].append(finding.host)
         self._adoptions = self._renamed(hosts)
 
     def _renamed(self, hosts: Sequence[Host]) -> dict[str, Adoption]:
@@ -236,73 +240,74 @@ class _Fleet:
         Names can move on from host to host, as if web-1 became web-2 and web-2 became web-3: a chain that begins with a
         client that no host is to have, and ends with a label that no client has. The last client is renamed first.
         """
-        sole = [one for one in hosts if len(self._carriers.get(one.facts["key_fingerprint"], ())) == 1]
-        carriers = {one.facts["owner_label"]: one for one in sole if one.facts["key_owner"] == "other"}
+        sole = [finding for finding in hosts if len(self._carriers.get(finding.facts["key_fingerprint"], ())) == 1]
+        carriers = {finding.facts["owner_label"]: finding for finding in sole if finding.facts["key_owner"] == "other"}
         found: dict[str, Adoption] = {}
-        for first in [one for owner, one in carriers.items() if owner in self._free]:
+        for first in [finding for owner, finding in carriers.items() if owner in self._free]:
             chain = [first]
             while following := carriers.pop(chain[-1].label, None):
                 chain.append(following)
             last = chain[-1].label
             if last not in self.account.clients and has_valid_length(last):
-                found.update({one.host: "later" for one in chain}, **{chain[-1].host: "adopt"})
+                found.update({finding.host: "later" for finding in chain}, **{chain[-1].host: "adopt"})
         return found
 
-    def finding(self, one: Host) -> Host:
-        shared = tuple(host for host in self._carriers.get(one.facts["key_fingerprint"], ()) if host != one.host)
-        sentences = self._file_states(one)
-        if one.absent and one.label not in self.account.clients:
+    def finding(self, finding: Host) -> Host:
+        carriers = self._carriers.get(finding.facts["key_fingerprint"], ())
+        shared = tuple(host for host in carriers if host != finding.host)
+        sentences = self._file_states(finding)
+        if finding.absent and finding.label not in self.account.clients:
             sentences.pop("not_configured", None)
-        elif one.absent and not sentences:
+        elif finding.absent and not sentences:
             sentences["outdated"] = "The host is still monitored, although its monitor_agent_state is absent."
-        elif one.label not in self.account.clients:
-            sentences["not_registered"] = f"The account has no client {one.label!r}."
+        elif finding.label not in self.account.clients:
+            sentences["not_registered"] = f"The account has no client {finding.label!r}."
         if shared:
             sentences["shared_key"] = f"The same key is on {named(shared)}."
         states = tuple(state for state in STATES if state in sentences)
         detail = " ".join(sentences[state] for state in states)
         # Of a renamed host, the message names adopt, as the step for it does.
-        if one.facts["reason"] and one.facts["key_owner"] not in (None, "other"):
-            detail += f" A rollout would fail: {one.facts['reason']}"
-        found = dataclasses.replace(one, states=states or ("ok",), shared_with=shared, detail=detail)
+        if finding.facts["reason"] and finding.facts["key_owner"] not in (None, "other"):
+            detail += f" A rollout would fail: {finding.facts['reason']}"
+        found = dataclasses.replace(finding, states=states or ("ok",), shared_with=shared, detail=detail)
         adoption, why = self._adoption(found)
         return dataclasses.replace(found, adoption=adoption, adoption_detail=why)
 
-    def _adoption(self, one: Host) -> tuple[Adoption, str]:
+    def _adoption(self, finding: Host) -> tuple[Adoption, str]:
         """Whether a host can keep the client whose key it carries, under its own label, and why, as a sentence."""
-        key, owner = one.facts["key_owner"], one.facts["owner_label"]
+        key, owner = finding.facts["key_owner"], finding.facts["owner_label"]
         if key is None:
-            return "unknown", f"The owner of the key is unknown: {one.facts['reason'] or 'not inspected.'}"
+            return "unknown", f"The owner of the key is unknown: {finding.facts['reason'] or 'not inspected.'}"
         if key == "unverifiable" or (key == "unknown" and self.account.masked_labels):
             return "unknown", "The owner of the key is unknown: keys are masked."
         if key != "other":
             return "nothing", ""
-        if adoption := self._adoptions.get(one.host):
+        if adoption := self._adoptions.get(finding.host):
             later = " in a later run: another client must give up this label first" if adoption == "later" else ""
-            return adoption, f"Client {owner!r} gets the label {one.label!r}{later}."
-        if one.shared_with:
-            why = f"and so does {named(one.shared_with)}."
+            return adoption, f"Client {owner!r} gets the label {finding.label!r}{later}."
+        if finding.shared_with:
+            why = f"and so does {named(finding.shared_with)}."
         elif owner in self.host_of:
             why = f"which belongs to host {self.host_of[owner]}."
         elif owner not in self._free:
             why = "which orphan_pattern leaves out: the client can belong to another user."
-        elif one.label in self.account.clients:
-            why = f"but another client has the label {one.label!r}."
+        elif finding.label in self.account.clients:
+            why = f"but another client has the label {finding.label!r}."
         else:
-            return "conflict", f"The label {one.label!r} is not valid."
+            return "conflict", f"The label {finding.label!r} is not valid."
         return "conflict", f"Carries the key of client {owner!r}, {why}"
 
-    def _file_states(self, one: Host) -> dict[str, str]:
+    def _file_states(self, finding: Host) -> dict[str, str]:
         """State → sentence, for what a host's file shows."""
-        facts, reason, differs = one.facts, one.facts["reason"], one.facts["differs"]
-        if not one.audited:
+        facts, reason, differs = finding.facts, finding.facts["reason"], finding.facts["differs"]
+        if not finding.audited:
             return {"unreachable": "Not inspected: the host is in none of the audits that were joined."}
         if not facts["reached"]:
             unknown = "Not inspected: the host had failed before, could not be reached, or a condition left it out."
             return {"unreachable": f"Could not be reached: {reason}" if reason else unknown}
         if facts["key_owner"] is None:
             return {"unverifiable": f"Could not be inspected: {reason}"}
-        sentences = self._key_states(one)
+        sentences = self._key_states(finding)
         others = {"type": "the path is a symbolic link instead of a file", "content": "the rest of the file differs"}
         what = next((text for name, text in others.items() if name in differs), None)
         if facts["key_owner"] == "own" and what:
@@ -314,18 +319,19 @@ class _Fleet:
             sentences["agent_stopped"] = f"The agent does not run: {_SERVICE.get(state, f'its service is {state}')}."
         if "enabled" in needs:
             sentences["agent_disabled"] = "The agent does not start at boot: its service is disabled."
-        pairs = [f"{name} {one['found']} instead of {one['expected']}" for name, one in facts["permissions"].items()]
+        both = {name: (value["found"], value["expected"]) for name, value in facts["permissions"].items()}
+        pairs = [f"{name} {now} instead of {expected}" for name, (now, expected) in both.items()]
         if pairs:
             sentences["wrong_permissions"] = f"Not as expected: {', '.join(pairs)}."
         return sentences
 
-    def _key_states(self, one: Host) -> dict[str, str]:
+    def _key_states(self, finding: Host) -> dict[str, str]:
         """State → sentence, for the key in a host's file."""
-        key, masked = one.facts["key_owner"], len(self.account.masked_labels)
+        key, masked = finding.facts["key_owner"], len(self.account.masked_labels)
         if key == "own":
             return {}
         if key == "other":
-            owner = one.facts["owner_label"]
+            owner = finding.facts["owner_label"]
             host = self.host_of.get(owner)
             whose = "which no host of the inventory has" if host is None else f"the client of host {host}"
             return {"foreign_key": f"Carries the key of {owner!r}, {whose}."}
@@ -336,9 +342,9 @@ class _Fleet:
             return {"unknown_key": "Carries a key of no client of the account."}
         if key == "unknown":
             return {"unverifiable": f"Carries a key that none of the readable clients has; {masked} are masked."}
-        if self.account.clients.get(one.label, {}).get("keys_masked"):
+        if self.account.clients.get(finding.label, {}).get("keys_masked"):
             return {"unverifiable": "The service masks the client's key: a comparison needs read-write access."}
-        if one.facts["key_fingerprint"]:
+        if finding.facts["key_fingerprint"]:
             return {"unverifiable": "The service masks keys: a comparison needs read-write access."}
         return {"unverifiable": "The configuration can't be read as this user."}
 

@@ -93,18 +93,18 @@ def steps(
     steps are proposed that are right whatever key or label these other hosts have. ``sources`` of the inventory;
     ``services`` of stopped agents.
     """
-    limited = limited or bool(unreadable) or not all(one.audited for one in report.hosts)
+    limited = limited or bool(unreadable) or not all(finding.audited for finding in report.hosts)
     groups: dict[str, list[findings.Host]] = {}
     for finding in report.hosts:
         groups.setdefault(_kind_of(finding, limited), []).append(finding)
     variables = {"not_audited": f"monitor_agent_audit_json={_NEW_AUDIT}"}
-    labels, clones = {one.label for one in report.hosts}, groups.get("foreign_key", ())
+    labels, clones = {finding.label for finding in report.hosts}, groups.get("foreign_key", ())
     # Without it, a rollout makes no new client for a host that carries the key of a client without a host.
-    if any("not_registered" in one.states and one.owner_label not in labels for one in clones):
+    if any("not_registered" in finding.states and finding.owner_label not in labels for finding in clones):
         variables["foreign_key"] = "monitor_agent_replace_key=true"
     alike = [kind for kind in groups if kind in _REPAIRED - variables.keys()]
     if len(alike) > 1:
-        groups["rollout"] = [one for kind in alike for one in groups[kind]]
+        groups["rollout"] = [finding for kind in alike for finding in groups[kind]]
     log = f": journalctl {' '.join(f'-u {shlex.quote(name)}' for name in sorted(services))}" if services else ""
     kinds = [kind for kind in _STEPS if kind in groups]
     found = [_host_step(kind, groups[kind], sources, variables.get(kind, ""), log) for kind in kinds]
@@ -116,25 +116,25 @@ def _command(playbook: str, sources: Sequence[str], *options: str) -> str:
     return shlex.join(["ansible-playbook", *inventory, f"monitor.cloud.{playbook}", *options])
 
 
-def _kind_of(one: findings.Host, limited: bool) -> str:
-    if not one.audited:
+def _kind_of(finding: findings.Host, limited: bool) -> str:
+    if not finding.audited:
         return "not_audited"
-    if one.state == "not_registered" and one.adoption == "unknown":
+    if finding.state == "not_registered" and finding.adoption == "unknown":
         # The host may be a renamed one, whose client a rollout would replace.
         return "unverifiable"
-    state = next((state for state in one.states if state in _STEPS), one.state)
+    state = next((state for state in finding.states if state in _STEPS), finding.state)
     # A rollout removes the monitoring of an absent host, so its other findings need no step.
-    if one.absent and state in _STEPS.keys() - {"unreachable", "unverifiable"}:
+    if finding.absent and state in _STEPS.keys() - {"unreachable", "unverifiable"}:
         # In a limited audit another, renamed host may carry the key of the client, and could keep the client.
-        return "undecided" if limited and one.facts["key_owner"] != "own" else "absent"
-    kind = "renamed" if one.renamed else state
+        return "undecided" if limited and finding.facts["key_owner"] != "own" else "absent"
+    kind = "renamed" if finding.renamed else state
     # A host that shares its key is a clone, not a renamed host.
-    return "undecided" if limited and kind in ("renamed", "foreign_key") and not one.shared_with else kind
+    return "undecided" if limited and kind in ("renamed", "foreign_key") and not finding.shared_with else kind
 
 
 def _host_step(kind: str, found: Sequence[findings.Host], sources: Sequence[str], variable: str, log: str) -> Step:
     playbook, text = _STEPS[kind]
-    hosts = tuple(one.host for one in found)
+    hosts = tuple(finding.host for finding in found)
     plain, text = _without_special(hosts, text.format(log=log), "Choose these hosts by a group.")
     options = [*(("-e", variable) if variable else ()), "--limit", ",".join(plain)]
     return Step(kind, text, hosts, _command(playbook, sources, *options) if playbook and plain else "")
@@ -160,7 +160,7 @@ def _orphan_step(
         unknown = f" {findings.unknown_labels(unreadable)}" if unreadable else ""
         return [Step("orphans", _PARTIAL + unknown, labels)]
     text = "Delete clients of hosts that are gone: the command lists them, and asks. Others may use the account too."
-    if hosts := [one.host for one in report.hosts if one.adoption == "unknown"]:
+    if hosts := [finding.host for finding in report.hosts if finding.adoption == "unknown"]:
         text += f" First find out whose key is on {findings.named(hosts)}: adopt lets a renamed host keep its client."
     plain, text = _without_special(labels, text, "Choose these labels by a prune_pattern of your own.")
     options = ["-e", "prune_pattern=" + "|".join(label.replace(".", "[.]") for label in plain)]

@@ -37,15 +37,15 @@ def document(report: findings.Report) -> dict[str, t.Any]:
         "generated_at": report.generated_at,
         "hosts": [
             {
-                "host": one.host,
-                "label": one.label,
-                "state": one.state,
-                "states": list(one.states),
-                "shared_with": list(one.shared_with),
-                "detail": one.detail,
-                **one.facts,
+                "host": finding.host,
+                "label": finding.label,
+                "state": finding.state,
+                "states": list(finding.states),
+                "shared_with": list(finding.shared_with),
+                "detail": finding.detail,
+                **finding.facts,
             }
-            for one in report.hosts
+            for finding in report.hosts
         ],
         "orphans": report.orphans,
         "account": report.account,
@@ -61,11 +61,11 @@ def as_json(report: findings.Report) -> str:
 def as_junit(report: findings.Report) -> str:
     """A test case for each host, for clients without a host, and for each joined audit. It fails if it is drift."""
     cases = []
-    for one in report.hosts:
-        kind = {"unreachable": "error", "ok": ""}.get(one.state, "failure")
-        kind = "skipped" if one.host in report.not_compared else kind
-        text = f"States: {', '.join(map(findings.titled, one.states))}. Label: {table.shown(one.label)}."
-        cases.append(("audit", one.host, kind, one.state, table.sentence(one), text))
+    for finding in report.hosts:
+        kind = {"unreachable": "error", "ok": ""}.get(finding.state, "failure")
+        kind = "skipped" if finding.host in report.not_compared else kind
+        text = f"States: {', '.join(map(findings.titled, finding.states))}. Label: {table.shown(finding.label)}."
+        cases.append(("audit", finding.host, kind, finding.state, table.sentence(finding), text))
     kind, count = "failure" * bool(report.orphans), f"Clients of no host of the inventory: {len(report.orphans)}."
     cases.append(
         ("account", "Clients without a host", kind, "orphans", count, "\n".join(map(table.shown, report.orphans)))
@@ -92,7 +92,7 @@ def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
     """The metrics of an audit, without values that are not known; with ``hosts`` also a series for each host."""
     account, price = report.account, report.account["price"] or {}
     # A joined report is as old as the oldest audit that it uses.
-    times = [one["generated_at"] for one in report.sources if one["hosts"]] or [report.generated_at]
+    times = [finding["generated_at"] for finding in report.sources if finding["hosts"]] or [report.generated_at]
     made = int(min(map(findings.parse_time, times)).timestamp())
     states = [({"state": state}, report.counts.get(state, 0)) for state in findings.STATES]
     prices = [({"period": period}, price.get(period)) for period in ("hourly", "monthly")]
@@ -108,7 +108,7 @@ def as_openmetrics(report: findings.Report, *, hosts: bool = False) -> str:
         ("plan_price", "The price of the plan by period, as the service states it.", prices),
     ]
     if hosts:
-        each = [({"host": one.host, "state": one.state}, 1) for one in report.hosts]
+        each = [({"host": finding.host, "state": finding.state}, 1) for finding in report.hosts]
         families.append(("audit_host_state", "The state of a host; 1 for the state that it is in.", each))
     lines = []
     for name, text, samples in families:
@@ -143,8 +143,8 @@ def as_html(report: findings.Report, steps: Sequence[Step], address: str = "") -
         report=report,
         address=address,
         steps=steps,
-        findings=[one for one in report.hosts if one.state != "ok"],
-        ok=[one.host for one in report.hosts if one.state == "ok"],
+        findings=[finding for finding in report.hosts if finding.state != "ok"],
+        ok=[finding.host for finding in report.hosts if finding.state == "ok"],
         kinds={host: step.kind for step in steps if step.kind != "orphans" for host in step.names},
         titles=findings.TITLES,
         table=table,

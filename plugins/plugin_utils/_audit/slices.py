@@ -71,20 +71,20 @@ def join(
     """
     chosen: dict[str, Slice] = {}
     # Slices from the future come first, so that a wrong clock does not win. Of equal times, the last given counts.
-    for one in sorted(slices, key=lambda one: (one.made <= now, one.made)):
-        chosen.update(dict.fromkeys(filter(one.hosts.__contains__, hosts), one))
-    counts = collections.Counter(one.name for one in chosen.values())
+    for audit in sorted(slices, key=lambda audit: (audit.made <= now, audit.made)):
+        chosen.update(dict.fromkeys(filter(audit.hosts.__contains__, hosts), audit))
+    counts = collections.Counter(audit.name for audit in chosen.values())
     sources, notes = [], []
-    for one in slices:
-        used, age = counts[one.name], (now - one.made).total_seconds()
+    for audit in slices:
+        used, age = counts[audit.name], (now - audit.made).total_seconds()
         stale = bool(used and max_age) and not -_LARGEST_SKEW <= age <= max_age * 3600
-        sources.append({"name": one.name, "generated_at": one.generated_at, "hosts": used, "stale": stale})
+        sources.append({"name": audit.name, "generated_at": audit.generated_at, "hosts": used, "stale": stale})
         if stale:
             when = f"more than {max_age:g} hours ago" if age > 0 else "in the future, so a clock is wrong"
-            notes.append(f"{one.name} was made at {one.generated_at}, {when}. Audit its hosts again.")
-    facts = {host: one.hosts[host] for host, one in chosen.items()}
+            notes.append(f"{audit.name} was made at {audit.generated_at}, {when}. Audit its hosts again.")
+    facts = {host: audit.hosts[host] for host, audit in chosen.items()}
     inspected = [_inspected(host, labels[host], facts.get(host), account) for host in hosts]
-    if gone := {host for one in slices for host in one.hosts if host not in labels}:
+    if gone := {host for audit in slices for host in audit.hosts if host not in labels}:
         names = findings.named(sorted(gone, key=findings.natural_sort_key))
         notes.append(f"Left out, because not in the inventory: {len(gone)} hosts ({names}).")
     return inspected, {"sources": sources, "notes": notes}

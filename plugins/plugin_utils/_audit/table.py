@@ -66,7 +66,9 @@ def _hosts(report: Report) -> list[str]:
     findings = report.hosts if len(report.hosts) <= _ALL_SHOWN else drift[:_MOST_FINDINGS]
     if not findings:
         return []
-    lines = rows(("HOST", "STATE", "FINDING"), [(one.host, one.state, sentence(one)) for one in findings])
+    lines = rows(
+        ("HOST", "STATE", "FINDING"), [(finding.host, finding.state, sentence(finding)) for finding in findings]
+    )
     more = len(drift) - len(findings)
     return [*lines, f"... and {more} more findings."] if more > 0 else lines
 
