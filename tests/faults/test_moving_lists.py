@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_clients
+from ansible_collections.monitor.cloud.plugins.modules import monitor_clients
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.tasks import Result, go, labels
+from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
 PAGE = 25
 _OLD = [f"old-{number:02}" for number in range(10)]
@@ -96,16 +96,6 @@ def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator) -> No
     emulator.clear_log()
     assert go(emulator, monitor_clients, **options)["changed"] is False
     assert len(emulator.requests()) == 1, "a prune without surplus costs no request"
-
-
-def test_absent_deletes_the_client_that_has_the_label_now(emulator: Emulator) -> None:
-    emulator.seed(labels=["web-1", "web-2"])
-    emulator.fault(kind="meanwhile", operation="list_clients", done=True, changes={"rename": {"web-1": "www-1"}})
-    result = go(emulator, monitor_client, label="web-1", state="absent")
-    assert_sound(emulator, json.dumps(result), faults=1)
-    assert (result["changed"], result["client"]) == (False, {})
-    assert "is 'www-1' now" in result["warnings"][0]
-    assert labels(emulator) == ["web-2", "www-1"]
 
 
 def test_a_client_that_every_read_misses_is_found(emulator: Emulator) -> None:

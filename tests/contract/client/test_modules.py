@@ -12,6 +12,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service import reso
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT, Resource
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
+    monitor_client_info,
     monitor_clients,
     monitor_plan_info,
     region_info,
@@ -141,6 +142,15 @@ def test_each_resource_is_read_as_a_list_and_by_id(emulator: Emulator, resource:
         assert go(emulator, module, token=token, id=one["id"], check_mode=True)[name] == [one]
     assert go(emulator, module, token=token, id="4711")[name] == []
     assert {method for method, _path in sent(emulator)} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [({"label": "web2"}, ["web2"]), ({"label": "web"}, []), ({"label_pattern": ".*1"}, ["web1"])],
+)
+def test_which_clients_are_read(emulator: Emulator, options: dict[str, Any], shown: list[str]) -> None:
+    emulator.seed(labels=["web1", "web2"])
+    assert [client["label"] for client in go(emulator, monitor_client_info, **options)["clients"]] == shown
 
 
 def test_one_region_shows_all_that_the_whole_list_shows(emulator: Emulator) -> None:

@@ -51,11 +51,6 @@ def test_every_host_has_a_portable_label_and_always_the_same(host: str) -> None:
     check_label(label)
 
 
-@given(st.from_regex(_PORTABLE, fullmatch=True))
-def test_a_name_that_is_a_label_stays_as_it_is(host: str) -> None:
-    assert client_label(host) == host
-
-
 @given(st.sets(_HOSTS, max_size=20))
 def test_hosts_differ_so_labels_differ(hosts: set[str]) -> None:
     assert len({client_label(host) for host in hosts}) == len(hosts)
@@ -267,20 +262,6 @@ def test_masks_are_judged_over_all_that_is_known_and_the_last_of_an_id_counts() 
     assert views.show(created)["keys_masked"] is True
     assert views.key_owners() == {}
     assert Views([before], [{**before, "label": "www1"}]).key_owners() == {fingerprint(_KEY): "www1"}
-
-
-def test_predicted_clients_have_no_key() -> None:
-    predicted = [{"id": None, "label": "new1"}, {"id": None, "label": "new2"}]
-    views = Views([_client(1)], predicted)
-    assert views.show(predicted[0]) == {"id": None, "label": "new1", "key_fingerprint": None, "keys_masked": False}
-    assert views.diff([({}, one) for one in predicted]) == {"before": {}, "after": {"new1": "new", "new2": "new"}}
-    assert list(views.key_owners().values()) == ["web1"]
-
-
-def test_a_diff_shows_a_client_without_a_readable_key_as_masked() -> None:
-    clients = [_client(1), _client(2, api_key="[REDACTED]")]
-    shown = {"web1": fingerprint(clients[0]["api_key"]), "web2": "masked"}
-    assert Views(clients).diff([(one, {}) for one in clients]) == {"before": shown, "after": {}}
 
 
 def test_characters_that_turn_a_text_around_are_escaped_in_a_diff() -> None:

@@ -50,7 +50,3 @@ def test_the_first_error_or_an_interruption_ends_the_rest(error: BaseException, 
         http.each(work, range(100))
     assert len(called) < 20
     assert http._stopped.is_set() is stopped
-
-
-def test_calls_have_results_in_order() -> None:
-    assert Http(Settings("https://a")).each(str, range(3)) == ["0", "1", "2"]

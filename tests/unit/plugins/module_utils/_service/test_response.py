@@ -81,11 +81,9 @@ def test_statuses(statuses: list[int], headers: dict[str, Any], retryable: bool,
     [
         ([{"field": "label", "reason": "is taken"}], "label: is taken"),
         ([{"field": "", "reason": "no"}], "returned 400: no"),
-        ([{"reason": "no", "code": 7}], "returned 400: no"),
         ([{"field": "label"}], "label: no reason given"),
         ([{"field": "a", "reason": "b"}, {"field": "c", "reason": "d"}], "a: b; c: d"),
         ([], "returned 400: an empty body, invalid JSON, or JSON of an unknown shape"),
-        ([1, None, {"reason": "no"}], "returned 400: no"),
         ([{"field": "label", "message": "is taken"}], "label: is taken"),
     ],
 )
@@ -127,12 +125,6 @@ def test_texts_by_field_are_errors_of_fields() -> None:
     assert error.names_field("label")
 
 
-def test_of_many_errors_the_first_ones_are_quoted() -> None:
-    error = _error(400, {"errors": [{"field": "f", "reason": f"reason {number}"} for number in range(100_000)]})
-    assert "f: reason 0; f: reason 1; " in str(error)
-    assert str(error).count("f: reason") == 20
-
-
 def test_json_that_is_not_an_error_body_is_not_quoted() -> None:
     body = b'{"api_key": "0A1B2C3D-4E5F-6071-8293A4B5C6D7E8F9"}'
     for status, content in ((200, body[:-1]), (400, body), (400, body[:-1]), (502, body)):
@@ -147,27 +139,13 @@ def test_half_a_response_is_retried_unless_it_is_of_a_create() -> None:
         assert _error(200, content, method="GET").outcome == "not_done"
 
 
-def test_a_page_with_200_is_an_error_at_once() -> None:
-    """Observed: "errors": 200 with a page of HTML."""
-    error = _error(200, b"<html>in</html>")
-    assert error.problem == "the service returned 200: not JSON but '<html>in</html>'"
-    assert (error.retryable, error.outcome) == (False, "unknown")
-    assert "another server" in error.hint
-
-
 @pytest.mark.parametrize(
     ("status", "body", "path", "hint"),
     [
-        (
-            401,
-            b"",
-            "/monitor/clients",
-            "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN). It needs the sco",
-        ),
+        (401, b"", "/monitor/clients", "check api_token (monitor_agent_api_token, MONITOR_API_TOKEN)"),
         (403, {"errors": [{"reason": "no"}]}, "/monitor/clients", "It needs the scope x."),
         # The service gives errors with each 403.
         (403, {"message": "blocked"}, "/monitor/clients", "another server may have responded"),
-        (403, b"<html>", "/monitor/clients", "another server may have responded"),
         # Public: no token was sent.
         (401, b"", "/regions", "another server may have responded"),
         (403, {"errors": [{"reason": "no"}]}, "/regions", "another server may have responded"),
@@ -212,20 +190,16 @@ _TIER = {"id": "monitor-10", "clients_included": 10}
 @pytest.mark.parametrize(
     ("convert", "value", "changes"),
     [
-        (_REGION, {"id": "eu"}, {}),
         (_REGION, {"id": "eu", "capabilities": None, "site_type": "core"}, {}),
         (_SUBSCRIPTION, {**_TIER, "more": 1}, {}),
-        (plan_of, {}, {}),
         (plan_of, _TIER, {}),
         (client_of, {"id": 1, "label": "web1", "more": [1], "apps": None}, {}),
         (client_of, {"id": "x" * 64, "label": None}, {}),
-        (client_of, {"id": 1}, {"label": None}),
         (client_of, {"id": 1, "label": 7}, {"label": None}),
         (client_of, {"id": 1, "label": ""}, {"label": None}),
         *((client_of, {"id": given, "label": "web1"}, {"id": 12}) for given in ("12", 12.0, "12.0")),
         *((client_of, {"id": text, "label": "web1"}, {}) for text in ("c-12", "012", "\u0661")),
         (page_of, {"data": [1, 2]}, {"pages": 1, "results": None}),
-        (page_of, {"data": [1, 2], "results": 2}, {"pages": 1}),
         (page_of, {"data": [1, 2], "pages": 10_000, "results": 20_000}, {}),
     ],
 )
@@ -239,19 +213,14 @@ def test_objects_of_the_documented_shape(convert: Any, value: dict[str, Any], ch
         (_REGION, [], "not a JSON object"),
         (_REGION, {"id": None}, "a region without a valid id"),
         (_REGION, {"id": "eu", "capabilities": {"a": 1}}, "a region without a valid capabilities"),
-        (_SUBSCRIPTION, {}, "a subscription without a valid id"),
         (_SUBSCRIPTION, {**_TIER, "id": 7}, "a subscription without a valid id"),
         (_SUBSCRIPTION, {**_TIER, "clients_included": "10"}, "a subscription without a valid clients_included"),
         (plan_of, {"id": "monitor-10"}, "a subscription without a valid clients_included"),
-        (plan_of, "x", "not a JSON object"),
         (client_of, {"label": "web1"}, "a client without a valid id"),
         (functools.partial(client_of, labelled=True), {"id": 1}, "a client without label"),
-        (client_of, {"id": [1]}, "a client without a valid id"),
         (page_of, {}, "data is not a list"),
-        (page_of, {"data": {}}, "data is not a list"),
         (page_of, {"data": [], "results": 1}, "missing pages"),
         (page_of, {"data": [], "pages": "1"}, "pages or results is not a number"),
-        (page_of, {"data": [], "pages": 1, "results": "1"}, "pages or results is not a number"),
         (page_of, {"data": [], "pages": 10_001}, "more than 10000"),
     ],
 )
