@@ -8,9 +8,12 @@ Not here: settings and faults whose effect other tests need in order to pass.
 """
 
 import re
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -35,6 +38,13 @@ def test_a_reset_goes_back_to_the_options_of_the_start() -> None:
         assert emulator.process.stdin is not None
         emulator.process.stdin.close()
         assert emulator.process.wait(60) == 0
+
+
+def test_a_port_in_use_is_named(emulator: Emulator) -> None:
+    port = str(urlsplit(emulator.base_url).port)
+    command = [sys.executable, "-m", "ansible_collections.monitor.cloud.tests.emulator", "--port", port]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and f"port {port}: Address already in use. Choose another: make emul" in done.stderr
 
 
 def test_a_late_call_does_nothing_after_a_reset(emulator: Emulator) -> None:
