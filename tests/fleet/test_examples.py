@@ -6,7 +6,7 @@
 
 import json
 import re
-from pathlib import Path
+import shutil
 
 import yaml
 
@@ -16,22 +16,6 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
 EXAMPLES = CHECKOUT / "examples"
 HERE = {"ansible_connection": "local", "ansible_become": False, "monitor_agent_service": ""}
-
-
-def copied(directory: Path, name: str, **replaced: str) -> str:
-    """The name of a file of examples/, copied into a directory with these texts instead of what stands for them."""
-    text = (EXAMPLES / name).read_text(encoding="utf-8")
-    for shown, here in replaced.items():
-        assert shown in text, f"{name} has no {shown}"
-        text = text.replace(shown, here)
-    path = directory / Path(name).name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return str(path)
-
-
-def labels(service: Emulator) -> list[str]:
-    return sorted(client["label"] for client in service.clients())
 
 
 def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
@@ -46,34 +30,33 @@ def test_the_hook_of_an_autoscaler(single: Local, emulator: Emulator) -> None:
     for name, changed in (("web-7", 1), ("web-7", 0), ("{{ 'web-' ~ 6 }}", 0)):
         run = single.shell(command, INSTANCE=name)
         assert run.code == 0 and f"changed={changed}" in run.output, run.output
-    assert labels(emulator) == ["web-6"]
+    assert [client["label"] for client in emulator.clients()] == ["web-6"]
 
 
-def test_ansible_pull_on_two_machines(single: Local, emulator: Emulator) -> None:
-    expected = {}
-    for name in ("web-1", "db.example.com"):
-        machine = single.directory / name
-        given = {"/etc/hostname": f"{machine}/hostname", "/root/.monitor-token": f"{machine}/token"}
-        copied(
-            machine / "group_vars",
-            "pull/group_vars/all.yml",
-            **given,
-            **{"https://api.example.com/v4": emulator.base_url},
-        )
-        playbook = copied(machine, "pull/local.yml")
-        (machine / "hostname").write_text(f"{name}\n", encoding="utf-8")
-        (machine / "token").write_text(f"{emulator.tokens['read_write']}\n", encoding="utf-8")
-        here = json.dumps({**HERE, "monitor_agent_config_path": f"{machine}/agent.conf"})
-        (machine / "here.json").write_text(here, encoding="utf-8")
-        # What ansible-pull runs once it has the files.
-        command = f"ansible-playbook -c local -i localhost, -l localhost {playbook} -e @{machine}/here.json"
-        for changed in (True, False):
-            run = single.shell(command, MONITOR_BASE_URL="", MONITOR_API_TOKEN="")
-            assert run.code == 0 and ("changed=0" not in run.output) is changed, run.output
-        expected[name] = (machine / "agent.conf").read_text(encoding="utf-8")
-    first, second = labels(emulator)
-    assert re.fullmatch(r"db-example-com-[0-9a-f]{8}", first) and second == "web-1"
-    assert {first: expected["db.example.com"], second: expected["web-1"]} == texts(emulator.clients())
+def test_ansible_pull(single: Local, emulator: Emulator) -> None:
+    directory = single.directory
+    shutil.copytree(EXAMPLES / "pull", directory, dirs_exist_ok=True)
+    variables = directory / "group_vars" / "all.yml"
+    text = variables.read_text(encoding="utf-8")
+    for shown, here in {
+        "/etc/hostname": f"{directory}/hostname",
+        "/root/.monitor-token": f"{directory}/token",
+        "https://api.example.com/v4": emulator.base_url,
+    }.items():
+        assert shown in text
+        text = text.replace(shown, here)
+    variables.write_text(text, encoding="utf-8")
+    (directory / "hostname").write_text("db.example.com\n", encoding="utf-8")
+    (directory / "token").write_text(f"{emulator.tokens['read_write']}\n", encoding="utf-8")
+    (directory / "here.json").write_text(json.dumps({**HERE, "monitor_agent_config_path": f"{directory}/agent.conf"}))
+    # What ansible-pull runs once it has the files.
+    command = "ansible-playbook -c local -i localhost, -l localhost local.yml -e @here.json"
+    for changed in (True, False):
+        run = single.shell(command, MONITOR_BASE_URL="", MONITOR_API_TOKEN="")
+        assert run.code == 0 and ("changed=0" not in run.output) is changed, run.output
+    [client] = emulator.clients()
+    assert re.fullmatch(r"db-example-com-[0-9a-f]{8}", client["label"])
+    assert texts([client]) == {client["label"]: (directory / "agent.conf").read_text(encoding="utf-8")}
 
 
 def test_the_job_template_and_its_survey(single: Local, emulator: Emulator) -> None:

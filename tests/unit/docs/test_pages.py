@@ -54,7 +54,7 @@ def test_each_message_of_the_guide_is_one_of_the_sources(message: str) -> None:
 
 
 PAGES = [CHECKOUT / path for path in tracked_files() if path.suffix in (".md", ".rst")]
-SCHEMAS = {".gitlab-ci.yml": "vendor.gitlab-ci", ".github": "vendor.github-workflows"}
+SCHEMAS = {".gitlab-ci.yml": "gitlab-ci", ".github": "github-workflows"}
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,25 @@ def test_samples_are_valid(block: Block, tmp_path: Path) -> None:
         assert yaml.safe_load(text)
     if schema := SCHEMAS.get(name.partition("/")[0]):
         (tmp_path / "sample.yml").write_text(text, encoding="utf-8")
-        check = [str(Path(sys.executable).with_name("check-jsonschema")), "--builtin-schema", schema, "sample.yml"]
-        subprocess.run(check, cwd=tmp_path, check=True, timeout=60)
+        check_schema(schema, tmp_path / "sample.yml")
+
+
+def check_schema(schema: str, *paths: Path) -> None:
+    command = [Path(sys.executable).with_name("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", *paths]
+    subprocess.run(list(map(str, command)), check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ("github-workflows", ".github/workflows/*.yml"),
+        ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/[bf]*.yml"),
+        ("renovate", "renovate.json"),
+    ],
+)
+def test_files_for_a_forge_are_valid(schema: str, pattern: str) -> None:
+    check_schema(schema, *CHECKOUT.glob(pattern))
 
 
 def test_the_page_of_the_role_has_its_variables_with_their_defaults() -> None:
