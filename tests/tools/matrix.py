@@ -76,8 +76,9 @@ def controller(core: str, python: str) -> Path:
     interpreter = environment(f"{core}-{python}", python, package, "-r", requirements)
     link = interpreter.parents[1] / f"lib/python{python}/site-packages/ansible_collections/monitor/cloud"
     link.parent.mkdir(parents=True, exist_ok=True)
-    if not link.exists():
-        link.symlink_to(CHECKOUT)
+    # The cache may have been copied with another checkout.
+    link.unlink(missing_ok=True)
+    link.symlink_to(CHECKOUT)
     return interpreter
 
 

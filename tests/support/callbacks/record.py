@@ -4,15 +4,18 @@
 
 """Callback that writes each result of a run as a line of JSON, so that tests read results rather than the screen."""
 
+import gc
 import json
 import os
 import types
 import typing as t
-from collections.abc import Mapping
 
 from ansible.inventory.group import Group
 from ansible.inventory.host import Host
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.callback import CallbackBase
+from ansible.vars.manager import VariableManager
 
 DOCUMENTATION = """
 name: record
@@ -22,8 +25,11 @@ description:
   - Writes each result to the file that the environment variable FLEET_RECORD names, and all that callbacks can see of
     tasks and results, as text, to the one that FLEET_SEEN names, if it is set.
 """
-# What leads away from a task or result, to variables that are the user's own.
-_LEFT_OUT = {"_loader", "_variable_manager", "_inventory"}
+# What leads away from a task or result, to variables that are the user's own, or to all of Python.
+_LEFT_OUT = (
+    *(DataLoader, InventoryManager, VariableManager, Group, Host),
+    *(int, float, type, types.FunctionType, types.ModuleType),
+)
 
 
 class CallbackModule(CallbackBase):
@@ -38,7 +44,7 @@ class CallbackModule(CallbackBase):
         def v2_on_any(self, *args: t.Any, **options: t.Any) -> None:
             with open(os.environ["FLEET_SEEN"], "a", encoding="utf-8", errors="backslashreplace") as file:
                 seen = [_fields(value) if hasattr(value, "_result") else value for value in args]
-                file.writelines(f"{text}\n" for text in _texts([seen, options], set()))
+                file.writelines(f"{text}\n" for text in _texts([seen, options], {}))
 
     def _record(self, status: str, result: t.Any) -> None:
         line = {
@@ -67,32 +73,11 @@ def _fields(result: t.Any) -> list[t.Any]:
     return [result._result, result._task_fields, result._task]
 
 
-def _texts(value: t.Any, known: set[int]) -> t.Iterator[str]:
+def _texts(value: t.Any, known: dict[int, t.Any]) -> t.Iterator[str]:
     """All texts that can be reached from a value."""
     if isinstance(value, (str, bytes)):
         yield str(value)
-    elif isinstance(value, (Host, Group, int, float, type, types.FunctionType, types.ModuleType)) or id(value) in known:
-        return
-    else:
-        known.add(id(value))
-        for part in _parts(value):
+    elif not isinstance(value, _LEFT_OUT) and id(value) not in known:
+        known[id(value)] = value
+        for part in gc.get_referents(value):
             yield from _texts(part, known)
-
-
-def _parts(value: t.Any) -> t.Iterator[t.Any]:
-    if isinstance(value, Mapping):
-        yield from value.keys()
-        yield from value.values()
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        yield from value
-    else:
-        names = {*getattr(value, "__dict__", ()), *(name for kind in type(value).__mro__ for name in _slots(kind))}
-        yield from (getattr(value, name, None) for name in names - _LEFT_OUT)
-        for method in ("dump_attrs", "serialize"):
-            if hasattr(value, method):
-                yield getattr(value, method)()
-
-
-def _slots(kind: type) -> list[str]:
-    slots = vars(kind).get("__slots__", ())
-    return [slots] if isinstance(slots, str) else list(slots)
