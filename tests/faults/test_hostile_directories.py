@@ -307,7 +307,7 @@ class Trial:
 def trials(situation: str) -> list[Trial]:
     """Each case at each stop, for good and for one command only.
 
-    In the short form, all cases after each change, and a sixteenth of the others.
+    In the short form, each case after each change, in turn for good and for one command.
     """
     cases = [Trial(situation, *case) for case in CASES[situation]]
     usual = cases[0].run()[2]
@@ -317,7 +317,7 @@ def trials(situation: str) -> list[Trial]:
     def is_tried(number: int, target: str, moment: int, turns: int) -> bool:
         if target == "entry" and moment not in entry:
             return False
-        return SOAK or moment in usual.changes or (number + moment + turns) % 16 == 0
+        return SOAK or (moment in usual.changes and (number + moment) % 2 == turns)
 
     return [
         dataclasses.replace(case, moment=moment, turns=turns)
