@@ -98,7 +98,7 @@ UNKNOWN_HOSTS = [
     ("-i web-1,", "adopt", {}, "would be taken for clients without a host"),
     # It is refused for the setting, whether or not there are sources that cannot be read.
     ("-i inventory.yml -i broken.yml", _PRUNE, {}, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true"),
-    ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, "Use files as inventory, and no --limit"),
+    ("-i inventory.yml -i web-1,", _PRUNE, WHOLE, "Use files, because prune needs all hosts"),
 ]
 
 
