@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting")
     parser.add_argument("--tls-cert", metavar="PATH", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="PATH", help="and its key")
-    until = "end at the end of standard input, which comes when the process that started this one ends"
+    until = "end when standard input ends, as it does when the parent process ends"
     parser.add_argument("--until-eof", action="store_true", help=until)
     return parser
 
@@ -88,7 +88,7 @@ def _serve(state: State, listener: socket.socket, options: argparse.Namespace) -
         log_level="error",
         access_log=False,
         server_header=False,
-        # Connections are counted by tests: one that rests for a while has to stay the same.
+        # Tests count connections, so an idle connection must stay open.
         timeout_keep_alive=120,
         timeout_graceful_shutdown=1,
         ssl_certfile=options.tls_cert,

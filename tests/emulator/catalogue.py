@@ -41,7 +41,7 @@ def tiers(brand: str) -> list[dict[str, Any]]:
 
 
 def regions() -> list[dict[str, Any]]:
-    """All regions. Regions differ in what they are capable of, and one has an outage."""
+    """All regions. They differ in their capabilities, and `za-west` has an outage."""
     return [
         {
             "id": region,
@@ -60,12 +60,12 @@ def regions() -> list[dict[str, Any]]:
 
 def availability(records: int) -> list[dict[str, Any]]:
     """The first ``records`` availability records: each compute type in each region, in turn."""
-    found = []
+    result = []
     for number in range(records):
         type_number, location = divmod(number, len(_LOCATIONS))
         size, family = divmod(type_number, len(_FAMILIES))
         region = _LOCATIONS[location][0]
         # Some pattern that has both values for each type and, but for the outage, each region.
         available = region != _OUTAGE and (type_number + location) % 3 != 0
-        found.append({"available": available, "plan": f"g1-{_FAMILIES[family]}-{size + 1}", "region": region})
-    return found
+        result.append({"available": available, "plan": f"g1-{_FAMILIES[family]}-{size + 1}", "region": region})
+    return result

@@ -69,14 +69,14 @@ def document(variant: Variant) -> dict[str, Any]:
 @functools.cache
 def operations(variant: Variant) -> tuple[Operation, ...]:
     """The operations of that contract. Scopes and grants keep their neutral names."""
-    found = []
+    result = []
     for path, item in _adapted(variant)["paths"].items():
         # Fixed paths are written before those with a parameter, so the first match is right.
         pattern = re.compile(re.sub(r"\{\w+\}", "([^/]+)", BASE_PATH + _branded(path, variant.brand)))
         for verb in _VERBS:
             if verb in item:
-                found.append(_operation(verb, pattern, item[verb]))
-    return tuple(found)
+                result.append(_operation(verb, pattern, item[verb]))
+    return tuple(result)
 
 
 def operation_ids() -> list[str]:
@@ -91,23 +91,23 @@ def client_values(given: Mapping[str, Any], before: Mapping[str, Any] | None = N
 
 def examples() -> dict[str, list[dict[str, Any]]]:
     """The objects in the examples of lists, by the noun of their resource; `list_alerts` lists the noun `alert`."""
-    found = {}
+    objects = {}
     for item in _written()["paths"].values():
         listing = item.get("get", {})
         responses = listing.get("responses", {})
         content = responses.get("200", {}).get("content", {}).get("application/json", {})
         if "example" in content:
-            found[listing["operationId"].removeprefix("list_").removesuffix("s")] = content["example"]["data"]
-    return found
+            objects[listing["operationId"].removeprefix("list_").removesuffix("s")] = content["example"]["data"]
+    return objects
 
 
 def operations_at(variant: Variant, path: str) -> dict[str, tuple[Operation, str | None]]:
     """The operations at this path by their methods, each with its parameter; none if there is no such path."""
-    found: dict[str, tuple[Operation, str | None]] = {}
+    result: dict[str, tuple[Operation, str | None]] = {}
     for operation in operations(variant):
         if match := operation.pattern.fullmatch(path):
-            found.setdefault(operation.method, (operation, (match.groups() or (None,))[0]))
-    return found
+            result.setdefault(operation.method, (operation, (match.groups() or (None,))[0]))
+    return result
 
 
 def _operation(verb: str, pattern: re.Pattern[str], written: Mapping[str, Any]) -> Operation:

@@ -36,7 +36,7 @@ def control_app(state: State) -> Starlette:
         ("DELETE", "faults", lambda state, _query: state.faults.clear()),
         ("POST", "seed", lambda state, body: seed(state, **body)),
         ("GET", "clients", lambda state, _query: state.store.all()),
-        ("GET", "requests", lambda state, name: [one for one in state.log if name in (None, one["operation"])]),
+        ("GET", "requests", lambda state, name: [call for call in state.log if name in (None, call["operation"])]),
         ("DELETE", "requests", lambda state, _query: state.log.clear()),
         ("POST", "reports", lambda state, body: _report(state, **body)),
         ("GET", "reports", lambda state, _query: state.reports),
@@ -51,7 +51,7 @@ def control_app(state: State) -> Starlette:
 
 
 def _endpoint(handler: Handler, state: State) -> Callable[[Request], Awaitable[JSONResponse]]:
-    """The handler as Starlette takes it. What is wrong with a request is reported in one line."""
+    """The handler as Starlette takes it; an invalid request gets 400 and the error."""
 
     async def respond(request: Request) -> JSONResponse:
         try:

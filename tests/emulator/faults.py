@@ -76,7 +76,7 @@ def fault_from(given: Mapping[str, Any]) -> Fault:
 
 
 def take(faults: list[Fault], call: Mapping[str, Any]) -> Fault | None:
-    """The fault that hits this call, if any: the first that matches and is due. Used up ones leave the list.
+    """The first fault that matches this call and is due, if any. A fault that is used up leaves the list.
 
     `call` is the call's entry in the request log.
     """

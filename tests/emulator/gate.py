@@ -46,7 +46,7 @@ class Call:
 
 
 async def serve_call(state: State, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
-    """Respond to one call of the service, or fail it as the faults require."""
+    """Respond to a call of the service, or fail it as the faults require."""
     request = Request(scope, receive)
     call = _call(state, request, await request.body())
     call.fault = take(state.faults, call.entry)
@@ -69,7 +69,7 @@ async def serve_call(state: State, service: Service, scope: Scope, receive: Rece
 
 
 async def _response(state: State, call: Call, service: Service) -> Response:
-    """The response of the fault, if there is one, or of the service."""
+    """The response of the fault, if it has a response, or of the service."""
     fault = call.fault
     if state.settings.latency_ms:
         await asyncio.sleep(state.settings.latency_ms / 1000)
@@ -252,7 +252,7 @@ def _call(state: State, request: Request, body: bytes) -> Call:
 
 
 def _count(state: State, caller: str, operation: str) -> None:
-    """Count a call in a sliding window, or raise 429 if it is one too many; calls that are refused do not count."""
+    """Count a call in a sliding window, or raise 429 above the limit; calls that are refused do not count."""
     settings, now = state.settings, time.monotonic()
     # Until when calls count.
     ends = state.hits[caller, operation]

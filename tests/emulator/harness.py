@@ -86,7 +86,7 @@ class Emulator:
         self._call("DELETE", "faults")
 
     def seed(self, count: int = 0, labels: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Create clients without a call of the service: `count` numbered ones, or these. Returns them with keys."""
+        """Create clients without a call of the service: `count` numbered clients, or these. Returns them with keys."""
         seeds = {"count": count, "labels": None if labels is None else list(labels)}
         return list(self._call("POST", "seed", seeds))
 
@@ -94,7 +94,7 @@ class Emulator:
         return list(self._call("GET", "clients"))
 
     def requests(self, operation: str | None = None) -> list[dict[str, Any]]:
-        """The request log, oldest first: all calls, or those of one operation (`list_clients`, ...)."""
+        """The request log, oldest first: all calls, or the calls of one operation (`list_clients`, ...)."""
         return list(self._call("GET", f"requests?operation={operation}" if operation else "requests"))
 
     def settle(self) -> list[dict[str, Any]]:
@@ -147,7 +147,7 @@ class Emulator:
     ) -> Response:
         """Call the service over a connection of its own, without retries.
 
-        `path` begins behind the version; `body` is sent as JSON unless bytes; `token` is the name of one, or a text.
+        `path` begins behind the version; `body` is sent as JSON unless bytes; `token` is a name, or a text.
         """
         sent = {"Authorization": f"Bearer {self.tokens.get(token, token)}"} if token else {}
         sent.update(headers or {})

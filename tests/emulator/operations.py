@@ -129,7 +129,7 @@ async def get_region_availability(state: State, region_id: str) -> Body | list[B
 
 
 async def read_examples(state: State, operation_id: str, **parameters: Any) -> Body:
-    """An operation that is not above: the list of a resource, or one of it, as the contract has them as examples."""
+    """An operation that is not above: it returns the examples of the contract, as a list or by id."""
     verb, dummy, noun = operation_id.partition("_")
     if verb == "list":
         return _page(state, examples()[noun.removesuffix("s")])
@@ -137,18 +137,16 @@ async def read_examples(state: State, operation_id: str, **parameters: Any) -> B
 
 
 def named(operation_id: str) -> Callable[..., Any]:
-    found = globals().get(operation_id)
-    return found or functools.partial(read_examples, operation_id=operation_id)
+    return globals().get(operation_id) or functools.partial(read_examples, operation_id=operation_id)
 
 
 def _tiers(state: State) -> list[Body]:
     return catalogue.tiers(state.settings.brand)
 
 
-def _only(found: Iterable[Body]) -> Body:
-    """The first, which is the only one if it has an id."""
-    for one in found:
-        return one
+def _only(rows: Iterable[Body]) -> Body:
+    for row in rows:
+        return row
     raise ServiceError(404, "Not found")
 
 

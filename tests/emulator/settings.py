@@ -5,7 +5,7 @@
 """Behaviour of the emulated service that docs/openapi.yaml leaves open.
 
 Each setting names the row of README.md, "What services do", that it plays. The defaults keep to the contract. Settings
-are plain values and can be changed while the service runs; `change` is the one way to do so.
+are plain values and can be changed while the service runs; `change` does that.
 """
 
 import dataclasses

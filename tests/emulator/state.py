@@ -23,7 +23,7 @@ READ_WRITE = "monitor:read_write"
 class Token:
     """A token, whom it belongs to, and what it allows.
 
-    `value` is what the caller sends. Scopes and grants are named neutrally, whatever the brand is.
+    `value` is what the caller sends. Scopes and grants have the names of the brand `monitor`.
     """
 
     name: str
@@ -50,7 +50,7 @@ def new_token(
     read_only_ids: Iterable[int] = (),
     value: str | None = None,
 ) -> Token:
-    """A token, by default one that no other text can be mistaken for."""
+    """A token, by default with a random value."""
     return Token(name, value or secrets.token_hex(32), frozenset(scopes), grants or {}, frozenset(read_only_ids))
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The clients and the plan of the one account that the emulator has, in memory.
+"""The clients and the plan of the only account of the emulator, in memory.
 
 Nothing here knows the API: rows go in and come out as plain dicts, with the true keys.
 """

@@ -63,9 +63,9 @@ def inspect(
 ) -> HostFile:
     """What the script finds; it prints no error."""
     done = run_script(host_file.inspect_script(Desired(str(path), data, **options)), shell, tools)
-    found = host_file.parse(done.stdout)
-    assert found is not None and done.stderr == "", done
-    return found
+    file = host_file.parse(done.stdout)
+    assert file is not None and done.stderr == "", done
+    return file
 
 
 def change(

@@ -35,7 +35,7 @@ from ansible_collections.monitor.cloud.tests.support.hosts import (
 from ansible_collections.monitor.cloud.tests.support.runs import Controller
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 
-# The one reason for which a test may be skipped even with CI=true: a kernel or a sandbox cannot be installed.
+# With CI=true a skipped test is a failure, but for this reason: a kernel or a sandbox cannot be installed.
 NO_CONTAINERS = "this machine boots no container"
 SERVICE = "monitor-agent"
 UNIT = f"/etc/systemd/system/{SERVICE}.service"
@@ -256,8 +256,8 @@ def reporting(controller: Controller) -> dict[str, str | None]:
     controller.service.clear_reports()
     expected = {host.name for host in controller.hosts.values()}
     until(lambda: expected <= controller.service.reports().keys(), f"not all of {expected} report")
-    found = controller.service.reports()
-    return {name: found[name] for name in expected}
+    reports = controller.service.reports()
+    return {name: reports[name] for name in expected}
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:
@@ -281,13 +281,13 @@ def _launch(
 def _groups(address: str) -> list[Path]:
     """The control groups of a machine: systemd keeps track of its processes by them."""
     hierarchies = [Path("/sys/fs/cgroup", name) for name in ("", "unified", "systemd")]
-    found = [path for path in hierarchies if (path / "cgroup.procs").exists()]
-    for path in found:
+    writable = [path for path in hierarchies if (path / "cgroup.procs").exists()]
+    for path in writable:
         for group in path.glob("fleet-*-*"):
             # Left by tests that were killed. Those of another container stay: its processes are not seen here.
             if not Path("/proc", group.name.split("-")[1]).exists():
                 _removed(group)
-    return [path / f"fleet-{os.getpid()}-{address}" for path in found]
+    return [path / f"fleet-{os.getpid()}-{address}" for path in writable]
 
 
 def _removed(group: Path) -> bool:

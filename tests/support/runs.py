@@ -43,7 +43,7 @@ ROLLOUT = "monitor.cloud.rollout"
 # What the verbose output has of a module that is not run in the controller's process.
 EXECUTED = "Using module file"
 PRUNE = "monitor.cloud.prune"
-# Variables of a host that nobody can reach, whatever else listens on this machine.
+# Variables of a host that cannot be reached: nothing listens at port 1.
 UNREACHABLE = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
 # Without it the playbook prune refuses to run.
 WHOLE = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true"}
@@ -314,7 +314,7 @@ def texts(clients: Iterable[Mapping[str, t.Any]]) -> dict[str, str]:
 
 
 def kill_all(record: Path) -> None:
-    """Kill all processes of a run, whatever session they are in: they have the path of its record in common."""
+    """Kill all processes of a run, in each session: the path of its record is in their environment."""
     variable = f"FLEET_RECORD={record}\0".encode()
 
     def killed() -> bool:

@@ -22,7 +22,7 @@ _PAUSE = 0.02
 
 
 def plain_secrets(service: Any) -> list[str]:
-    """All tokens, keys and codes of an emulator, or of what stands in for one."""
+    """All tokens, keys and codes of an emulator, or of an :class:`Account`."""
     keys = [str(client[field]) for client in service.clients() for field in ("api_key", "install_code")]
     return [*service.tokens.values(), *keys]
 

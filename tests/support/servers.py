@@ -144,7 +144,7 @@ class Listener:
 
 
 class Proxy(Listener):
-    """A proxy, for tunnels and for plain HTTP, that finds every host at one given address."""
+    """A proxy, for tunnels and for plain HTTP, that connects to one given address, whatever host a client names."""
 
     def __init__(self, upstream: tuple[str, int], **options: Any) -> None:
         super().__init__(lambda dummy: None, **options)
@@ -181,7 +181,7 @@ class Proxy(Listener):
 class Outage(Listener):
     """Passes ``after`` requests on, each over its own connection, then is closed for ``seconds``, or for ever.
 
-    Has what the helpers need of an emulator. A caller is refused for certain only if it sends one request at a time.
+    It has the attributes of an emulator that tests use. Only a caller of one request at a time is surely refused.
     """
 
     def __init__(self, service: Any, *, after: int, seconds: float | None) -> None:
@@ -232,7 +232,7 @@ def as_json(value: Any, status: int = 200, **headers: str) -> Reply:
 
 
 class Account:
-    """The service as far as one client goes, for a :class:`Listener`. Has what the helpers need of an emulator.
+    """A service with one client, for a :class:`Listener`, with the attributes of an emulator that tests use.
 
     ``overrides`` gives other replies, by method and the last segment of the path that is not a number.
     """
@@ -263,30 +263,30 @@ class Account:
     def respond(self, request: Request) -> Reply:
         path = request.target.split("?")[0].rstrip("/").split("/")
         segments = [word for word in path if not word.isdigit()]
-        one = path[-1] != segments[-1]
-        override = self.overrides.get((request.method, "client" if one else segments[-1]))
+        by_id = path[-1] != segments[-1]
+        override = self.overrides.get((request.method, "client" if by_id else segments[-1]))
         if override is not None:
             return override
-        value = self._value(request, segments[-1], one)
+        value = self._value(request, segments[-1], by_id)
         return as_json({"errors": [{"reason": "Not found"}]}, 404) if value is None else as_json(value)
 
-    def _value(self, request: Request, word: str, one: bool) -> Any:
+    def _value(self, request: Request, word: str, by_id: bool) -> Any:
         if request.method in ("POST", "PUT"):
             given = json.loads(request.body)
             if word == "plan":
                 return self.TIER if given["monitor_subscription"] else {}
             own = {"id": 2, "api_key": "CCCC0000-1111-2222-3333444455556666"}
-            return {**self.CLIENT, **given, **({} if one else own)}
+            return {**self.CLIENT, **given, **({} if by_id else own)}
         if request.method == "DELETE":
             return {}
         if word == "clients":
-            return self.there[0] if one else page(self.there)
+            return self.there[0] if by_id else page(self.there)
         lists = {"subscriptions": [self.TIER], "regions": [self.REGION], "availability": [self.AVAILABILITY]}
         single = {"plan": {}, "monitor-3": self.TIER, "us-west": self.REGION}
         for noun, rows in examples().items():
             lists[f"{noun}s"] = rows
             single |= {row["id"]: row for row in rows}
-        return page(lists[word]) if word in lists and not one else single.get(word)
+        return page(lists[word]) if word in lists and not by_id else single.get(word)
 
 
 def service(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> tuple[Any, Listener]:

@@ -29,7 +29,7 @@ class Module(Protocol):
 
 
 def parameters(emulator: Emulator, module: Module, token: str | None = "read_write", **options: Any) -> Result:
-    """All options of the module with their defaults, but for those given. `token` is the name of one."""
+    """All options of the module with their defaults, but for those given. `token` is the name of a token."""
     specification = {**CONNECTION_OPTIONS, **module.OPTIONS}
     values = {name: copy.deepcopy(option.get("default")) for name, option in specification.items()}
     values.update(base_url=emulator.base_url, api_token=emulator.tokens[token] if token else None)
@@ -109,7 +109,7 @@ def assert_predicted(predicted: Result, real: Result) -> None:
 
 
 def run_all_forms(emulator: Emulator, module: Module, *, changes: bool = True, **options: Any) -> Result:
-    """Check mode, the run, and the run again: one story. Returns the result of the run."""
+    """Check mode, a run, and the run again, which changes nothing. Returns the result of the first run."""
     before = emulator.clients()
     emulator.clear_log()
     predicted = go(emulator, module, check_mode=True, **options)

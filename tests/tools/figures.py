@@ -34,20 +34,20 @@ def _mark(name: str) -> re.Pattern[str]:
 
 def rows(name: str) -> list[list[str]]:
     """The rows of a table, without its head."""
-    found = _mark(name).search(PAGE.read_text(encoding="utf-8"))
-    lines = [line for line in found[2].splitlines() if line.startswith("| ")] if found else []
+    table = _mark(name).search(PAGE.read_text(encoding="utf-8"))
+    lines = [line for line in table[2].splitlines() if line.startswith("| ")] if table else []
     return [[cell.strip() for cell in line[1:-1].split(" | ")] for line in lines[2:]]
 
 
 def write(name: str, head: Row, measured: Iterable[Row], *, keys: int = 0) -> None:
-    """Replace a table of the page; with `keys`, only the rows whose first cells, so many, are measured again."""
+    """Replace a table of the page; with `keys`, only the rows whose first `keys` cells are measured again."""
     new = [[str(cell) for cell in row] for row in measured]
     if keys:
         again = [row[:keys] for row in new]
         kept = [row for row in rows(name) if row[:keys] not in again]
         new = sorted([*new, *kept], key=lambda row: _natural(row[:keys]))
     table = f"\n{markdown(head, new)}\n\nLast run: {_where()}.\n\n"
-    text, times = _mark(name).subn(lambda found: found[1] + table + found[3], PAGE.read_text(encoding="utf-8"))
+    text, times = _mark(name).subn(lambda marks: marks[1] + table + marks[3], PAGE.read_text(encoding="utf-8"))
     assert times == 1, f"{PAGE} has no table {name}"
     PAGE.write_text(text, encoding="utf-8")
 

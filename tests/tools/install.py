@@ -25,9 +25,9 @@ def pip_settings() -> dict[str, str]:
     """Collect the settings of pip from its files and from the environment, which takes precedence."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=_LONGEST).stdout
-    found = [line.split("=", 1) for line in listed.splitlines() if "=" in line]
-    found.sort(key=lambda setting: setting[0].startswith(":env:"))
-    settings = {key.rpartition(".")[2]: str(ast.literal_eval(value)) for key, value in found}
+    lines = [line.split("=", 1) for line in listed.splitlines() if "=" in line]
+    lines.sort(key=lambda setting: setting[0].startswith(":env:"))
+    settings = {key.rpartition(".")[2]: str(ast.literal_eval(value)) for key, value in lines}
     if proxy := os.environ.get("https_proxy") or os.environ.get("HTTPS_PROXY"):
         settings.setdefault("proxy", proxy)
     return settings

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes one small change after another in the pure files with cosmic-ray, and counts those that unit tests notice."""
+"""Makes small changes in the pure files with cosmic-ray, one at a time, and counts those that unit tests notice."""
 
 import argparse
 import ast

@@ -22,7 +22,7 @@ LONGEST = 1800.0
 
 
 def tracked_files() -> list[Path]:
-    """Name what a commit of the whole working tree would hold: new files too, ignored and deleted ones not."""
+    """List the files that a commit of the whole working tree would hold, new files included."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(
         command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True, timeout=LONGEST

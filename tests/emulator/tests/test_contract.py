@@ -55,10 +55,10 @@ def test_document_is_valid_openapi() -> None:
 
 
 def test_operations_have_their_paths_and_scopes() -> None:
-    found = {(item["operationId"], verb.upper(), path, repr(item["security"])) for path, verb, item in ITEMS}
+    operations = {(item["operationId"], verb.upper(), path, repr(item["security"])) for path, verb, item in ITEMS}
     security: dict[str | None, str] = {PUBLIC: "[]"}
     security |= {scope: repr([{"personal_access_token": []}, {"oauth": [scope]}]) for scope in (READ, WRITE)}
-    assert found >= {(*operation, security[scope]) for *operation, scope in OPERATIONS}
+    assert operations >= {(*operation, security[scope]) for *operation, scope in OPERATIONS}
 
 
 def test_fields_and_limits_are_promised() -> None:

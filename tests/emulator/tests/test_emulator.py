@@ -64,7 +64,11 @@ def test_fields_of_a_response_are_removed_and_added(emulator: Emulator) -> None:
     emulator.fault(kind="edit", remove=["data.apps.nginx", "pages", "page.none"], add={"data.new": [1], "none.new": 1})
     edited = emulator.call("GET", "/monitor/clients").json()
     apps = {"apache": False, "mysql": False}
-    assert edited == {"data": [{**one, "apps": apps, "new": [1]} for one in whole["data"]], "page": 1, "results": 2}
+    assert edited == {
+        "data": [{**client, "apps": apps, "new": [1]} for client in whole["data"]],
+        "page": 1,
+        "results": 2,
+    }
 
 
 @pytest.mark.parametrize(
