@@ -27,10 +27,10 @@ options:
   audits:
     description:
       - The audits to join. Each is the path of a file that O(json) wrote on the controller, or a pattern of paths.
-      - Of a host in several audits the latest audit counts; an audit from the future counts only for hosts that no
-        other audit has. The report names audits that differ, and hosts of audits that the inventory does not have.
-      - A host that no audit has is V(unreachable). Whose key a host carries is determined again, because clients may
-        have been renamed or deleted since.
+      - If several audits have a host, the latest counts. An audit from the future counts only for hosts that no other
+        audit has. The report names hosts of audits that the inventory does not have.
+      - A host that no audit has is V(unreachable). The owner of each key is determined again, because clients may have
+        been renamed or deleted since.
     type: list
     elements: str
   audits_variables:

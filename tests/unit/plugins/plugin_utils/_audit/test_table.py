@@ -56,11 +56,6 @@ def test_a_long_text_is_cut_and_the_last_column_takes_the_rest_of_the_line() -> 
     assert "…" in longer and "…" not in longest
 
 
-def test_the_second_line_of_a_paragraph_is_indented() -> None:
-    text = table(report([], account([f"client-{number}" for number in range(30)])), [])
-    assert "\n  client-" in text
-
-
 def test_sentences_about_joined_audits_and_about_a_token_that_reads_no_keys() -> None:
     times = {"": "", "1": "1 audit, made at 1", "11": "2 audits, made at 1", "213": "3 audits, made from 1 to 3"}
     of = report([inspected("web")], account(["web"]))
