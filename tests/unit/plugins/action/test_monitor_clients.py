@@ -35,3 +35,9 @@ def test_the_result_has_no_key_but_sealed_ones_on_request(monkeypatch: pytest.Mo
 def test_an_invalid_option_fails_as_in_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     done, _shown = run(monkeypatch, unknown=1)
     assert done["failed"] is True and "Unsupported parameters for (monitor_clients) module: unknown" in done["msg"]
+
+
+def test_a_client_with_keys_in_place_of_a_label_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, shown = run(monkeypatch, labels=[CLIENTS[0]])
+    assert done["msg"] == "labels has a client with its keys. Give the label or id of the client instead."
+    assert str(CLIENTS[0]["api_key"]) not in f"{done}{shown}"
