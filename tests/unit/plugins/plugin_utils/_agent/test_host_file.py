@@ -173,6 +173,16 @@ def test_a_change_that_fails_changes_nothing(tmp_path: Path, case: str, shell: l
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_replaces_none_that_another_run_has_written(tmp_path: Path, links: bool) -> None:
+    path, tools = old_file(tmp_path), stub_tools(tmp_path / "tools", **({} if links else {"ln": "exit 1"}))
+    script = host_file.change_script(Desired(str(path), b"new"), new=True)
+    assert "another run has written it meanwhile" in host_file.problem_of(run_script(script, tools=tools))
+    assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
+    path.unlink()
+    assert host_file.problem_of(run_script(script, tools=tools)) == "" and path.read_text() == "new"
+
+
 def test_a_script_that_arrives_cut_off_does_nothing(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     script = host_file.change_script(Desired(str(path), None))
