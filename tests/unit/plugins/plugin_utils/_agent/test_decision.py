@@ -4,6 +4,7 @@
 
 """What is done with a host's file, from what is on the host, the desired file and the client."""
 
+import contextlib
 import re
 from typing import Any
 
@@ -171,3 +172,20 @@ def test_what_a_service_needs(found: HostFile, state: str | None, needs: list[st
 )
 def test_a_service_without_its_configuration_is_stopped(found: HostFile, needs: list[str]) -> None:
     assert decision.service(found, present=False, started=False, enabled=False) == needs
+
+
+@pytest.mark.parametrize(
+    ("pattern", "owner", "unknown", "whose"),
+    [
+        ("old.*", None, [], ""),
+        ("old.*", "web2", [], "web2"),
+        ("old.*", None, ["db"], "db"),
+        ("web.*", None, [], "another user"),
+    ],
+)
+def test_a_removal_deletes_no_client_of_another_host(
+    pattern: str, owner: str | None, unknown: list[str], whose: str
+) -> None:
+    refused = pytest.raises(InputError, match=f"key of client 'old1', which may belong to {whose}. Nothing was removed")
+    with refused if whose else contextlib.nullcontext():
+        decision.check_removal("web1", KeyOwner("other", "old1"), pattern, owner, unknown)
