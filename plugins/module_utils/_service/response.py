@@ -100,12 +100,12 @@ def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
     ]
 
 
-def _text(body: t.Any, levels: int = 5) -> str:
+def _text(body: t.Any) -> str:
     """The text of an error in a shape that is not the documented one; empty without one."""
-    if isinstance(body, dict) and levels:
-        return next(filter(None, (_text(body.get(name), levels - 1) for name in _TEXTS)), "")
-    if isinstance(body, list) and levels:
-        return "; ".join(filter(None, (_text(each, levels - 1) for each in body[:_MOST])))
+    if isinstance(body, dict):
+        return next(filter(None, (_text(body.get(name)) for name in _TEXTS)), "")
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(_text, body[:_MOST])))
     return body if isinstance(body, str) else ""
 
 
