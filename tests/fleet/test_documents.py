@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What README and the documentation show is run as it stands, page by page, on hosts that are reached over SSH.
+"""The samples of README and of the documentation are run, page by page, on hosts that are reached over SSH.
 
-A block whose first line is a comment with a path is that file; commands follow a ``$``, and lines without one have to
-be in the command's output. Each page starts with an inventory, the variables of the guides, and an account without
+A block whose first line is a comment with a path is that file. Commands follow a ``$``; lines without it must be in
+the output of the command above. Each page starts with an inventory, the variables of the guides, and an account without
 clients.
 """
 
@@ -50,7 +50,7 @@ SECONDS = 300
 FIRST = "ansible-playbook -i inventory -b monitor.cloud.rollout"
 AUDIT = "ansible-playbook -i inventory -b monitor.cloud.audit"
 ROLLOUT = "ansible-playbook monitor.cloud.rollout"
-# By the text with which commands or files begin: why they are not run here.
+# Commands and files that are not run here, by their first words, and the reason.
 NOT_RUN = {
     "ansible-galaxy collection install": "needs a server that has the collection",
     "pip install": "needs an index of packages",
@@ -93,7 +93,7 @@ class Reader:
         self._terminal = {"PATH": path, "EDITOR": str(editor), "HOME": str(self.directory)}
         for name, host in self.hosts.items():
             reached = {"ansible_host": host.address, "ansible_port": host.port, "ansible_user": USER}
-            # Which the controller, on which some tasks run, does not have.
+            # Not the Python of the controller, on which some tasks run.
             reached["ansible_python_interpreter"] = "/usr/bin/python3"
             self.write(f"host_vars/{name}/here.yml", yaml.safe_dump(reached))
             host.write(SERVICE, AGENT, mode="755")
@@ -112,7 +112,7 @@ class Reader:
     def run(self, command: str) -> str:
         """Run a command and return what it prints."""
         if export := re.fullmatch(r"export (\w+)=(\S+)", command):
-            # It holds for the commands after it. "..." stands for the address or the token.
+            # For the commands below. "..." stands for the address or the token.
             value = self.environment.get(export[2].removeprefix("$"))
             value = value or self.service.environment().get(export[1], export[2])
             self.environment[export[1]] = self.addresses.get(value, value)
@@ -170,7 +170,7 @@ class Reader:
             self.run(f"{command} --become")
 
     def without_environment(self, *names: str) -> None:
-        """Leave address and token of the service, or these variables alone, to the files and commands of the page."""
+        """Remove variables from the environment, by default address and token: the page has to set them."""
         for name in names or self.service.environment():
             self.environment.pop(name, None)
 
@@ -181,8 +181,8 @@ def is_run(text: str) -> bool:
 
 
 def examples(page: Path) -> list[Block]:
-    """What of a page is run or written."""
-    # Without the line that names a file.
+    """The blocks of a page that are run or written."""
+    # The first line of a file names the file.
     return [block for block in blocks(page) if is_run(block.text.partition("\n")[2] if block.file else block.text)]
 
 

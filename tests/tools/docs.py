@@ -52,7 +52,7 @@ SETTINGS = (
     "myst_heading_anchors=3",
     # Links are those of the HTML already.
     "myst_all_links_external=1",
-    # Without intersphinx, which would fetch; references into Ansible's own guide stay plain text.
+    # References to Ansible's own guides stay plain text, because intersphinx would need the network.
     "suppress_warnings=ref.ref",
 )
 
@@ -79,8 +79,8 @@ def _on_site(path: str) -> str | None:
 
 
 def _for_the_menu(page: str) -> str:
-    """Give a generated page a short title, and no contents, which the theme has beside the page."""
-    # The role has no entry point main, whose description the index would show, and no other collections are here.
+    """Shorten the title of a generated page, and remove its contents: the theme shows them beside the page."""
+    # The index has no description of the role, and the site has no other collections.
     page = re.sub(r" --[ ]*$|^\.\. seealso::\n\n +List of .*\n", "", page, flags=re.MULTILINE)
     page = re.sub(r"^\.\. contents::.*\n(?:   .*\n)*", "", page, flags=re.MULTILINE)
     return re.sub(rf"^{re.escape(NAME)}\.(\w+ \w+)(?: -- .*)?$", r"\1", page, count=1, flags=re.MULTILINE)

@@ -24,7 +24,7 @@ CONTENT |= {"changelogs", "docs", "examples", "meta", "playbooks", "plugins", "r
 
 
 def build(output: Path) -> Path:
-    """Build the archive from a fresh copy, so that it contains no file of the developer."""
+    """Build the archive from a copy of the tracked files, with links for its readers."""
     with copied_tree() as root, tempfile.TemporaryDirectory() as temporary:
         for path in (path for path in tracked_files() if path.suffix in (".md", ".rst")):
             text = rewritten((root / path).read_text(encoding="utf-8"), path, functools.partial(_url, path))

@@ -69,7 +69,7 @@ def release(version: str, repository: str, key: str, owners: str | None) -> Path
     replace(present, version, repository)
     if owners:
         (CHECKOUT / ".github" / "CODEOWNERS").write_text(f"* {owners}\n", encoding="utf-8")
-    # The entry of a version that is not released yet gets the new fragments, and today's date.
+    # Add the new fragments to the entry of a version that is not released yet, and set its date to today.
     run("antsibull-changelog", "release", "--reload-plugins", "--update-existing")
     archive = build(CHECKOUT / "build")
     sums = archive.with_name("SHA256SUMS")

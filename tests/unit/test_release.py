@@ -48,21 +48,21 @@ class Clone:
 
 @pytest.fixture(scope="module")
 def clone() -> Iterator[Clone]:
-    # A short path: the socket of gpg-agent lies in its home.
+    # A short path, because the socket of gpg-agent is in this directory.
     with copied_tree() as root, tempfile.TemporaryDirectory(prefix="gpg-") as home:
         identity = {f"GIT_{role}_{field}": KEY for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
         settings = {"LC_ALL": "C.UTF-8", "GNUPGHOME": home, "PYTHONPATH": str(root.parents[2])}
-        one = Clone(root, {**os.environ, **identity, **settings})
+        made = Clone(root, {**os.environ, **identity, **settings})
         for command in (
             ["gpg", "--batch", "--passphrase=", "--quick-generate-key", KEY, "ed25519", "sign", "never"],
             ["git", "init", "--quiet"],
             ["git", "add", "--all"],
             ["git", "commit", "--quiet", "--message=First"],
         ):
-            done = one.run(*command)
+            done = made.run(*command)
             assert done.returncode == 0, done.stderr
-        yield one
-        one.run("gpgconf", "--kill", "gpg-agent")
+        yield made
+        made.run("gpgconf", "--kill", "gpg-agent")
 
 
 @pytest.mark.parametrize(
