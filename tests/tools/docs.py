@@ -25,7 +25,7 @@ SITE = {
     r"docs/(\w+\.(png|svg))": r"\1",
     r"(SECURITY|CHANGELOG)\.\w+": r"pages/\1.html",
     r"docs/docsite/rst/(\w+)\.rst": rf"{REFERENCE}/docsite/\1.html",
-    r"roles/(\w+)/README\.md": rf"{REFERENCE}/\1_role.html",
+    r"roles/(\w+)/README\.md": r"pages/\1.html",
     r"plugins/modules/(\w+)\.py": rf"{REFERENCE}/\1_module.html",
     r"plugins/(filter|inventory|lookup)/(\w+)\.\w+": rf"{REFERENCE}/\2_\1.html",
 }
@@ -89,10 +89,16 @@ def _for_the_menu(page: str) -> str:
 def _render(root: Path) -> int:
     pages = root.parent / "pages"
     (pages / "pages").mkdir(parents=True)
+    shutil.rmtree(OUTPUT, ignore_errors=True)
     code = _run(root, "antsibull-docs", "collection", "--use-current", "--no-indexes", f"--dest-dir={pages}", NAME)
     for page in pages.rglob("*.rst"):
         page.write_text(_for_the_menu(page.read_text(encoding="utf-8")), encoding="utf-8")
-    files = [*root.glob("*.[mr]*"), *root.glob("docs/*.*"), *root.glob("docs/docsite/rst/*.rst")]
+    files = [
+        *root.glob("*.[mr]*"),
+        *root.glob("docs/*.*"),
+        *root.glob("docs/docsite/rst/*.rst"),
+        *root.glob("roles/*/*.md"),
+    ]
     for path, place in [(file.relative_to(root), _on_site(str(file.relative_to(root)))) for file in files]:
         if place and place.endswith(".html"):
 
