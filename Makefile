@@ -14,7 +14,7 @@ COVERAGE = COVERAGE_FILE=$(CURDIR)/build/coverage/data $(VENV)/bin/coverage
 LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version=3.11 --generate-hashes $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test quick lint unit contract integration fleet faults soak packaging mutation matrix emulator build docs coverage bench release lock upgrade clean
+.PHONY: help demo picture test quick lint unit contract integration fleet faults soak packaging mutation matrix emulator build docs coverage bench lock upgrade clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -55,7 +55,7 @@ faults: $(TEST) ## what services, networks and people do, in short
 soak: $(TEST) ## the same with more attempts, for an hour or more
 	@SOAK=1 FIGURES=soak PYTEST_TIMEOUT=7200 $(RUN) tests/tools/run.py faults
 
-packaging: $(TEST) ## the archive as Galaxy checks it, an execution environment with it, and a release in a clone
+packaging: $(TEST) ## the archive, as Galaxy checks it, and the sanity tests of tests/
 	@$(RUN) tests/tools/run.py packaging
 
 mutation: $(TEST) ## change the pure files, one place at a time, and count the changes that no unit test notices
@@ -78,10 +78,6 @@ docs: $(TEST) ## check the documentation and render it into build/docs
 
 build: $(DEMO) ## the archive for ansible-galaxy, in build, checked
 	@$(RUN) tests/tools/package.py --output build
-
-release: $(TEST) ## VERSION=1.2.3 REPOSITORY=... KEY=...: signed archive, commit and tag; publishes nothing
-	@$(RUN) tests/tools/release.py --version '$(VERSION)' --repository '$(REPOSITORY)' --key '$(KEY)' \
-	  $(if $(OWNERS),--owners '$(OWNERS)')
 
 lock: $(TEST) ## add what tests/requirements*.txt name to tests/locks; versions there are kept
 	@$(LOCK) --output-file=tests/locks/test.txt tests/requirements.txt

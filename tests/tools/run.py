@@ -22,15 +22,8 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 _LONGEST = 6 * 3600.0
 _TOOLS = "tests/tools/test_lint.py"
 _LINT = f"{_TOOLS}::test_lint"
-_ARCHIVE = "tests/unit/docs/test_archive.py::test_"
 # What matters when the collection is published, and takes a minute or more.
-_PACKAGING = [
-    f"{_LINT}[ansible-test sanity with tests]",
-    f"{_LINT}[package]",
-    "tests/unit/test_release.py",
-    f"{_ARCHIVE}links_of_the_archive_lead_to_its_files_or_to_the_repository",
-    f"{_ARCHIVE}the_execution_environment_gets_the_requirements",
-]
+_PACKAGING = [f"{_LINT}[ansible-test sanity with tests]", f"{_LINT}[package]"]
 # The tests that take longest come first.
 PARTS = {
     "lint": [_LINT, f"{_TOOLS}::test_shellcheck", f"{_TOOLS}::test_each_command_has_a_deadline"],

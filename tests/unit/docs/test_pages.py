@@ -20,6 +20,7 @@ from packaging.version import Version
 from ansible_collections.monitor.cloud.plugins.module_utils._module import VERSION
 from ansible_collections.monitor.cloud.tests.support.documents import Block, blocks
 from ansible_collections.monitor.cloud.tests.tools import figures
+from ansible_collections.monitor.cloud.tests.tools.links import targets
 from ansible_collections.monitor.cloud.tests.tools.matrix import CONTROLLERS, PAIRS
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, tracked_files
 
@@ -91,6 +92,15 @@ def check_schema(schema: str, *paths: Path) -> None:
 )
 def test_files_for_a_forge_are_valid(schema: str, pattern: str) -> None:
     check_schema(schema, *CHECKOUT.glob(pattern))
+
+
+def test_links_of_the_repository_lead_to_files() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        linked = targets(text, page.relative_to(CHECKOUT))
+        assert [path for path in linked if not (CHECKOUT / path).exists()] == [], page
+        # A forge shows these as they are.
+        assert re.findall(r":(?:ref|doc|ansplugin|ansopt):`", text) == [], page
 
 
 def test_the_page_of_the_role_has_its_variables_with_their_defaults() -> None:
