@@ -6,6 +6,7 @@
 import argparse
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.tools.install import install
-from ansible_collections.monitor.cloud.tests.tools.links import on_forge, rewritten
+from ansible_collections.monitor.cloud.tests.tools.links import on_forge, rewritten, targets
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST, PATH, copied_tree, tracked_files
 
 IMPORTER = CHECKOUT / ".cache" / "importer"
@@ -52,6 +53,22 @@ def differences(archive: Path) -> list[str]:
         if path.parts[0] in CONTENT and path.parts[1:2] not in (("fragments",), ("contributing",))
     }
     return sorted(map(str, found ^ {*expected, Path("FILES.json"), Path("MANIFEST.json")}))
+
+
+def broken_links(archive: Path) -> list[str]:
+    """Return the links of pages that lead to no file of the archive and, for those to the forge, of the repository."""
+    forge = re.compile(on_forge("").replace("/blob/", "/(?:raw|blob)/") + r"([^)#>\s]*)")
+    with tarfile.open(archive) as opened:
+        names = set(opened.getnames())
+        pages = {Path(name): opened.extractfile(name) for name in names if name.endswith((".md", ".rst"))}
+        texts = {page: file.read().decode() for page, file in pages.items() if file}
+    broken = []
+    for page, text in texts.items():
+        # Automation Hub demands absolute links in README.
+        inside = () if page.name == "README.md" else names
+        broken += [f"{page}: {path}" for path in targets(text, page) if path not in inside]
+        broken += [f"{page}: {path}" for path in forge.findall(text) if not (CHECKOUT / path).exists()]
+    return broken
 
 
 def refusals(archive: Path) -> list[str]:
@@ -94,6 +111,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         archive = build(output or Path(temporary))
         problems = [f"{name} is missing from the archive, or does not belong there" for name in differences(archive)]
+        problems += [f"nothing at the link of {link}" for link in broken_links(archive)]
         problems += refusals(archive) if options.imported else []
     print("\n".join(problems or [f"{archive if output else archive.name}: complete"]))
     return int(bool(problems))
