@@ -175,6 +175,9 @@ TASKS_WITH_KEYS = """
     - monitor.cloud.monitor_client: {label: web-7, include_keys: true}
       no_log: true
     - ansible.builtin.assert: {that: "made.results[0].client.api_key is defined"}
+    - {monitor.cloud.monitor_clients: {labels: "{{ many.clients }}"}, ignore_errors: true}
+    - {monitor.cloud.monitor_clients: {labels: "{{ many.clients.values() | list }}"}, ignore_errors: true}
+    - {monitor.cloud.monitor_client: {label: "{{ many.clients['web-8'] }}"}, ignore_errors: true}
 """
 
 
@@ -189,6 +192,7 @@ def test_callbacks_see_no_keys(single: Local) -> None:
     seen = single.directory / "seen"
     run = single.succeed(single.tasks(TASKS_WITH_KEYS), *LOUD, FLEET_SEEN=str(seen))
     assert "The label 'x' has 1 character" in run.output
+    assert [event.status for event in run.events[-3:]] == ["ignored"] * 3
     assert '"new"' not in run.output, "core shows no diff of a result that is not to be logged"
     assert found_in(run.output + seen.read_text(encoding="utf-8"), secrets_of(single.service)) == []
 
