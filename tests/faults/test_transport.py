@@ -13,6 +13,7 @@ import itertools
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_only_a_valid_certificate_of_a_trusted_authority_is_accepted(
         for name in _BUNDLES[_BUNDLES.index(way) + 1 :]:
             monkeypatch.setenv(name, certificates["self-signed"][0])
         monkeypatch.setenv(way, authority)
-    options = {"ca_path": authority if way == "ca_path" else None, "validate_certs": way != "unchecked"}
+    options: dict[str, Any] = {"ca_path": authority if way == "ca_path" else None, "validate_certs": way != "unchecked"}
     result, message = try_task(account, monitor_client, label="web9", retry_timeout=60.0, **options)
     if not reason:
         assert result is not None, message

@@ -106,6 +106,35 @@ def test_failing_runs_stay_readable(single: Local) -> None:
     assert watch.problems == set()
 
 
+# KEY stands for the key, and the text behind a mistake for what a message still shows.
+MISTAKES = {
+    "{{ {}[KEY] }}": "<api_key>",
+    "{{ lookup(KEY) }}": "<api_key>",
+    "{{ ('x' ~ KEY) | from_json }}": "",
+    "{{ nothing | mandatory('no value for ' ~ KEY) }}": "no value for <api_key>",
+}
+MISTAKEN = """
+- {monitor.cloud.monitor_clients: {labels: [web-1], seal_keys: true}, register: registered}
+- monitor.cloud.agent_config: {path: "{{ playbook_dir }}/x", registration: registered, template: "{{ item }}.j2"}
+  loop: [0, 1, 2, 3]
+  ignore_errors: true
+"""
+
+
+def test_a_template_that_fails_with_a_key_does_not_show_it(single: Local) -> None:
+    """Lookups can show a key (SECURITY.md)."""
+    for number, text in enumerate(MISTAKES):
+        template = f"# {{{{ label }}}}\n{text}\n".replace("KEY", "client.api_key")
+        (single.directory / f"{number}.j2").write_text(template, encoding="utf-8")
+    settings = loud(single, FLEET_SEEN=str(single.directory / "seen"), ANSIBLE_DISPLAY_TRACEBACK="always")
+    run = single.succeed(single.tasks(MISTAKEN), *LOUD, **settings)
+    assert_silent(single, run)
+    assert found_in((single.directory / "seen").read_text(encoding="utf-8"), secrets_of(single.service)) == []
+    results = run.events[-1].result["results"]
+    assert all(result["failed"] for result in results)
+    assert all(shown in result["msg"] for shown, result in zip(MISTAKES.values(), results, strict=True))
+
+
 TOKEN_OF_MINE = """module_defaults: {group/monitor.cloud.api: {api_token: "{{ token_of_mine }}"}}
   vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}"""
 TASKS = """
@@ -182,7 +211,7 @@ TASKS_WITH_KEYS = """
 
 
 def test_callbacks_see_no_keys(single: Local) -> None:
-    """Before ansible-core 2.19 a loop with keys is refused."""
+    """Also if they are an argument. Before ansible-core 2.19 a loop with keys is refused."""
     if CORE < (2, 19):
         tasks = TASKS_WITH_KEYS.partition("    - monitor.cloud.monitor_clients")[0].replace("ignore_errors: true", "")
         run = single.run(single.tasks(tasks), *LOUD)
