@@ -5,7 +5,6 @@
 """The page of an audit in a browser: Debian's Chromium, without a window and without a network."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from ansible_collections.monitor.cloud.tests.benchmark.browser import CHROMIUM, 
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
 
 SHOWN = "rows => rows.filter(row => row.offsetParent).map(row => row.cells[0].firstChild.textContent)"
-DOT = "one => (style => [style.printColorAdjust, style.backgroundColor])(getComputedStyle(one, '::before'))"
-LEFT = "row => [...row.cells].map(cell => cell.getBoundingClientRect().x)"
 ADDRESS = "https://monitor.example.com/v4"
 Opener = Callable[..., Page]
 
@@ -73,14 +70,7 @@ def small() -> Report:
         inspected("edited", differs=["content"]),
         inspected("masked", "unverifiable"),
     ]
-    labels = [*(host.host for host in hosts if host.host != "db"), "retired"]
-    return report(hosts, account(labels, plan=TIERS[0], tiers=TIERS))
-
-
-def large(size: int = 2000) -> Report:
-    hosts = [inspected(f"web-{number}", differs=["mode"] if number % 7 == 0 else []) for number in range(size - 5)]
-    hosts += [unreachable(f"db-{number}") for number in range(5)]
-    return report(hosts, account([host.host for host in hosts], plan={}, tiers=TIERS))
+    return report(hosts, account([*(host.host for host in hosts if host.host != "db"), "retired"], plan=TIERS[0]))
 
 
 def shown(page: Page) -> list[str]:
@@ -116,45 +106,13 @@ def test_a_link_to_a_filter_is_shared_and_a_command_is_copied(opened: Opener) ->
     assert page.get_by_role("button", name="Copied").is_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == "ansible-playbook monitor.cloud.audit --limit gone"
-    page = opened(large())
-    assert not page.get_by_role("button", name="Copy").nth(1).is_visible()
-    page.locator(".step").filter(has_text="wrong_permissions").locator("summary").click()
-    page.get_by_role("button", name="Copy").nth(1).click()
-    page.get_by_role("link", name="285 hosts").click()
-    page.wait_for_url("**#filter=step%3Awrong_permissions")
-    assert page.get_by_role("status").inner_text() == "285 of 290 hosts"
 
 
-def test_the_bar_has_the_proportions_and_the_time_is_local(opened: Opener) -> None:
-    page = opened(small(), timezone_id="Asia/Tokyo", locale="en-GB")
-    widths = page.locator("svg rect").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
-    assert [round(8 * width / sum(widths)) for width in widths] == [1] * 8
-    header = page.locator("header").inner_text()
-    assert "Made at 2026-01-02T03:04:05Z (here 02/01/2026, 12:04:05, " in header and " days ago) of the" in header
-    assert f"of the account at {ADDRESS}. It changed nothing." in header
-    heads = [page.locator(f"h2#{name}").bounding_box() for name in ("todo", "account", "hosts")]
-    assert heads == sorted(heads, key=lambda box: box["y"] if box else 0)
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-def test_heads_stay_above_their_columns(opened: Opener, width: int) -> None:
-    page = opened(large(), width)
-    page.locator("tbody tr").nth(99).scroll_into_view_if_needed()
-    head, row = page.locator("thead tr").evaluate(LEFT), page.locator("tbody tr").nth(99).evaluate(LEFT)
-    assert head == row and page.locator("thead").evaluate("head => head.getBoundingClientRect().y") == 0
-
-
-def test_without_scripts_and_printed(opened: Opener) -> None:
-    page = opened(small(), java_script_enabled=False, color_scheme="dark")
+def test_without_scripts(opened: Opener) -> None:
+    page = opened(small(), java_script_enabled=False)
     assert page.locator("tbody tr").count() == 7
     assert "ansible-playbook monitor.cloud.rollout --limit clone\n" in page.locator("main").inner_text()
     assert page.locator("#ok + details li").all_inner_texts() == ["web-2"]
-    page = opened(large(), java_script_enabled=False)
-    # Was 174 pages.
-    assert len(re.findall(rb"/Type /Page\b", page.pdf())) < 20
-    page.emulate_media(media="print")
-    assert page.locator("tbody td:nth-child(2)").first.evaluate(DOT) == ["exact", "rgb(107, 114, 128)"]
-    assert not page.locator(".controls").is_visible()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
@@ -163,8 +121,6 @@ def test_light_and_dark_wide_and_narrow_are_accessible(opened: Opener, scheme: s
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(json.loads(f"[{background[4:-1]}]")) > 600) is (scheme == "light")
-    assert Axe().run(page).response["violations"] == []
-    page.get_by_role("link", name="Key of another client").click()
     assert Axe().run(page).response["violations"] == []
     # With a command that is longer than what is shown of it.
     page = opened(report([unreachable("x" * 2000)], account([])), width, color_scheme=scheme, bypass_csp=True)
