@@ -223,11 +223,15 @@ def test_the_identity_of_a_machine(tmp_path: Path) -> None:
 def test_owners(tmp_path: Path) -> None:
     path = old_file(tmp_path)
     os.chown(path, 1, 4)
-    owners = {("daemon", None): (True, False), ("1", "adm"): (True, False), ("daemon", "root"): (False, False)}
-    owners |= {("no-such-user", None): (False, True), (None, "no-such-group"): (False, True)}
-    for (owner, group), expected in owners.items():
+    for owner, group, *expected in (
+        ("daemon", None, True, False),
+        ("1", "adm", True, False),
+        ("daemon", "root", False, False),
+        ("no-such-user", None, False, True),
+        (None, "no-such-group", False, True),
+    ):
         found = inspect(path, owner=owner, group=group)
-        assert (found.owned, found.unknown_owner) == expected
+        assert [found.owned, found.unknown_owner] == expected
     user = ["setpriv", "--reuid=1", "--regid=1", "--clear-groups", "dash"]
     path.parent.chmod(0o777)
     for directory in (tmp_path, *tmp_path.parents[:-2]):

@@ -40,7 +40,6 @@ def test_paths_patterns_and_variables(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: None, "could not be read: No such file or directory"),
         (Path.mkdir, "could not be read: Is a directory"),
         (lambda path: path.write_bytes(b"\xff\x00"), "is not valid JSON"),
         (lambda path: path.open("wb").truncate(2**26 + 1), "is not valid JSON"),
@@ -56,7 +55,6 @@ def test_a_file_that_is_no_audit_is_named(tmp_path: Path, make: Callable[[Path],
 @pytest.mark.parametrize(
     ("audits", "pattern", "message"),
     [
-        ([], "", "There are no audits to join"),
         (["none-*.json"], "", r"No file matches .*/none-\*.json"),
         ([], "nothing_.*", "No variable has a name that matches audits_variables 'nothing_"),
         ([], "(", r"audits_variables '\(' is not a valid regular expression"),

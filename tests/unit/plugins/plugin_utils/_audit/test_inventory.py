@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import InputError
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import (
     host_of,
-    host_variables,
     read_inventory,
     services,
 )
@@ -41,28 +39,21 @@ def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
     assert found.labels == {"web.1": "web1", "of_play": "rendered", **names}
     assert found.results == {**dict.fromkeys(names, {}), **{host: own[host]["audit"] for host in ("web.1", "of_play")}}
     assert (found.absent, found.unreadable) == ({"failed"}, ["locked"])
-    with pytest.raises(
-        InputError, match="monitor_agent_label of host locked: no password. This label is that of the inventory"
-    ):
-        host_variables(own, "locked")
 
 
 @pytest.mark.parametrize(
     ("label", "host", "unknown"),
     [
         ("web1", "web.1", ["locked"]),
-        ("rendered", "of_play", ["locked"]),
         # Found by its name, before any other host is looked at.
         ("plain", "plain", []),
         ("mine", None, ["locked"]),
-        ("locked", None, ["locked"]),
     ],
 )
 def test_the_host_of_a_label(label: str, host: str | None, unknown: list[str]) -> None:
     own = {
         "web.1": {"monitor_agent_label": "web1"},
         "locked": _Locked(),
-        "of_play": _Locked(monitor_agent_inspected={"label": "rendered"}),
         "plain": {},
         "self": {"monitor_agent_label": "mine"},
     }

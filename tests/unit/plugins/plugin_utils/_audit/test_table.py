@@ -9,39 +9,34 @@ import dataclasses
 import pytest
 
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.table import rows, sentences, table
-from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, made, report, unreachable
+from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, made, report
 
 
 def test_the_table_as_it_is_printed() -> None:
     name = "a-name-that-is-longer-than-thirty-characters"
-    of = report([unreachable("gone"), inspected(name, "no_file")], account(["gone", name, "old"], plan=TIERS[0]))
+    of = report([inspected(name, "no_file")], account([name, "old"], plan=TIERS[0]))
     text, _todo = made(of)
     assert (
         text
         == """\
 HOST                            STATE           FINDING
-gone                            unreachable     Unreachable. Could not be reached: no route.
 a-name-that-is-longer-than-thi  not_configured  Not configured. There is no configuration.
 rty-characters
 
-Hosts: 2 (1 unreachable, 1 not_configured).
+Hosts: 1 (1 not_configured).
 Clients without a host: 1 (old).
-Clients: 3 of 3 that monitor-3 includes, 10 a month.
+Clients: 2 of 3 that monitor-3 includes, 10 a month.
 
 What to do:
 
   Run the commands in the directory of this run. Add its options that a report can't know, such as
   --become, extra variables and vault passwords.
 
-  Unreachable (unreachable): 1. Find out why Ansible can't reach these hosts, then audit again.
-    ansible-playbook monitor.cloud.audit --limit gone
-
   Not configured (not_configured): 1. Configure these hosts: they have a client, but no key.
     ansible-playbook monitor.cloud.rollout --limit a-name-that-is-longer-than-thirty-characters
 
   Clients without a host: 1. Delete clients of hosts that are gone: the command lists them, and
-  asks. Others may use the account too. First find out whose key is on gone: adopt lets a renamed
-  host keep its client.
+  asks. Others may use the account too.
     ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=true ansible-playbook monitor.cloud.prune -e prune_pattern=old"""
     )
     assert table(report([], account([])), []) == ("\nHosts: none.\nClients: 0. The plan is not known: it was not read")
