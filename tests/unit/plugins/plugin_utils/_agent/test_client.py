@@ -55,8 +55,6 @@ def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: 
     ("fields", "reason"),
     [
         ({"api_key": f"$(touch){_KEY}"}, "api_key holds U\\+0024 DOLLAR SIGN"),
-        ({"install_code": f"{_CODE}\u202e"}, "install_code holds U\\+202E RIGHT-TO-LEFT OVERRIDE"),
-        ({"created": "2026\nx=y"}, "field 'created' holds the line end U\\+000A"),
         ({"notes": [{"a\u2028": 1}]}, "field 'notes' holds the line end U\\+2028 LINE SEPARATOR"),
     ],
 )
@@ -68,15 +66,13 @@ def test_a_client_that_could_be_syntax_is_refused(fields: dict[str, Any], reason
     assert not any(value in str(refused.value) for value in fields.values() if isinstance(value, str))
 
 
-def test_the_client_of_the_hosts_label_among_those_registered() -> None:
-    assert _chosen(_REGISTERED) == Registered("web1", _CLIENT, {"0" * 12: "web2"})
-
-
 _SHOWN = {"key_fingerprint": fingerprint(_KEY), "keys_masked": False}
 _OTHER = {"id": 2, "label": "web2", "key_fingerprint": None, "keys_masked": True, "plan": "x"}
 
 
-def test_the_client_of_the_hosts_label_in_the_account() -> None:
+def test_the_client_of_the_hosts_label() -> None:
+    assert _chosen(_REGISTERED) == Registered("web1", _CLIENT, {"0" * 12: "web2"})
+    # Among all clients of the account:
     account = [_OTHER, seal({**_CLIENT, **_SHOWN})]
     found = _chosen({"clients": account})
     assert (found.client, found.missing) == ({**_CLIENT, **_SHOWN}, False)

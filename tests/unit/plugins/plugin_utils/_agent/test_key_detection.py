@@ -34,8 +34,7 @@ _SHAPES = {
     "quoted": "[agent]\nkey='{key}'\ncode='{code}'\n",
     "json": '{{"install_code": "{code}", "api_key": "{key}"}}\n',
     "bare key": "{key}\n",
-    "code twice before": "code={code}; {code}, key={key};\n",
-    "code twice after": "key={key}, code={code}; {code};\n",
+    "code twice": "code={code}; {code}, key={key}, code={code}; {code};\n",
     "xml": "<key>{key}</key><code>{code}</code>\n",
 }
 
@@ -78,7 +77,6 @@ _ASSIGNED = "api_key = {key}\n"
         # Only the line of the template that has the key counts.
         ("url=x\nkey={key}\n", f"url=0123456789abcdef\nkey={_STRANGE}\n", _STRANGE),
         ("code={code}, key={key}\n", f"# code=x, key={_STRANGE}\n", None),
-        ("{code}, {key};\n", f"a, {_STRANGE};\n", _STRANGE),
         ("{code}, {key} {code}\n", f"a, {_STRANGE} b, c\n", _STRANGE),
         # The key in its position counts before others.
         (_ASSIGNED, f"# was {_OTHER}\napi_key = {_OWN}\n", _OWN),

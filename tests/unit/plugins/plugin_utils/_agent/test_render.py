@@ -32,20 +32,14 @@ def _content(content: object, client: dict[str, Any] | None = None, **settings: 
 def test_content_has_literal_placeholders() -> None:
     rendered = _content("key=@api_key@ {{ client.api_key }} @install_code@\n")
     assert rendered.text == f"key={_KEY} {{{{ client.api_key }}}} {_CODE}\n"
-    assert rendered.pattern == rendered.text.replace(_KEY, SENTINELS["api_key"]).replace(
-        _CODE, SENTINELS["install_code"]
-    )
+    sentinels = SENTINELS["api_key"], SENTINELS["install_code"]
+    assert rendered.pattern == "key={} {{{{ client.api_key }}}} {}\n".format(*sentinels)
     assert _content({"key": "@api_key@"}).text == f'{{"key": "{_KEY}"}}'
-    _content("@api_key@").check()
-    with pytest.raises(InputError, match="content writes neither"):
-        _content(5).check()
     with pytest.raises(InputError, match="settings can't be used with content"):
         _content("x", a=1)
     # Some services have no install codes.
-    without = {**_CLIENT, "install_code": None}
-    assert _content("@api_key@", without).text == _KEY
     with pytest.raises(InputError, match="Could not render content: the client has no install_code"):
-        assert _content("@install_code@", without).text
+        assert _content("@install_code@", {**_CLIENT, "install_code": None}).text
 
 
 Render = Callable[..., Rendered]
@@ -72,40 +66,34 @@ _RENDERED = {
     "api_key={{ KEY }}\n": f"api_key={_KEY}\n",
     "{% if true %}\n{{ label }} {{ client.label }} {{ client.id + 1 }}\n{% endif %}": "web-1 web-1 2\n",
     "{{ inventory_hostname }} {{ KEY | length }} {{ ansible_managed }}": "web1 35 Ansible managed",
-    "{{ {'key': KEY} | to_json }}": f'{{"key": "{_KEY}"}}',
     '#jinja2: variable_start_string: "[%", variable_end_string: "%]"\n[% KEY %] {{ label }}': f"{_KEY} {{{{ label }}}}",
     "{{ ('agent:' ~ KEY) | b64encode }}": base64.b64encode(f"agent:{_KEY}".encode()).decode(),
-    "{{ client.install_code | upper }}": _CODE.upper(),
     "{{ KEY[:8] }}{{ 'same' if KEY == client.install_code else 'other' }}": f"{_KEY[:8]}other",
     "{{ lookup('template', 'other.j2') }} {% include 'other.j2' %}": f"{_CODE} of web-1 {_CODE} of web-1",
     "{{ lookup('vars', 'client').api_key }}": _KEY,
     "{{ client.command }}": f"install --key {_KEY}",
     "{{ agent_settings.b }}{{ agent_settings.a }} {{ agent_settings | list | first }} {{ KEY }}": f"1true a {_KEY}",
-    "{# KEY #}{% raw %}{{ KEY }}{% endraw %} {{ KEY }}": f"{{{{ KEY }}}} {_KEY}",
     "a\r\n{{ KEY }}": f"a\n{_KEY}",
 }
 
 
 @pytest.mark.parametrize(("text", "expected"), _RENDERED.items())
 def test_a_template_does_with_keys_what_any_template_does(rendering: Render, text: str, expected: str) -> None:
-    raw, begin, rest = text.partition("{% raw %}{{ KEY }}")
-    template = raw.replace("KEY", "client.api_key") + begin + rest.replace("KEY", "client.api_key")
-    rendered = rendering(template, {**_CLIENT, "command": f"install --key {_KEY}"}, a=True, b=1)
+    command = {"command": f"install --key {_KEY}"}
+    rendered = rendering(text.replace("KEY", "client.api_key"), {**_CLIENT, **command}, a=True, b=1)
     assert rendered.text == expected
     assert _KEY not in rendered.pattern and _CODE not in rendered.pattern
-    assert (rendered.pattern != expected) is (expected != "web-1 web-1 2\n" and not expected.startswith("web1"))
+    assert (rendered.pattern != expected) is (not expected.startswith("web"))
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("api_key=a-key-as-text {{ label }}", "own.j2 writes neither the api_key nor the install_code"),
-        ("{{ 'x' if client.api_key else 'y' }}", "own.j2 writes neither the api_key nor the install_code"),
         # The secret is named instead of shown.
         ("{{ no | mandatory('none: ' ~ client.api_key) }}", "Could not render .*own.j2: .*none: <api_key>"),
         ("{{ client.more }}", "own.j2: .*surrogates not allowed"),
         ("# café".encode("latin-1"), "own.j2: 'utf-8' codec can't decode"),
-        ("{{ client.nothing }}", "own.j2: .*nothing"),
         ("{% if %}", "Could not render .*own.j2"),
     ],
 )
