@@ -139,8 +139,8 @@ def test_a_client_goes_with_the_only_host_that_carries_its_key(
 
 
 def test_hosts_that_are_to_be_absent() -> None:
-    for known, key, expected in ((["web"], "own", ("outdated",)), ([], "no_file", ("ok",))):
-        assert states(report([inspected("web", key)], account(known), absent=["web"])) == {"web": expected}
+    for labels, key, expected in ((["web"], "own", ("outdated",)), ([], "no_file", ("ok",))):
+        assert states(report([inspected("web", key)], account(labels), absent=["web"])) == {"web": expected}
     # The client of such a host goes with its machine, unless the machine is still there.
     seen, known = [_FOREIGN, unreachable("old")], account(["old"])
     assert report(seen, known, absent=["old"]).renames == {"old": "web"}
