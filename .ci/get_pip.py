@@ -4,7 +4,7 @@
 """Stands in for the script by which ansible-test puts pip into its virtual environments.
 
 ansible-test downloads that script from a host of its own, which a machine with nothing but a mirror of the package
-index does not reach; sanity.py then copies this file to the path of the script. It takes the required pip from the
+index does not reach; test_lint.py then copies this file to the path of the script. It takes the required pip from the
 index that pip is configured for, once: it keeps a copy beside itself for the other environments.
 """
 

@@ -10,6 +10,7 @@ run the smoke set. ``matrix.py 2.16/3.11 2.18`` runs some only.
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ansible_collections.monitor.cloud.tests.tools import figures
-from ansible_collections.monitor.cloud.tests.tools.install import uv_environment
 from ansible_collections.monitor.cloud.tests.tools.run import counts
 from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT, LONGEST
 
@@ -50,20 +50,17 @@ class Unavailable(Exception):
 
 
 def environment(name: str, python: str, *packages: str) -> Path:
-    """The interpreter of a virtual environment with these packages, which is made if it is not there.
-
-    uv finds its own Pythons, those on the path, and with this path those of pyenv.
-    """
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    path = [*map(str, sorted(pyenv.glob("versions/*/bin"))), os.environ["PATH"]]
-    variables = {**uv_environment(), "PATH": os.pathsep.join(path)}
+    """The interpreter of a virtual environment with these packages, which is made if it is not there."""
     interpreter = ENVIRONMENTS / name / "bin" / "python"
-    commands = [["pip", "install", "--python", str(interpreter), *packages]]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    path = os.pathsep.join([*map(str, sorted(pyenv.glob("versions/*/bin"))), os.environ["PATH"]])
+    if not (found := shutil.which(f"python{python}", path=path)):
+        raise Unavailable(f"Python {python} is not installed")
+    commands = [[str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]]
     if not interpreter.exists():
-        commands.insert(0, ["venv", "--seed", "--python", python, str(ENVIRONMENTS / name)])
-    for arguments in commands:
-        command = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads", *arguments]
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=LONGEST)
+        commands.insert(0, [found, "-m", "venv", str(ENVIRONMENTS / name)])
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONGEST)
         if done.returncode != 0:
             raise Unavailable(" ".join(done.stderr.split())[-300:])
     return interpreter
@@ -126,7 +123,6 @@ def row(core: str, python: str, outcomes: Sequence[Outcome]) -> tuple[object, ..
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", metavar="CORE[/PYTHON]")
-    parser.add_argument("--parts", nargs="+", help=f"these parts instead of {', '.join(FULL)}")
     options = parser.parse_args()
     all_failed = 0
     for core, python in PAIRS:
@@ -134,7 +130,7 @@ def main() -> int:
             full = (core, python) in (PAIRS[0], PAIRS[-1])
             # Sanity tests depend on core, and hardly on the controller's Python.
             smoke = (*SMOKE, "sanity") if python == CONTROLLERS[core][0] else SMOKE
-            measured = row(core, python, run(core, python, options.parts or (FULL if full else smoke)))
+            measured = row(core, python, run(core, python, FULL if full else smoke))
             print(*measured, sep=" | ", flush=True)
             figures.write("versions", HEAD, [measured], keys=2)
             all_failed += int(str(measured[4]))

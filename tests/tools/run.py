@@ -22,11 +22,9 @@ from ansible_collections.monitor.cloud.tests.tools.tree import CHECKOUT
 _LONGEST = 6 * 3600.0
 _TOOLS = "tests/tools/test_lint.py"
 _LINT = f"{_TOOLS}::test_lint"
-# What matters when the collection is published, and takes a minute or more.
-_PACKAGING = [f"{_LINT}[ansible-test sanity with tests]", f"{_LINT}[package]"]
 # The tests that take longest come first.
 PARTS = {
-    "lint": [_LINT, f"{_TOOLS}::test_shellcheck", f"{_TOOLS}::test_each_command_has_a_deadline"],
+    "lint": [f"{_TOOLS}::test_sanity[archive]", _LINT, f"{_TOOLS}::test_shellcheck"],
     "integration": [f"{_TOOLS}::test_integration"],
     "fleet": ["tests/fleet"],
     "faults": ["tests/faults"],
@@ -53,8 +51,8 @@ CHOSEN = {
         "tests/unit/plugins/action",
     ],
     "injection": ["tests/faults/test_injection.py", "tests/unit/plugins/action"],
-    "packaging": _PACKAGING,
-    "sanity": [f"{_LINT}[ansible-test sanity]"],
+    "packaging": [f"{_TOOLS}::test_sanity[tests]"],
+    "sanity": [f"{_TOOLS}::test_sanity[archive]"],
     "style": [f"{_LINT}[{step}]" for step in ("mypy", "ruff check", "ruff format")],
 }
 OPTIONS = [
@@ -98,8 +96,6 @@ def main() -> int:
     # uv compiles nothing, and the processes of the tests import the same files again and again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     chosen = [path for part in parts for path in known[part]]
-    if "packaging" not in parts:
-        chosen += [f"--deselect={path}" for path in _PACKAGING]
     report = CHECKOUT / "build" / "tests.xml"
     wants_figures = os.environ.get("FIGURES") == "tests"
     own = [f"--junitxml={report}"] if wants_figures else []
