@@ -102,28 +102,6 @@ def test_page_size_falls_back_once_per_process(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan_null", "reason"),
-    [("unchanged", "the service confirmed 'monitor-10' instead"), ("refused", "monitor_subscription must be one")],
-)
-def test_a_service_that_does_not_switch_to_free(emulator: Emulator, plan_null: str, reason: str) -> None:
-    """Observed: "plan null"."""
-    emulator.configure(plan_null=plan_null)
-    emulator.set_plan("monitor-10")
-    message = failed(emulator, monitor_plan, subscription="free")
-    assert message.startswith("Could not switch the plan to free: ") and reason in message
-
-
-def test_a_full_free_plan_fails_with_the_reason_of_the_service(emulator: Emulator) -> None:
-    """Observed: "too many clients for the plan"."""
-    emulator.configure(free_limit=2)
-    result = go(emulator, monitor_clients, labels=["web1", "web2", "web3"], allow_failures=True)
-    assert len(result["created"]) == 2
-    (reason,) = result["failures"].values()
-    assert "Your subscription does not include any more clients." in reason
-    assert result["changed"] is True
-
-
-@pytest.mark.parametrize(
     ("token", "fault", "reason"),
     [("read_write", {"kind": "html", "status": 200}, "not JSON but"), ("no_plan", None, "account_access")],
 )
@@ -133,10 +111,7 @@ def test_a_plan_that_cannot_be_read_blocks_no_create(emulator: Emulator, token: 
         emulator.fault(**fault, operation="get_plan", times=-1)
     for module, options in ((monitor_clients, {"labels": ["web1"]}), (monitor_client, {"label": "web2"})):
         (warning,) = go(emulator, module, **options, token=token)["warnings"]
-        assert warning.startswith(
-            "Whether the plan has room for the new clients was not checked. Could not read the pl"
-        )
-        assert reason in warning and "To skip this check, set check_capacity: false" in warning
+        assert "Could not read the plan" in warning and reason in warning and "check_capacity: false" in warning
     assert labels(emulator) == ["web1", "web2"]
     emulator.clear_log()
     assert go(emulator, monitor_clients, labels=["web3"], token=token, check_capacity=False)["warnings"] == []
@@ -168,7 +143,6 @@ def test_only_calls_that_need_a_token_carry_one(emulator: Emulator) -> None:
 
 _READ = "It needs the scope acme:read_only."
 _CREATE = "It needs the scope acme:read_write and the grant add_acme."
-_WRITE = "It needs the scope acme:read_write."
 _GRANTS = "It needs the scope acme:read_only and one of the grants account_access, acme_subscription, add_acme."
 
 
@@ -177,7 +151,6 @@ _GRANTS = "It needs the scope acme:read_only and one of the grants account_acces
     [
         ("wrong", {}, monitor_client, {"label": "web2"}, _READ),
         ("read_only", {"missing_scope": "unauthorized"}, monitor_client, {"label": "web2"}, _CREATE),
-        ("some", {}, monitor_client, {"id": 1, "state": "absent"}, _WRITE),
         ("no_plan", {"forbidden_status": 401}, monitor_plan, {"min_clients": 1}, _GRANTS),
     ],
 )
@@ -187,7 +160,6 @@ def test_missing_access_is_named(
     """Observed: "statuses", "scopes of the token", "grant for a create": also with 401, which is not a bad token."""
     emulator.configure(**settings, brand="acme")
     emulator.seed(labels=["web1"])
-    emulator.set_token("some", read_only_ids=[1])
     emulator.tokens["wrong"] = "wrong-token-0123456789"
     message = failed(emulator, module, token=token, brand="acme", **options)
     assert message.endswith(f" {expected}")
@@ -195,41 +167,39 @@ def test_missing_access_is_named(
     assert "wrong-token" not in message
 
 
-@pytest.mark.parametrize(("token", "warned"), [("read_only", True), ("read_write", False)])
-def test_check_mode_warns_of_a_missing_scope(emulator: Emulator, token: str, warned: bool) -> None:
+def test_check_mode_warns_of_a_missing_scope(emulator: Emulator) -> None:
     emulator.seed(labels=["web1"])
-    expected = "The token has read-only access: the service will refuse what check mode predicts."
-    for label, changes in (("web2", True), ("web1", False)):
+    for token, label, warned in (
+        ("read_only", "web2", True),
+        ("read_only", "web1", False),
+        ("read_write", "web2", False),
+    ):
         options = parameters(emulator, monitor_client, token, label=label)
         result = monitor_client.MODULE.execute(options, check_mode=True, diff=False)
-        assert result["changed"] is changes
-        assert result.get("warnings") == ([expected] if warned and changes else None)
+        assert result["changed"] is (label == "web2")
+        assert ("The token has read-only access" in str(result.get("warnings"))) is warned
 
 
-@pytest.mark.parametrize("status", [404, 410])
-def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator, status: int) -> None:
+def test_a_client_that_is_gone_when_it_is_deleted(emulator: Emulator) -> None:
     """Observed: "statuses": 404 or 410 on delete means that it is done."""
     emulator.seed(labels=["web1", "web2"])
-    emulator.fault(kind="status", status=status, operation="delete_client", match={"label": "web1"})
-    result = go(emulator, monitor_clients, labels=["web1", "web2"], state="absent")
-    assert result["deleted"] == ["web1", "web2"]
+    for status, label in ((404, "web1"), (410, "web2")):
+        emulator.fault(kind="status", status=status, operation="delete_client", match={"label": label})
+    assert go(emulator, monitor_clients, labels=["web1", "web2"], state="absent")["deleted"] == ["web1", "web2"]
 
 
-@pytest.mark.parametrize(
-    "page", [{"kind": "text"}, {"kind": "html"}, {"kind": "status", "body": {"message": "no route"}}]
-)
 @pytest.mark.parametrize("operation", ["get_client", "delete_client"])
-def test_404_of_a_gateway_does_not_mean_that_a_client_is_gone(
-    emulator: Emulator, operation: str, page: dict[str, Any]
-) -> None:
+def test_404_of_a_gateway_does_not_mean_that_a_client_is_gone(emulator: Emulator, operation: str) -> None:
     """Observed: "errors": a gateway in front responds with its own pages."""
     emulator.seed(labels=["web1"])
-    emulator.fault(**page, status=404, operation=operation, times=-1)
     hint = "the service returned 404: .* Check base_url, which includes the version segment, and brand"
-    with pytest.raises(TaskFailure, match=hint):
-        go(emulator, monitor_clients, labels=["web1"], state="absent")
-    with pytest.raises(ApiError, match=hint):
-        go(emulator, monitor_client, id=1, state="absent")
+    for page in ({"kind": "text"}, {"kind": "html"}, {"kind": "status", "body": {"message": "no route"}}):
+        emulator.fault(**page, status=404, operation=operation, times=-1)
+        with pytest.raises(TaskFailure, match=hint):
+            go(emulator, monitor_clients, labels=["web1"], state="absent")
+        with pytest.raises(ApiError, match=hint):
+            go(emulator, monitor_client, id=1, state="absent")
+        emulator.clear_faults()
     assert labels(emulator) == ["web1"]
 
 

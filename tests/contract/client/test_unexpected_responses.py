@@ -2,15 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Responses about something else than what was requested, empty or of a wrong shape; lists that are incomplete or late,
-or that hold clients without a label or several of one.
-"""
+"""Responses about something else than what was requested, or empty; lists that are incomplete or late."""
 
 from typing import Any
 
 import pytest
 
-from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 from ansible_collections.monitor.cloud.plugins.modules import (
     monitor_client,
     monitor_client_info,
@@ -33,8 +30,7 @@ _OTHER_ID = "the service returned the id 1 instead of 2"
 pytestmark = pytest.mark.usefixtures("quick_backoff")
 
 
-_ABSENT = {"labels": ["web2", "web3"], "state": "absent"}
-_SURPLUS = {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web.*"}
+_SURPLUS: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
 
 
 @pytest.mark.parametrize(
@@ -42,9 +38,9 @@ _SURPLUS = {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web.*"}
     [
         (monitor_client, {"label": "web2", "state": "absent"}),
         (monitor_client, {"id": 2, "label": "www2"}),
-        (monitor_client, {"id": 2}),
         (monitor_client_info, {"id": 2}),
-        *((monitor_clients, {**fleet, "concurrency": number}) for fleet in (_ABSENT, _SURPLUS) for number in (1, 8)),
+        (monitor_clients, {"labels": ["web2", "web3"], "state": "absent", "concurrency": 1}),
+        (monitor_clients, {"labels": ["web1", "new1"], "prune": True, "prune_pattern": "web.*"}),
     ],
 )
 def test_a_read_by_id_that_returns_another_client(emulator: Emulator, module: Module, options: dict[str, Any]) -> None:
@@ -57,12 +53,10 @@ def test_a_read_by_id_that_returns_another_client(emulator: Emulator, module: Mo
 def test_a_rename_that_returns_another_client(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "web2", "old1"])
     emulator.fault(kind="edit", operation="update_client", add={"id": 1}, times=-1)
-    with pytest.raises(ApiError, match=_OTHER_ID) as failed:
-        go(emulator, monitor_client, id=2, label="www2")
-    assert "The service may have made the change" in str(failed.value)
-    surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
-    with pytest.raises(TaskFailure, match="the service returned the id 1 instead of 3"):
-        go(emulator, monitor_clients, labels=["new1"], renames={"old1": "web3"}, **surplus)
+    message = failed(emulator, monitor_client, id=2, label="www2")
+    assert _OTHER_ID in message and "The service may have made the change" in message
+    message = failed(emulator, monitor_clients, labels=["new1"], renames={"old1": "web3"}, **_SURPLUS)
+    assert "the service returned the id 1 instead of 3" in message
     assert [entry["operation"] for entry in writes(emulator)] == ["update_client"] * 2
 
 
@@ -72,26 +66,17 @@ def test_a_create_that_returns_a_client_of_before_names_none_for_deletion(emulat
     emulator.fault(kind="edit", operation="create_client", add={"id": old["id"], "label": "old1"})
     message = failed(emulator, monitor_client, label="web1")
     assert "the service returned the label 'old1' instead of 'web1'" in message
-    assert "Check base_url and any proxy or gateway before it: the response is about another object." in message
-    assert "delete" not in message
+    assert "Check base_url" in message and "delete" not in message
 
 
 def test_a_create_that_returns_another_label(emulator: Emulator) -> None:
     emulator.seed(labels=["old1"])
     emulator.configure(label_form="lower_case")
-    expected = (
-        "Could not create client 'Web1': the service returned the label 'web1' instead of 'Web1' "
-        f"(POST {emulator.base_url}/monitor/clients). Client 2 has this value now: delete it by its id "
-        "(monitor_client)."
-    )
-    surplus: dict[str, Any] = {"prune": True, "prune_pattern": "old.*"}
-    with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=["Web1", *(f"next{n:04}" for n in range(20))], concurrency=1, **surplus)
-    assert failed.value.details["failures"]["Web1"] == expected
+    desired = ["Web1", *(f"next{n:04}" for n in range(20))]
+    message = failed(emulator, monitor_clients, labels=desired, concurrency=1, **_SURPLUS)
+    assert "Could not create client 'Web1': the service returned the label 'web1' instead of 'Web1'" in message
+    assert "Client 2 has this value now: delete it by its id (monitor_client)." in message
     assert [entry["operation"] for entry in writes(emulator)] == ["delete_client", "create_client"]
-    # What the message proposes.
-    go(emulator, monitor_client, id=2, state="absent")
-    assert labels(emulator) == []
 
 
 @pytest.mark.parametrize("there", ["WEB1", "web 1"])
@@ -111,9 +96,9 @@ def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) ->
     emulator.configure(label_form="lower_case")
     if empty:
         emulator.fault(kind="status", status=204, operation="update_client", done=True, times=-1)
-    with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=["new1"], renames={"old1": "Web1", "old2": "new2"}, concurrency=1)
-    message = str(failed.value)
+    message = failed(
+        emulator, monitor_clients, labels=["new1"], renames={"old1": "Web1", "old2": "new2"}, concurrency=1
+    )
     assert "the service returned the label 'web1' instead of 'Web1'" in message
     assert "Client 1 has this value now: update it again by its id (monitor_client)." in message
     assert "The service may have made the change" not in message
@@ -127,7 +112,6 @@ def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) ->
     ("module", "operation", "options"),
     [
         (monitor_clients, "list_clients", {"labels": ["web1"], "prune": True, "prune_pattern": "seed-.*"}),
-        (monitor_clients, "list_clients", {"labels": ["seed-00001"], "state": "absent"}),
         (monitor_subscription_info, "list_subscriptions", {}),
     ],
 )
@@ -136,12 +120,9 @@ def test_a_part_of_a_list_is_never_taken_for_the_whole(
 ) -> None:
     emulator.seed(100)
     emulator.fault(kind="edit", operation=operation, add={"results": 250, "pages": 1}, times=-1)
-    with pytest.raises(ApiError, match=r"the service announced 250 entries and returned \d+ \(GET ") as failed:
-        go(emulator, module, **options)
-    assert "If the service counts what this token cannot see, use a token that sees it." in str(failed.value)
-    assert failed.value.outcome == "not_done"
-    assert len(emulator.requests(operation)) == 2
-    assert writes(emulator) == []
+    message = failed(emulator, module, **options)
+    assert "the service announced 250 entries and returned" in message and "may have made" not in message
+    assert (len(emulator.requests(operation)), writes(emulator)) == (2, [])
 
 
 @pytest.mark.parametrize(
@@ -173,15 +154,12 @@ def test_how_often_lists_are_read(
 def test_a_client_without_a_label_does_not_block_the_account(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "none", "web2"])
     emulator.configure(null_labels=["none"])
-    shown = go(emulator, monitor_client_info)["clients"]
-    assert [(client["id"], client["label"]) for client in shown] == [(1, "web1"), (2, None), (3, "web2")]
-    matched = go(emulator, monitor_client_info, label_pattern=".*")["clients"]
-    assert [client["id"] for client in matched] == [1, 3]
-    surplus: dict[str, Any] = {"prune": True, "prune_pattern": ".*"}
-    result = run_all_forms(emulator, monitor_clients, labels=["web1", "web3"], **surplus)
+    for options, labelled in (({}, ["web1", None, "web2"]), ({"label_pattern": ".*"}, ["web1", "web2"])):
+        shown = go(emulator, monitor_client_info, **options)["clients"]
+        assert [client["label"] for client in shown] == labelled
+    result = run_all_forms(emulator, monitor_clients, labels=["web1", "web3"], prune=True, prune_pattern=".*")
     assert (result["created"], result["deleted"]) == (["web3"], ["web2"])
     assert sorted(result["key_owners"].values()) == ["web1", "web3"]
-    assert labels(emulator) == ["none", "web1", "web3"]
     renamed = run_all_forms(emulator, monitor_client, id=2, label="web2")
     assert list(renamed["diff"]["before"]) == ["client 2"]
     assert labels(emulator) == ["web1", "web2", "web3"]
@@ -191,13 +169,10 @@ def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Em
     """The list is read once more: retries would take all of retry_timeout."""
     emulator.seed(labels=["web1"])
     emulator.configure(list_lag=10_000)
-    with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=["web1", "web2"])
-    assert failed.value.details["created"] == ["web2"]
-    reason = failed.value.details["failures"]["web1"]
-    assert "Label must be unique" in reason
-    assert "this token does not see it. Use a token that sees all clients" in reason
-    assert "retry_timeout" not in reason
+    result = go(emulator, monitor_clients, labels=["web1", "web2"], allow_failures=True)
+    assert (result["created"], list(result["failures"])) == (["web2"], ["web1"])
+    reason = result["failures"]["web1"]
+    assert "Label must be unique" in reason and "this token does not see it. Use a token that sees all" in reason
     assert len(emulator.requests("create_client")) == len(emulator.requests("list_clients")) == 2
 
 
@@ -206,24 +181,12 @@ def test_a_label_that_is_taken_and_never_listed_is_an_error_at_once(emulator: Em
 _NOT_FOUND = {"kind": "status", "status": 404, "body": {"errors": [{"reason": "Not found"}]}, "operation": "get_client"}
 
 
-@pytest.mark.parametrize(
-    ("module", "options"),
-    [
-        (monitor_client, {"label": "web1", "state": "absent"}),
-        (monitor_clients, {"labels": ["web1"], "state": "absent"}),
-    ],
-)
-def test_a_listed_client_that_one_read_lacks_is_deleted(
-    emulator: Emulator, module: Module, options: dict[str, Any]
-) -> None:
-    emulator.seed(labels=["web1", "web2"])
+def test_a_listed_client_that_one_read_lacks_is_deleted(emulator: Emulator) -> None:
+    emulator.seed(labels=["web1", "web2", "web3"])
     emulator.fault(**_NOT_FOUND, times=-1)
-    assert go(emulator, module, check_mode=True, **options)["changed"] is True
-    assert go(emulator, module, **options)["changed"] is True
-    assert labels(emulator) == ["web2"]
-    emulator.clear_log()
-    assert go(emulator, module, **options)["changed"] is False
-    assert writes(emulator) == []
+    run_all_forms(emulator, monitor_client, label="web1", state="absent")
+    run_all_forms(emulator, monitor_clients, labels=["web2"], state="absent")
+    assert labels(emulator) == ["web3"]
 
 
 def test_a_rename_that_a_late_replica_shows_later_or_never(emulator: Emulator) -> None:
@@ -234,26 +197,22 @@ def test_a_rename_that_a_late_replica_shows_later_or_never(emulator: Emulator) -
         emulator.fault(**fault, operation="update_client", times=-1)
         emulator.fault(**fault, operation="get_client", times=times)
     emulator.fault(**_NOT_FOUND, match={"label": "new2"})
-    renames = {"old1": "new1", "old2": "new2", "old3": "new3"}
-    with pytest.raises(TaskFailure) as failed:
-        go(emulator, monitor_clients, labels=["web1"], renames=renames, concurrency=1, retry_timeout=1.0)
-    assert failed.value.details["failures"] == {
-        "new1": "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label 'old1'"
-        f" (POST {emulator.base_url}/monitor/clients/1). Gave up after 1 s (retry_timeout): "
-        "try again later. The service may have made the change: "
-        "run again to find out."
-    }
-    assert (failed.value.details["renamed"], failed.value.details["created"]) == (["new2", "new3"], ["web1"])
+    options: dict[str, Any] = {"renames": {f"old{n}": f"new{n}" for n in (1, 2, 3)}, "concurrency": 1}
+    result = go(emulator, monitor_clients, labels=["web1"], **options, retry_timeout=1.0, allow_failures=True)
+    reason = result["failures"].pop("new1")
+    assert "Could not rename client 1 to 'new1': the service accepted the update, but still shows the label" in reason
+    assert "The service may have made the change: run again to find out." in reason
+    assert (result["failures"], result["renamed"], result["created"]) == ({}, ["new2", "new3"], ["web1"])
     assert labels(emulator) == ["new1", "new2", "new3", "web1"]
     assert len(emulator.requests("update_client")) == 3
 
 
-# Empty responses, and wrong shapes
+# Empty responses: which shapes are errors, tests/unit/plugins/module_utils/_service/test_response.py
 
 
 @pytest.mark.parametrize("tier", ["monitor-10", "free"])
 def test_a_switch_of_the_plan_with_an_empty_response(emulator: Emulator, tier: str) -> None:
-    """Observed: "statuses": 204 possible. What the plan is then is read."""
+    """Observed: "statuses", "plan null": 204 possible, and no switch to free. What the plan is then is read."""
     for done in (True, False):
         emulator.set_plan("monitor-3")
         emulator.fault(kind="status", status=204, operation="update_plan", done=done)
@@ -265,20 +224,14 @@ def test_a_switch_of_the_plan_with_an_empty_response(emulator: Emulator, tier: s
 
 @pytest.mark.parametrize("body", ["{}", "null", ""])
 def test_an_empty_value_is_the_free_plan_and_a_done_delete(emulator: Emulator, body: str) -> None:
+    """A create without a value is found in the list."""
     emulator.seed(labels=["old1", "old2"])
     json_text = {"kind": "text", "status": 200, "body": body, "headers": {"Content-Type": "application/json"}}
     emulator.fault(**json_text, operation="get_plan", times=-1)
     emulator.fault(**json_text, operation="delete_client", done=True, times=-1)
-    result = go(emulator, monitor_clients, labels=["web1"], prune=True, prune_pattern="old.*")
-    assert (result["created"], result["deleted"]) == (["web1"], ["old1", "old2"])
+    if not body:
+        emulator.fault(**json_text, operation="create_client", done=True)
+    result = go(emulator, monitor_clients, labels=["web1"], **_SURPLUS)
+    assert (result["created"], result["deleted"], len(writes(emulator))) == (["web1"], ["old1", "old2"], 3)
     plan = go(emulator, monitor_plan_info)
     assert (plan["plan"], plan["free"], plan["clients_included"]) == ({}, True, None)
-
-
-def test_a_create_with_an_empty_response(emulator: Emulator) -> None:
-    """Observed: "statuses": 204 possible. The list shows the client."""
-    emulator.fault(kind="status", status=204, operation="create_client", done=True)
-    result = go(emulator, monitor_client, label="web1")
-    assert result["changed"] is True
-    assert result["client"]["id"] == 1
-    assert len(writes(emulator)) == 1
