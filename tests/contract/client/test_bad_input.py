@@ -41,21 +41,15 @@ _ID = "is not valid: give an id as the service lists it."
 @pytest.mark.parametrize(
     ("option", "values", "message"),
     [
-        ("base_url", ["http://api.example.com/v4"], "base_url http://api.example.com/v4 would send the token unencryp"),
+        ("base_url", ["https://user:secret@a/v4", f"{_URL}?token=secret", f"{_URL}#top"], "base_url must not contain"),
         (
             "base_url",
-            ["https://user:secret@api.example.com/v4", *(f"{_URL}{end}" for end in ("?token=secret", "#top", "?"))],
-            "base_url must not contain credentials, query or fragment",
-        ),
-        (
-            "base_url",
-            ["api.example.com/v4", "ftp://api.example.com/v4", "https:///v4", "https://a:port/v4", "https://a/\nv4"],
-            f"base_url must be a URL such as {_URL}",
+            ["a/v4", "ftp://a/v4", "https:///v4", "https://a:port/v4", "https://a/\nv4"],
+            "base_url must be a",
         ),
         ("base_url", [""], "base_url is required: set the option base_url (of the role: monitor_agent_base_url), or"),
         ("api_token", ["secret-0123\n", " secret-0123", "secret-…"], "api_token has a character that tokens do not"),
         ("brand", ["mon/itor"], "brand 'mon/itor' must be the product name"),
-        ("brand", [""], "brand '' must be the product name"),
         ("page_size", [0], "page_size must be at least 1, not 0"),
         ("label_pattern", ["*web"], "label_pattern '*web' is not a valid regular expression"),
         *(("id", [value], f"id {value!r} {_ID}") for value in ("", ".", "..")),
@@ -71,23 +65,17 @@ def test_what_is_refused_before_the_first_request(
     assert emulator.requests() == []
 
 
-_NO_CLIENT = "There is no client with the id 99. Give label alone to create one."
-_TOO_SMALL = "The plan 'monitor-3' is too small: it includes 3 clients, and {} are needed. No client was created."
-
-
 @pytest.mark.parametrize(
     ("module", "options", "message"),
     [
-        (monitor_client, {"label": "ab"}, "The label 'ab' has 2 characters; a label has 3 to 32."),
         (monitor_client, {"id": 1, "label": ""}, "The label '' has 0 characters; a label has 3 to 32."),
         (monitor_clients, {"labels": ["web1", "a" * 33]}, f"The label {'a' * 33!r} has 33 characters"),
         (monitor_client, {"label": None, "state": "absent"}, "label and id are null: give label or id."),
-        (monitor_client, {"id": 99}, _NO_CLIENT),
-        (monitor_client, {"id": 99, "label": "web1"}, _NO_CLIENT),
+        (monitor_client, {"id": 99}, "There is no client with the id 99."),
         (monitor_client, {"id": 1, "label": "web2", "state": "absent"}, "Client 1 has the label 'old1', not 'web2'"),
         # Observed: "too many clients for the plan".
-        (monitor_client, {"label": "web3"}, _TOO_SMALL.format(4)),
-        (monitor_clients, {"labels": ["web3", "web4"], "prune": True, "prune_pattern": "old1"}, _TOO_SMALL.format(4)),
+        (monitor_client, {"label": "web3"}, "The plan 'monitor-3' is too small"),
+        (monitor_clients, {"labels": ["new1", "new2"], "prune": True, "prune_pattern": "old1"}, "The plan 'monitor-3'"),
         (monitor_plan, {"subscription": "free"}, "The account has 3 clients, and the free plan has no known limit"),
     ],
 )
@@ -103,8 +91,7 @@ def test_what_is_refused_before_the_first_write(
 @pytest.mark.parametrize("name", sorted(MODULES.keys() - {"monitor_subscription_info", "region_info"}))
 def test_missing_token(emulator: Emulator, name: str) -> None:
     error = _refusal(emulator, MODULES[name], api_token="", **NEEDED.get(name, {}))
-    assert "api_token is required" in error
-    assert "MONITOR_API_TOKEN" in error
+    assert "api_token is required" in error and "MONITOR_API_TOKEN" in error
     assert [entry["path"] for entry in emulator.requests() if entry["path"] != "/v4/monitor/subscriptions"] == []
 
 
@@ -151,9 +138,6 @@ def test_only_text_is_a_label(emulator: Emulator, label: Any) -> None:
         (monitor_client, {"label": label}),
         (monitor_client_info, {"label": label}),
     ):
-        result = as_module(module, option, emulator)[0]
-        assert result["msg"] in (
-            f"The label {label!r} is not text. Put it in quotes.",
-            "A label is a list or dictionary. Give a text, such as the label of a client.",
-        )
+        message = as_module(module, option, emulator)[0]["msg"]
+        assert message == f"The label {label!r} is not text. Put it in quotes." or "is a list or dictionary" in message
     assert labels(emulator) == there
