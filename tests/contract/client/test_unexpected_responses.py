@@ -154,8 +154,8 @@ def test_how_often_lists_are_read(
 def test_a_client_without_a_label_does_not_block_the_account(emulator: Emulator) -> None:
     emulator.seed(labels=["web1", "none", "web2"])
     emulator.configure(null_labels=["none"])
-    for options, labelled in (({}, ["web1", None, "web2"]), ({"label_pattern": ".*"}, ["web1", "web2"])):
-        shown = go(emulator, monitor_client_info, **options)["clients"]
+    for pattern, labelled in ((None, ["web1", None, "web2"]), (".*", ["web1", "web2"])):
+        shown = go(emulator, monitor_client_info, label_pattern=pattern)["clients"]
         assert [client["label"] for client in shown] == labelled
     result = run_all_forms(emulator, monitor_clients, labels=["web1", "web3"], prune=True, prune_pattern=".*")
     assert (result["created"], result["deleted"]) == (["web3"], ["web2"])
