@@ -29,7 +29,6 @@ from ansible_collections.monitor.cloud.tests.support.servers import (
     Proxy,
     as_json,
     assert_no_token,
-    forbidden,
     page,
     service,
 )
@@ -114,7 +113,7 @@ def test_plain_http_to_others_is_refused_before_any_packet_unless_allowed(
 def test_redirects_of_each_kind_of_call_are_not_followed(kinds: Kinds, opened: Open) -> None:
     authority, certificates = kinds
     account, listener = service(opened, certificates["good"])
-    others = forbidden(opened, certificates["good"], address=OTHER_HOST), forbidden(opened)
+    others = service(opened, certificates["good"], address=OTHER_HOST)[1], service(opened)[1]
     targets = {
         301: f"{account.base_url}/elsewhere",
         302: f"https://{others[0].address}:{others[0].port}/v4/monitor/clients",

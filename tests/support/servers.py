@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import re
 import select
 import socket
 import ssl
@@ -17,11 +16,9 @@ import threading
 from collections.abc import Callable, Mapping
 from email.parser import BytesHeaderParser
 from typing import Any
-from urllib.parse import urlsplit
 
 from ansible_collections.monitor.cloud.tests.emulator import catalogue
 from ansible_collections.monitor.cloud.tests.emulator.contract import examples
-from ansible_collections.monitor.cloud.tests.support.hosts import next_address
 
 Reply = tuple[int, Mapping[str, str], bytes]
 # The fixture `opened`: opens a listener that ends with the test.
@@ -66,11 +63,7 @@ class Listener:
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if tls else None
         if self._tls and tls:
             self._tls.load_cert_chain(*tls)
-        self.listen(0)
-
-    def listen(self, port: int) -> None:
-        """Take connections at this port, or at a free one if it is 0."""
-        self._listener = socket.create_server((self.address, port), backlog=64)
+        self._listener = socket.create_server((self.address, 0), backlog=64)
         self.port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
 
@@ -178,54 +171,6 @@ class Proxy(Listener):
                     target.sendall(data)
 
 
-class Outage(Listener):
-    """Passes ``after`` requests on, each over its own connection, then is closed for ``seconds``, or for ever.
-
-    It has the attributes of an emulator that tests use. Only a caller of one request at a time is surely refused.
-    """
-
-    def __init__(self, service: Any, *, after: int, seconds: float | None) -> None:
-        self.tokens = service.tokens
-        target = urlsplit(service.base_url)
-        self._service = (target.hostname, target.port)
-        self._left, self._seconds = after, seconds
-        # Whether the address was ever closed.
-        self.came = False
-        # An address of its own: nothing else takes the port while nothing listens there.
-        super().__init__(lambda dummy: None, address=next_address())
-        self.base_url = f"http://{self.address}:{self.port}{target.path}"
-        if not after:
-            self._close()
-
-    def __enter__(self) -> Outage:
-        return self
-
-    def __exit__(self, *_details: object) -> None:
-        if self.came and self._seconds is not None:
-            self._reopening.join(timeout=60)
-        with contextlib.suppress(OSError):
-            self.stop()
-
-    def _close(self) -> None:
-        self.stop()
-        self.came = True
-        if self._seconds is not None:
-            self._reopening = threading.Timer(self._seconds, self.listen, [self.port])
-            self._reopening.start()
-
-    def converse(self, connection: socket.socket, request: Request) -> bool:
-        head = re.sub(rb"(?i)\r\nconnection: [^\r]*", b"", request.head) + b"\r\nConnection: close\r\n\r\n"
-        with socket.create_connection(self._service, timeout=60) as further:
-            further.sendall(head + request.body)
-            response = b"".join(iter(lambda: further.recv(65536), b""))
-        self._left -= 1
-        if self._left == 0:
-            # Before the response: the next request must not find it open.
-            self._close()
-        connection.sendall(response)
-        return False
-
-
 def as_json(value: Any, status: int = 200, **headers: str) -> Reply:
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
     return status, {"Content-Type": "application/json", **headers}, body
@@ -294,11 +239,6 @@ def service(opened: Open, tls: tuple[str, str] | None = None, **options: Any) ->
     listener: Listener = opened(Listener, account.respond, tls=tls, **options)
     account.base_url = f"{'https' if tls else 'http'}://{listener.address}:{listener.port}/v4"
     return account, listener
-
-
-def forbidden(opened: Open, tls: tuple[str, str] | None = None, **options: Any) -> Listener:
-    listener: Listener = opened(Listener, Account().respond, tls=tls, **options)
-    return listener
 
 
 def assert_no_token(*listeners: Listener) -> None:

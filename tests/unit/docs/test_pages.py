@@ -103,9 +103,11 @@ def test_links_of_the_repository_lead_to_files() -> None:
         assert re.findall(r":(?:ref|doc|ansplugin|ansopt):`", text) == [], page
 
 
-def test_the_page_of_the_role_has_its_variables_with_their_defaults() -> None:
+def test_variables_of_the_role_have_the_same_defaults_in_role_specification_and_page() -> None:
     specification = yaml.safe_load(_text("roles/monitor_agent/meta/argument_specs.yml"))["argument_specs"]
     options = {name: option for entry in specification.values() for name, option in entry["options"].items()}
+    documented = {name: option["default"] for name, option in options.items() if "default" in option}
+    assert documented == yaml.safe_load(_text("roles/monitor_agent/defaults/main.yml"))
     shown = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", _text("roles/monitor_agent/README.md"), re.MULTILINE))
     assert shown.keys() == options.keys()
     for name, option in options.items():
