@@ -147,16 +147,13 @@ def _admit(state: State, call: Call) -> None:
     if operation.scope is None:
         pass
     elif token is None:
-        raise ServiceError(settings.unauthenticated_status, "Invalid Token")
+        raise ServiceError(401, "Invalid Token")
     elif not token.has_scope(operation.scope):
         if settings.missing_scope == "unauthorized":
             raise ServiceError(401, "Your OAuth token is not authorized to use this endpoint.")
         raise ServiceError(settings.forbidden_status, f"Your token lacks the scope {_branded(state, operation.scope)}.")
     elif operation.grants and not token.has_grant(operation.grants):
         raise ServiceError(settings.forbidden_status, "Unauthorized: your user lacks the grant for the plan.")
-    elif settings.grant_for_create and operation.operation_id == "create_client" and "add_monitor" not in token.grants:
-        lacking = _branded(state, "add_monitor")
-        raise ServiceError(settings.forbidden_status, f"Unauthorized: your user lacks the grant {lacking}.")
     if settings.rate_limit:
         _count(state, token.name if token else "anonymous", operation.operation_id)
 
@@ -169,9 +166,9 @@ def _branded(state: State, name: str) -> str:
 def _facts(state: State, call: Call) -> dict[str, str]:
     """The headers that come with each response: the scopes of the token and of the operation."""
     headers: dict[str, str] = {}
-    if state.settings.scope_headers and call.operation and call.operation.scope:
+    if call.operation and call.operation.scope:
         headers["X-Accepted-OAuth-Scopes"] = _branded(state, call.operation.scope)
-    if state.settings.scope_headers and call.token:
+    if call.token:
         headers["X-OAuth-Scopes"] = _branded(state, " ".join(sorted(call.token.scopes)))
     return headers
 

@@ -9,7 +9,6 @@ that isn't 200. Tokens, scopes and grants were checked before, see `gate`.
 """
 
 import functools
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,7 @@ from http import HTTPStatus
 from typing import Any
 
 from connexion import context
-from starlette.datastructures import Headers, QueryParams
+from starlette.datastructures import QueryParams
 
 from . import catalogue
 from .contract import ServiceError, client_values, examples
@@ -157,7 +156,6 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
     documented there.
     """
     settings = state.settings
-    items = [item for item in items if _matches(item, _filter())]
     page = _query_number("page", 1)
     if page < 1:
         raise ServiceError(400, "page must be at least 1.", "page")
@@ -170,23 +168,6 @@ def _page(state: State, items: Sequence[Body], shown: Callable[[Body], Body] = d
         raise ServiceError(404, "Not found")
     data = [shown(item) for item in items[(page - 1) * size : page * size]]
     return {"data": data, "page": page, "pages": pages, "results": len(items)}
-
-
-def _filter() -> Any:
-    """The filter in the header `X-Filter`."""
-    text = Headers(raw=context.scope["headers"]).get("x-filter", "{}")
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ServiceError(400, "X-Filter must be valid JSON.") from error
-
-
-def _matches(item: Body, given: Any) -> bool:
-    """Whether the fields have these values; `+and` is a list of filters, as clients of the service send it."""
-    return all(
-        all(_matches(item, part) for part in value) if name == "+and" else item.get(name) == value
-        for name, value in given.items()
-    )
 
 
 def _query_number(name: str, default: int) -> int:
@@ -220,8 +201,6 @@ def _shown(state: State, row: Row, *, in_list: bool = False) -> Body:
         client["install_code"] = state.settings.account_code
     if row["label"] in state.settings.null_labels:
         client["label"] = None
-    if row["label"] in state.settings.double_labels:
-        client["label"] = row["label"][:-1]
     if _is_masked(state, row) and (in_list or state.settings.mask_in == "everywhere"):
         for name in ("api_key", "install_code"):
             if state.settings.mask_kind == "missing":

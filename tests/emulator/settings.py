@@ -32,7 +32,6 @@ _MASK = "`api_key`, `install_code`"
 _LABEL = "`label`"
 _MOVING = "a list that changes while it is read"
 _RATE = "rate limit"
-_SCOPES = "scopes of the token"
 _SIZE = "`page_size`"
 _SERVICE = "(the emulator itself)"
 
@@ -51,7 +50,6 @@ class Settings:
 
     label_form: str = _choice(_LABEL, "How it is stored.", ("as_sent", "lower_case"))
     null_labels: tuple[str, ...] = _setting((), _LABEL, "Clients whose label is shown as null.")
-    double_labels: tuple[str, ...] = _setting((), _LABEL, "Clients that are shown without the label's last character.")
     strict_labels: bool = _setting(False, _LABEL, "Refuse all but letters, digits, `-` and `_`, with 400.")
     duplicate_status: int = _choice("duplicate label", "Status when a label is taken.", (400, 409))
     duplicate_reason: str = _setting("Label must be unique.", "duplicate label", "Reason given for it.")
@@ -74,13 +72,11 @@ class Settings:
 
     error_field: str = _choice("errors", "`field` without a field that is meant.", ("empty", "missing", "null"))
     delete_status: int = _choice("statuses", "Status of a delete; 204 has no body.", (200, 204))
-    unauthenticated_status: int = _choice("statuses", "Status for a missing or unknown token.", (401, 403))
     forbidden_status: int = _choice("plan view without the grant", "Status for a missing scope or grant.", (403, 401))
 
-    scope_headers: bool = _setting(True, _SCOPES, "Send `X-OAuth-Scopes` and `X-Accepted-OAuth-Scopes`.")
-    missing_scope: str = _choice(_SCOPES, "It is named, or 401 without its name.", ("named", "unauthorized"))
-    grant_for_create: bool = _setting(False, "grant for a create", "Whether a create needs the grant add_monitor.")
-
+    missing_scope: str = _choice(
+        "scopes of the token", "It is named, or 401 without its name.", ("named", "unauthorized")
+    )
     rate_limit: bool = _setting(False, _RATE, "Whether there is a rate limit.")
     rate_call: int = _setting(400, _RATE, "Requests of a token to one operation in a minute.")
     rate_window_scale: float = _setting(1.0, _RATE, "The minute is multiplied by this, so that tests can be quick.")
