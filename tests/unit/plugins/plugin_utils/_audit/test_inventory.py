@@ -6,8 +6,6 @@
 
 from typing import Any
 
-import pytest
-
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.inventory import (
     host_of,
     read_inventory,
@@ -41,16 +39,7 @@ def test_the_whole_inventory_counts_and_results_of_active_hosts_only() -> None:
     assert (found.absent, found.unreadable) == ({"failed"}, ["locked"])
 
 
-@pytest.mark.parametrize(
-    ("label", "host", "unknown"),
-    [
-        ("web1", "web.1", ["locked"]),
-        # Found by its name, before any other host is looked at.
-        ("plain", "plain", []),
-        ("mine", None, ["locked"]),
-    ],
-)
-def test_the_host_of_a_label(label: str, host: str | None, unknown: list[str]) -> None:
+def test_the_host_of_a_label() -> None:
     own = {
         "web.1": {"monitor_agent_label": "web1"},
         "locked": _Locked(),
@@ -58,7 +47,9 @@ def test_the_host_of_a_label(label: str, host: str | None, unknown: list[str]) -
         "self": {"monitor_agent_label": "mine"},
     }
     variables = {"hostvars": own, "groups": {"all": list(own)}, "ansible_play_hosts_all": []}
-    assert host_of(label, variables, but="self") == (host, unknown)
+    # A host is found by its name before any other host is looked at.
+    expected = {"web1": ("web.1", ["locked"]), "plain": ("plain", []), "mine": (None, ["locked"])}
+    assert {label: host_of(label, variables, but="self") for label in expected} == expected
 
 
 def test_services_of_hosts_or_of_the_role() -> None:
