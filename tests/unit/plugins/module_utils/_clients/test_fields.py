@@ -138,18 +138,8 @@ def _client(number: int, **fields: Any) -> dict[str, Any]:
 
 def test_masks_and_keys() -> None:
     """Observed: "key format": opaque."""
-    masks: list[Any] = [
-        None,
-        "",
-        "a" * 15,
-        "[REDACTED]",
-        "*" * 36,
-        f"{_KEY[:-3]}***",
-        f"{_KEY} ",
-        f"{_KEY} \n",
-        f"<{_KEY}>",
-    ]
-    masks += [f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, [_KEY]]
+    masks: list[Any] = [None, "", "a" * 15, "[REDACTED]", "*" * 36, f"{_KEY[:-3]}***", f"{_KEY} ", f"{_KEY} \n"]
+    masks += [f"<{_KEY}>", f"{_KEY[:20]}…", f"{_KEY}\x7f", f"{_KEY}\x9b", "\ud800" * 40, 1234567890123456, [_KEY]]
     assert [value for value in masks if not is_masked(value)] == []
     keys = [_KEY, "a" * 16, "0123456789abcdef" * 3, "k-with.dots:and/more==", f"{_KEY}$(touch)", f"{_KEY}\n"]
     assert [value for value in keys if is_masked(value)] == []
@@ -190,11 +180,10 @@ def test_a_key_with_another_character_is_refused_by_its_name(field: str) -> None
     for character in '$`"#%{\\\u202e\u200bé!':
         client = _client(1, **{field: f"{_KEY}{character}x"})
         assert mask_reason(client) == ""
-        reason = why_unusable(client)
-        assert reason.startswith(
-            f"the {field} holds U+{ord(character):04X} {unicodedata.name(character)}; only letters"
+        assert why_unusable(client) == (
+            f"the {field} holds U+{ord(character):04X} {unicodedata.name(character)}; "
+            "only letters, digits and ._~+/=:@- are allowed"
         )
-        assert _KEY not in reason
         # The other field can still be shown and redacted.
         assert set(secrets_of(client)) == {"api_key", "install_code"}
 
