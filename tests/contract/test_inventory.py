@@ -27,9 +27,7 @@ class Inventory:
     """An inventory file, and what Ansible's programs make of it."""
 
     def __init__(self, controller: Local) -> None:
-        self.controller = controller
-        self.directory = controller.directory
-        self.emulator = controller.service
+        self.controller, self.directory, self.emulator = controller, controller.directory, controller.service
         self.token = "read_write"
         self.environment: dict[str, str] = {}
 
@@ -38,14 +36,13 @@ class Inventory:
         path = self.directory / "account.monitor_clients.yml"
         path.write_text(yaml.safe_dump({"plugin": "monitor.cloud.clients", **options}), encoding="utf-8")
         settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", **self.emulator.environment(self.token)}
-        settings.update(self.environment)
-        run = self.controller.shell(f"{command} -i {path}", **settings)
+        run = self.controller.shell(f"{command} -i {path}", **{**settings, **self.environment})
         return run.code, run.output
 
-    def listed(self, **options: Any) -> dict[str, Any]:
-        code, output = self.run(**options)
+    def hosts(self, command: str = "ansible-inventory --list --export", **options: Any) -> dict[str, Any]:
+        code, output = self.run(command, **options)
         assert code == 0, output
-        return dict(json.loads(output))
+        return dict(json.loads(output)["_meta"]["hostvars"])
 
 
 @pytest.fixture
@@ -66,12 +63,12 @@ LABELS += ["-web", "--check", "-oProxyCommand=touch x", "$(touch x)", "a.b;touch
 def test_no_name_of_a_host_is_an_option_code_or_the_controller(inventory: Inventory) -> None:
     inventory.emulator.seed(labels=LABELS)
     compose = yaml.safe_load(EXAMPLES)["compose"]
-    hosts = inventory.listed(compose=compose, strict=True)["_meta"]["hostvars"]
+    hosts = inventory.hosts(compose=compose, strict=True)
     assert {plain(variables["monitor_label"]) for variables in hosts.values()} == {"web-1", "web-2", "db-1", *LABELS}
     # Without it, prune would delete the clients whose host has another name.
     assert {plain(variables.get("monitor_agent_label")) for variables in hosts.values()} == {*LABELS, None}
     assert [name for name in hosts if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]*", name)] == []
-    assert hosts.keys().isdisjoint({"all", "ungrouped", "localhost", "127.0.0.1", "::1"})
+    assert hosts.keys() > {"client-all"} and hosts.keys().isdisjoint(LABELS)
     assert {name: plain(one["ansible_host"]) for name, one in hosts.items()} == {n: f"{n}.example.com" for n in hosts}
     # With ssh itself, which runs the command of such an option in a shell.
     code, output = inventory.run("ansible all -m ansible.builtin.raw -a true -T 1", compose=compose)
@@ -84,9 +81,7 @@ def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: I
     (inventory.directory / "hosts").write_text(
         "localhost ansible_connection=local\nweb.example.com\n", encoding="utf-8"
     )
-    code, output = inventory.run("ansible-inventory --list --export -i hosts")
-    assert code == 0, output
-    hosts = json.loads(output)["_meta"]["hostvars"]
+    hosts = inventory.hosts("ansible-inventory --list --export -i hosts")
     assert set(hosts) == {"web-1", "web-2", "db-1", "localhost", "web.example.com"}
     assert hosts["localhost"]["ansible_connection"] == "local"
     # Another user of the account, who chooses the labels of his clients, chooses none for this host.
@@ -97,7 +92,7 @@ def test_a_host_of_another_source_keeps_its_variables_and_its_label(inventory: I
 def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> None:
     optional = ("brand", "validate_certs", "ca_path", "allow_http", "timeout", "retry_timeout")
     inventory.environment = {f"MONITOR_{name.upper()}": "" for name in optional}
-    hosts = inventory.listed()["_meta"]["hostvars"]
+    hosts = inventory.hosts()
     assert set(hosts) == {"web-1", "web-2", "db-1"}
     client = inventory.emulator.clients()[0]
     web = {name: plain(value) for name, value in hosts["web-1"].items()}
@@ -112,7 +107,7 @@ def test_clients_are_hosts_with_variables_and_no_keys(inventory: Inventory) -> N
 def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventory) -> None:
     store = inventory.directory / "c"
     cached: dict[str, Any] = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(store)}
-    before = inventory.listed(**cached)["_meta"]["hostvars"]
+    before = inventory.hosts(**cached)
     [path] = store.iterdir()
     text = path.read_text(encoding="utf-8")
     assert "web-1" in text and found_in(text, plain_secrets(inventory.emulator)) == []
@@ -120,16 +115,16 @@ def test_the_cache_holds_no_key_and_each_account_has_its_own(inventory: Inventor
     # No other field of the cache becomes a variable. Since 2.19 core keeps the entry as text within JSON.
     field = r"\1agent_base_url\1: \1https://attacker.example.com\1, \1key_fingerprint"
     path.write_text(re.sub(r'(\\?")key_fingerprint', field, text), encoding="utf-8")
-    assert inventory.listed(**cached)["_meta"]["hostvars"] == before
+    assert inventory.hosts(**cached) == before
     assert "attacker" in path.read_text(encoding="utf-8")
     assert inventory.emulator.requests() == []
     inventory.token = "read_only"
-    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
+    assert len(inventory.hosts(**cached)) == 4
     inventory.token = "read_write"
     # Before 2.19, ansible-inventory has no such option.
     (inventory.directory / "empty.yml").write_text("[{hosts: all, gather_facts: false}]", encoding="utf-8")
     assert inventory.run("ansible-playbook --flush-cache empty.yml", **cached)[0] == 0
-    assert len(inventory.listed(**cached)["_meta"]["hostvars"]) == 4
+    assert len(inventory.hosts(**cached)) == 4
 
 
 def test_options_may_be_templates(inventory: Inventory) -> None:
@@ -139,7 +134,7 @@ def test_options_may_be_templates(inventory: Inventory) -> None:
     lookup = f"(lookup('ansible.builtin.file', '{inventory.directory}/values.json') | from_json)"
     options = {name.removeprefix("MONITOR_").lower(): f"{{{{ {lookup}.{name} }}}}" for name in values}
     inventory.environment = dict.fromkeys(inventory.emulator.environment(), "")
-    assert set(inventory.listed(**options)["_meta"]["hostvars"]) == {"web-1", "web-2"}
+    assert set(inventory.hosts(**options)) == {"web-1", "web-2"}
     assert "page_size=25" in json.dumps(inventory.emulator.requests())
     code, output = inventory.run(**{**options, "timeout": "{{ nothing }}"})
     assert code != 0 and "'nothing' is undefined" in output, output
@@ -153,13 +148,14 @@ def test_options_may_be_templates(inventory: Inventory) -> None:
         ({"base_url": "http://monitor.example.com"}, "or set allow_http"),
         ({"label_pattern": "("}, "label_pattern '(' is not a valid regular expression"),
         ({"validate_certs": "maybe"}, "validate_certs is invalid: The value 'maybe'"),
+        ({"label_pattern": "client-all|all"}, "'all' and 'client-all' would be the same host client-all"),
     ],
 )
 def test_errors_of_options(inventory: Inventory, options: dict[str, str], expected: str) -> None:
+    inventory.emulator.seed(labels=["all", "client-all"])
     inventory.environment = {"MONITOR_BASE_URL": ""} if "base_url" in options else {}
     code, output = inventory.run(**options)
-    text = " ".join(output.split())
-    assert code != 0 and expected in text, output
+    assert code != 0 and expected in " ".join(output.split()), output
 
 
 def test_an_empty_option_does_not_turn_the_check_of_certificates_off(
