@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reading of the account by plugins with their own connection options: the inventory plugin and the lookup."""
+"""Read the account for the inventory plugin and the lookup plugin, which have their own connection options."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 
 
 def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The connection options of a plugin; ``given`` has the values that the user set, before core converted them."""
+    """Return the connection options of a plugin. ``given``: values of the user, before core converted their types."""
     params = {name: option(name) for name in CONNECTION_OPTIONS}
     params["brand"] = params["brand"] or CONNECTION_OPTIONS["brand"]["default"]
     for name in ("allow_http", "validate_certs"):
-        # Core converts an empty text to false, so an empty variable would turn the check of certificates off.
+        # Core converts an empty string to false, so an empty variable would turn off the check of certificates.
         value = given.get(name, os.environ.get(f"MONITOR_{name.upper()}"))
         try:
             params[name] = CONNECTION_OPTIONS[name]["default"] if value in (None, "") else boolean(value)
@@ -32,6 +32,6 @@ def connection_params(option: Callable[[str], t.Any], given: Mapping[str, t.Any]
 
 
 def read_clients(params: Mapping[str, t.Any]) -> list[Client]:
-    """The clients of the account without their keys."""
+    """Return the clients of the account without their keys."""
     clients = connect(dict(params)).list_clients()
     return list(map(Views(clients).show, clients))

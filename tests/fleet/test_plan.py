@@ -62,7 +62,7 @@ def test_a_renamed_host_gets_no_new_client(pair: Local) -> None:
     for options in (["--check"], []):
         run = pair.run(ROLLOUT, *options)
         message = run.failures()["web-1"]
-        assert "web-1 carries the key of client 'old-1', which no host of the inventory has" in message
+        assert "web-1 carries the key of client 'old-1'. No host of the inventory has this label" in message
         assert "monitor.cloud.adopt" in message and "monitor_agent_replace_key: true" in message
     assert (labels(pair), pair.read("web-1")) == (["old-1", "web-2"], text)
     assert run.writes() == ["create_client web-2"]

@@ -145,11 +145,14 @@ def test_the_client_goes_whose_key_the_host_carries_unless_it_may_be_of_another(
     keys = two.files()
     two.write("web-1", keys["web-2"])
     run = two.run(_RETIRE, "--limit", "web-1")
-    assert "carries the key of client 'web-2', which may belong to web-2." in str(run.failures()) and run.writes() == []
+    assert (
+        "carries the key of client 'web-2'. This client may belong to web-2." in str(run.failures())
+        and run.writes() == []
+    )
     two.write("web-1", texts(two.service.clients())["old-1"])
     two.group_vars["monitor_agent_audit_orphan_pattern"] = "web-.*"
     run = two.run(_RETIRE, "--limit", "web-1")
-    assert "which may belong to another user." in str(run.failures()) and run.writes() == []
+    assert "This client may belong to another user." in str(run.failures()) and run.writes() == []
     del two.group_vars["monitor_agent_audit_orphan_pattern"]
     # A renamed host, which a rollout has registered again.
     run = two.succeed(_RETIRE, "--limit", "web-1")

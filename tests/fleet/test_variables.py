@@ -28,7 +28,7 @@ INVALID: list[tuple[str, Any, str]] = [
     ("allow_http", "{{ 'may' ~ 'be' }}", "argument 'monitor_agent_allow_http' is of type "),
     ("config_mode", 640, "mode 640 is not valid. Use a quoted octal string"),
     ("config_path", "etc/agent.conf", "path 'etc/agent.conf' must be the absolute path of a file"),
-    ("config_path", "{{ playbook_dir }}", "it is neither a file nor a symbolic link"),
+    ("config_path", "{{ playbook_dir }}", "the path is neither a file nor a symbolic link"),
     ("config_path", "{{ playbook_dir }}/play.yml/agent.conf", "play.yml is not a directory"),
     ("config_path", "{{ nowhere_set }}", "nowhere_set"),
     ("config_group", "-R", "group '-R' must be a name or a number"),

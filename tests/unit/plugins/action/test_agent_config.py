@@ -78,7 +78,7 @@ def test_a_file_is_written_changed_and_removed(action: ActionModule, tmp_path: P
     ("options", "message"),
     [
         ({"content": None}, "state is present but any of the following are missing: template, content"),
-        ({"content": None, "template": "missing.j2"}, "render missing.j2: file not found. Write its whole path"),
+        ({"content": None, "template": "missing.j2"}, "render missing.j2: file not found. Use a full path"),
         ({"registration": "account"}, "Nothing was written for client 'web1'. The client is not registered"),
         ({"content": "nothing"}, "content writes neither the api_key nor the install_code of client"),
         ({"label": 1.1}, "The label 1.1 of host web1 is not text."),

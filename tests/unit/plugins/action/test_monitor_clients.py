@@ -39,5 +39,5 @@ def test_an_invalid_option_fails_as_in_a_module(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_client_with_keys_in_place_of_a_label_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
     done, shown = run(monkeypatch, labels=[CLIENTS[0]])
-    assert done["msg"] == "labels has a client with its keys. Give the label or id of the client instead."
+    assert done["msg"] == "labels contains a client with its keys. Use the label or id of the client instead."
     assert str(CLIENTS[0]["api_key"]) not in f"{done}{shown}"

@@ -86,7 +86,7 @@ def test_the_client_of_the_hosts_label() -> None:
     [
         (None, "There is no variable 'one'. .* without --start-at-task"),
         ({"skipped": True}, "'one' was not registered for any host: .*include_role"),
-        ({"failed": True, "msg": "No."}, "'one' holds no clients: No"),
+        ({"failed": True, "msg": "No."}, "'one' contains no clients: No"),
         ({**_REGISTERED, "failures": {"web1": "The label is refused."}}, "^The label is refused.$"),
         ({"clients": {"web2": {}}}, "The label 'web1' was not registered"),
     ],

@@ -158,10 +158,12 @@ def test_clients_of_other_hosts_are_neither_deleted_nor_left_without_a_host(
     pattern: str, owner: str | None, unknown: list[str], whose: str
 ) -> None:
     key = KeyOwner("other", "old1")
-    refused = pytest.raises(InputError, match=f"key of client 'old1', which may belong to {whose}. Nothing was removed")
+    refused = pytest.raises(
+        InputError, match=f"key of client 'old1'. This client may belong to {whose}. Nothing was removed"
+    )
     with refused if whose else contextlib.nullcontext():
         decision.check_removal("web1", key, pattern, owner, unknown)
     hint = " (but the labels of these hosts are unknown: 'db')" if unknown else ""
-    refused = pytest.raises(InputError, match=re.escape(f"no host of the inventory has{hint}, and"))
+    refused = pytest.raises(InputError, match=re.escape(f"No host of the inventory has this label{hint}, and"))
     with contextlib.nullcontext() if owner else refused:
         decision.check_owner("web1", "web1", key, owner, unknown)

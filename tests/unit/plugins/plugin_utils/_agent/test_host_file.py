@@ -136,7 +136,7 @@ def test_a_change_that_fails_changes_nothing(tmp_path: Path, tool: str) -> None:
 def test_a_new_file_replaces_none_that_another_run_has_written(tmp_path: Path, links: bool) -> None:
     path, tools = old_file(tmp_path), stub_tools(tmp_path / "tools", **({} if links else {"ln": "exit 1"}))
     script = host_file.change_script(Desired(str(path), b"new"), new=True)
-    assert "another run has written it meanwhile" in host_file.problem_of(run_script(script, tools=tools))
+    assert "another run created the file in the meantime" in host_file.problem_of(run_script(script, tools=tools))
     assert (os.listdir(path.parent), path.read_text()) == (["agent.conf"], "old")
     path.unlink()
     assert host_file.problem_of(run_script(script, tools=tools)) == "" and path.read_text() == "new"
@@ -251,7 +251,7 @@ def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> 
         ("chmod 755 .; chown 1:1 .", base),
     ):
         subprocess.run(["sh", "-c", prepare], cwd=base, check=True)
-        expected = f"another user than root can change {refused}/" if refused else ""
+        expected = f"users other than root can change {refused}/" if refused else ""
         for each in (path, link / "agent" / "agent.conf"):
             assert inspect(each).problem.replace(str(link), str(base)) == expected
             for data in (b"new", None):
@@ -262,7 +262,7 @@ def test_directories_that_other_users_can_change_are_refused(tmp_path: Path) -> 
     assert "can change" in change(base / "new" / "agent.conf") and not (base / "new").exists()
 
 
-NEITHER = "it is neither a file nor a symbolic link"
+NEITHER = "the path is neither a file nor a symbolic link"
 # By command that makes the path {}: kind, problem and text.
 KINDS: dict[str, tuple[str, str, str | None]] = {
     "mkdir {}": ("missing", NEITHER, None),

@@ -71,8 +71,8 @@ def test_settings_are_sorted_texts() -> None:
     expected = [("a.b-c_d", "x,1.5,false"), ("interval", "60"), ("text", "{{ no }} template"), ("z", "true")]
     assert [*setting_texts(given).items()] == expected
     for name in ("api_key", "install_code", "", "a b", "a=b"):
-        with pytest.raises(InputError, match="settings has the name"):
+        with pytest.raises(InputError, match="settings has the invalid name"):
             setting_texts({name: 1})
     for value in ("a\nb", "a\0", None, {"b": 1}, [["a"]]):
-        with pytest.raises(InputError, match="The setting 'a' is not a text"):
+        with pytest.raises(InputError, match="The setting 'a' must be a string"):
             setting_texts({"a": value})
