@@ -88,15 +88,11 @@ def _write_inventory(directory: Path, hosts: Mapping[str, Any], **common: object
 
 @dataclass(frozen=True)
 class Bench:
-    """A directory to work in, a service, and how often to measure. ``scale`` makes everything smaller, for a trial."""
+    """A directory to work in, a service, and how often to measure."""
 
     directory: Path
     emulator: Emulator
     rounds: int
-    scale: float
-
-    def size(self, number: int) -> int:
-        return max(2, round(number * self.scale))
 
     def _room(self, name: str) -> Path:
         room = self.directory / name

@@ -8,13 +8,10 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.monitor.cloud.tests.benchmark import browser
 from ansible_collections.monitor.cloud.tests.benchmark.bench import TODAY, Bench, Contender, Cost
 from ansible_collections.monitor.cloud.tests.support import hosts as ssh_hosts
 
 Costs = dict[str, list[Cost]]
-# Milliseconds that a reader of the audit page waits for what it does.
-_LONGEST_WAIT = 300.0
 
 
 class Skip(Exception):
@@ -79,7 +76,7 @@ def _memory(hosts: int, costs: Costs, ours: str, theirs: str, limit: float) -> F
 
 def local(bench: Bench) -> Outcome:
     """Directories as hosts, against a bare ping play and against today's playbook."""
-    fleet = bench.local_fleet("local", bench.size(100))
+    fleet = bench.local_fleet("local", 100)
     # Today's gets the service as variables, ours from the environment.
     service = {"base_url": bench.emulator.base_url, "token": bench.emulator.tokens["read_write"]}
 
@@ -117,7 +114,7 @@ def ssh(bench: Bench, name: str = "ssh", limit: float = 0.45) -> Outcome:
     """Hosts over SSH, with connections that are open, as ssh keeps them for a minute by default; and with none."""
     if problem := ssh_hosts.missing():
         raise Skip(problem)
-    with bench.ssh_fleet(name, bench.size(50)) as fleet:
+    with bench.ssh_fleet(name, 50) as fleet:
         runs = bench.rollouts(fleet, "ping")
         connect = bench.bare(fleet, "raw")
         contenders = {run: _after(connect, contender) for run, contender in runs.items()}
@@ -137,7 +134,7 @@ def pipelining(bench: Bench) -> Outcome:
 
 def growth(bench: Bench) -> Outcome:
     """From 100 to 2,000 local hosts: the time for each host, against a bare raw play."""
-    few, many = bench.size(100), bench.size(2000)
+    few, many = 100, 2000
     costs: Costs = {}
     for size in (few, many):
         contenders = bench.rollouts(bench.local_fleet(f"growth-{size}", size), "raw")
@@ -155,7 +152,7 @@ def growth(bench: Bench) -> Outcome:
 
 def large(bench: Bench) -> Outcome:
     """10,000 local hosts: a steady run against a bare raw play, and an audit with all reports against a steady run."""
-    fleet = bench.local_fleet("large", bench.size(10_000))
+    fleet = bench.local_fleet("large", 10_000)
     contenders = bench.rollouts(fleet, "raw")
     contenders.pop("first rollout")()
     contenders["audit"] = lambda: bench.play("monitor.cloud.audit", fleet, _reports(bench))
@@ -173,25 +170,9 @@ def _reports(bench: Bench) -> dict[str, str]:
     return {f"monitor_agent_audit_{kind}": str(bench.directory / f"audit.{kind}") for kind in ("html", "json", "junit")}
 
 
-def page(bench: Bench) -> Outcome:
-    """The audit page of 10,000 hosts in a browser, against the time that a reader waits."""
-    if problem := browser.missing():
-        raise Skip(problem)
-    size, figures, costs = bench.size(10_000), [], {}
-    for drift, fleet in ((7, "a 7th with drift"), (1, "all with drift")):
-        path = bench.directory / f"page-{drift}.html"
-        browser.write(path, size, drift)
-        for name, times in browser.measure(path, 3 * bench.rounds).items():
-            clock, thread = (statistics.median(values) for values in zip(*times, strict=True))
-            ratios = clock / _LONGEST_WAIT, thread / _LONGEST_WAIT
-            figures.append(Figure(size, f"{name}, {fleet}", "300 ms", *ratios, f"{clock:.0f} ms", 1.0))
-            costs[f"{name}, {fleet}"] = times
-    return figures, costs
-
-
 def join(bench: Bench) -> Outcome:
     """The report that joins the audits of four slices, against these audits."""
-    fleet = bench.local_fleet("join", bench.size(2000))
+    fleet = bench.local_fleet("join", 2000)
     bench.rollout(fleet, first=True)()
     bounds = [number * fleet.size // 4 for number in range(5)]
     slices = {
@@ -213,4 +194,4 @@ def join(bench: Bench) -> Outcome:
     return [_figure(fleet.size, costs, "joined report", "audits of four slices", 0.05)], costs
 
 
-SCENARIOS = {scenario.__name__: scenario for scenario in (local, small, ssh, pipelining, growth, large, page, join)}
+SCENARIOS = {scenario.__name__: scenario for scenario in (local, small, ssh, pipelining, growth, large, join)}

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.findings import Host, Report
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.remedies import steps
 from ansible_collections.monitor.cloud.plugins.plugin_utils._audit.reports import as_html
-from ansible_collections.monitor.cloud.tests.benchmark.browser import CHROMIUM, OPTIONS
 from ansible_collections.monitor.cloud.tests.support.audits import TIERS, account, inspected, report, unreachable
+from ansible_collections.monitor.cloud.tests.tools.picture import CHROMIUM, OPTIONS
 
 SHOWN = "rows => rows.filter(row => row.offsetParent).map(row => row.cells[0].firstChild.textContent)"
 ADDRESS = "https://monitor.example.com/v4"
