@@ -144,8 +144,6 @@ def test_options_may_be_templates(inventory: Inventory) -> None:
     ("options", "expected"),
     [
         ({"base_url": ""}, "base_url is required: set the option base_url"),
-        ({"api_token": "wrong"}, "check api_token"),
-        ({"base_url": "http://monitor.example.com"}, "or set allow_http"),
         ({"label_pattern": "("}, "label_pattern '(' is not a valid regular expression"),
         ({"validate_certs": "maybe"}, "validate_certs is invalid: The value 'maybe'"),
         ({"label_pattern": "client-all|all"}, "'all' and 'client-all' would be the same host client-all"),

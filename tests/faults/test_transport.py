@@ -20,7 +20,7 @@ import pytest
 from ansible_collections.monitor.cloud.plugins.modules import monitor_client, monitor_client_info, region_info
 from ansible_collections.monitor.cloud.tests.support.certificates import HOST, Kinds
 from ansible_collections.monitor.cloud.tests.support.checks import try_task
-from ansible_collections.monitor.cloud.tests.support.inputs import ONE_OF_EACH
+from ansible_collections.monitor.cloud.tests.support.inputs import CALLS, ONE_OF_EACH
 from ansible_collections.monitor.cloud.tests.support.servers import (
     OTHER_HOST,
     PASSWORD,
@@ -140,7 +140,7 @@ def test_netrc_files_are_not_used(opened: Open, monkeypatch: pytest.MonkeyPatch,
     (tmp_path / "NETRC").chmod(0o600)
     monkeypatch.setenv("NETRC", str(tmp_path / "NETRC"))
     account.base_url = account.base_url.replace("127.0.0.1", "localhost")
-    for name, (module, options, _call) in ONE_OF_EACH.items():
+    for name, (module, options, _call) in CALLS.items():
         result, message = try_task(account, module, **options)
         assert result is not None, f"{name}: {message}"
     public = [r for r in listener.requests if "/regions" in r.target or "/subscriptions" in r.target]

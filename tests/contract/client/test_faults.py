@@ -21,7 +21,7 @@ from ansible_collections.monitor.cloud.plugins.modules import monitor_client, mo
 from ansible_collections.monitor.cloud.tests.emulator.harness import Emulator
 from ansible_collections.monitor.cloud.tests.support.certificates import loopback
 from ansible_collections.monitor.cloud.tests.support.secrets import found_in, plain_secrets
-from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Open, Request
+from ansible_collections.monitor.cloud.tests.support.servers import Account, Listener, Open
 from ansible_collections.monitor.cloud.tests.support.tasks import failed, go, labels
 
 _DESIRED = ["web1", "web2", "web3"]
@@ -151,7 +151,7 @@ def test_a_service_that_shows_clients_in_lists_only_keeps_them(emulator: Emulato
         assert (result["created"], result["unchanged"]) == ([], ["web1"])
 
 
-# Connections that are refused, or that end where no HTTP server ends them: within a handshake, a header, a chunk
+# Connections that are refused, or that end early
 
 
 def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,42 +168,21 @@ def test_a_wrong_port_is_given_up_within_seconds(opened: Open, monkeypatch: pyte
         assert "Gave up after 1 s" in message
 
 
-class Breaking(Listener):
-    """A service that ends the connection at the create: after these bytes or, None, in its first handshake of TLS."""
-
-    def __init__(self, first: bytes | None, *, tls: tuple[str, str]) -> None:
-        self.account = Account()
-        self._first = first
-        super().__init__(self.account.respond, tls=tls)
-        self.account.base_url = f"https://127.0.0.1:{self.port}/v4"
+class Restarting(Listener):
+    """A service that ends the first connection in its handshake of TLS."""
 
     def secured(self, plain: socket.socket) -> socket.socket:
-        if self._first is None and self.connections == 1:
+        if self.connections == 1:
             plain.recv(65536)
             raise ConnectionAbortedError
         return super().secured(plain)
 
-    def converse(self, connection: socket.socket, request: Request) -> bool:
-        if self._first is None or len(self.requests) != 3:
-            return super().converse(connection, request)
-        connection.sendall(self._first)
-        # Without the farewell of TLS.
-        socket.socket(fileno=connection.detach()).close()
-        return False
 
-
-_CHUNK = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{"data":'
-
-
-@pytest.mark.parametrize(("first", "sent"), [(_CHUNK, "GET GET POST GET POST"), (None, "GET GET POST")])
-def test_a_create_whose_connection_breaks_is_searched_in_the_list_before_it_is_sent_again(
-    opened: Open, tmp_path: Path, first: bytes | None, sent: str
-) -> None:
-    """In plain HTTP: tests/faults, by each operation."""
-    certificate = loopback(tmp_path)
-    server = opened(Breaking, first, tls=certificate)
-    options: dict[str, Any] = {"ca_path": certificate[0], "timeout": 5.0, "retry_timeout": 5.0}
-    result = go(server.account, monitor_client, label="web2", **options)
-    assert (result["changed"], result["client"]["id"]) == (True, 2)
-    assert [request.method for request in server.requests] == sent.split()
+def test_a_connection_that_ends_in_its_handshake_is_made_again(opened: Open, tmp_path: Path) -> None:
+    account, certificate = Account(), loopback(tmp_path)
+    server = opened(Restarting, account.respond, tls=certificate)
+    account.base_url = f"https://127.0.0.1:{server.port}/v4"
+    service: Any = account
+    assert go(service, monitor_client, label="web2", ca_path=certificate[0])["changed"] is True
+    assert [request.method for request in server.requests] == ["GET", "GET", "POST"]
     assert server.connections == 2

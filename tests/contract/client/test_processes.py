@@ -2,11 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Modules in processes of their own.
-
-On each Python that a host may have; on one that lacks the library requests. Registrations that last: what is seen of
-them, and what is left when they are interrupted.
-"""
+"""Modules in processes of their own, on each Python that a host may have; interrupted registrations."""
 
 import json
 import os
@@ -29,14 +25,10 @@ import sys
 sys.modules["requests"] = None
 sys.path[1:1] = {[path for path in sys.path if path]!r}
 from ansible_collections.monitor.cloud.plugins.module_utils._service.http import Http, Settings
-try:
-    Http(Settings("https://127.0.0.1/v4"))
-except Exception as error:
-    print(error)
+Http(Settings("https://127.0.0.1/v4"))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd="/")
-    assert "Failed to import the required Python library (requests)" in done.stdout
-    assert f"Python {sys.executable}. See https://pypi.org/project/requests" in done.stdout
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd="/")
+    assert "InputError: Failed to import the required Python library (requests)" in done.stderr, done.stderr
 
 
 # `make matrix` sets it; without it, that is our own.
@@ -54,8 +46,6 @@ def test_a_module_creates_a_client_and_then_changes_nothing(python: str, emulato
         assert run.code == 0 and f'"changed": {changed},' in run.output, run.output
     assert [client["label"] for client in emulator.clients()] == ["web-1"]
 
-
-# Registrations that last
 
 PLAY = """
 - hosts: localhost
