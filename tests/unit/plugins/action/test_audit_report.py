@@ -37,14 +37,6 @@ def test_the_reports_are_written_and_drift_fails_on_request(tmp_path: Path) -> N
     assert modes == {**dict.fromkeys(files, 0o600), "metrics": 0o644}
 
 
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is printed."""
-    texts: list[str] = []
-    monkeypatch.setattr(Display, "display", lambda self, text: texts.append(text))
-    return texts
-
-
 @pytest.mark.parametrize(
     ("more", "options"),
     [
@@ -57,20 +49,16 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ],
 )
 def test_an_audit_of_a_part_of_the_inventory_does_not_propose_adopt(
-    shown: list[str], more: dict[str, Any], options: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], options: dict[str, Any]
 ) -> None:
+    """With whole inventories: tests/faults/test_proposals.py."""
+    shown: list[str] = []
+    monkeypatch.setattr(Display, "display", lambda self, text: shown.append(text))
     variables = {**fleet(web=RENAMED, db=OWN), **more}
     variables["hostvars"]["other"] = {}
     action_of(ActionModule, {**OPTIONS, **options}, variables).run(task_vars=variables)
     expected = "Undecided without the other hosts: 1." if more or options else "monitor.cloud.adopt --limit web"
     assert expected in shown[-1]
-
-
-def test_a_client_gets_the_label_of_the_only_host_with_its_key(shown: list[str]) -> None:
-    for result, renames in ((OWN, {"old": "web"}), ({**RENAMED, "label": "db"}, {})):
-        variables = fleet(web=RENAMED, db=result)
-        done = action_of(ActionModule, {**OPTIONS, "adopt": True}, variables).run(task_vars=variables)
-        assert done["renames"] == renames and "What to do" not in shown[-1]
 
 
 @pytest.mark.parametrize(

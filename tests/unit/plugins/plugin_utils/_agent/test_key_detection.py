@@ -54,9 +54,9 @@ def test_whose_key_a_file_carries(shape: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "[REDACTED]", "short"])
-def test_a_file_without_a_key(key: str) -> None:
-    for name in ("two values", "bare key", "quoted"):
-        assert _found(_SHAPES[name], _SHAPES[name].format(key=key, code="")) == KeyOwner("no_key")
+@pytest.mark.parametrize("shape", ["two values", "bare key", "quoted"])
+def test_a_file_without_a_key(shape: str, key: str) -> None:
+    assert _found(_SHAPES[shape], _SHAPES[shape].format(key=key, code="")) == KeyOwner("no_key")
 
 
 _ASSIGNED = "api_key = {key}\n"

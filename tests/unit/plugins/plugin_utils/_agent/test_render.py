@@ -48,16 +48,15 @@ Render = Callable[..., Rendered]
 @pytest.fixture
 def rendering(tmp_path: Path) -> Render:
     """A function that renders a text for a client."""
-    path = tmp_path / "own.j2"
     (tmp_path / "other.j2").write_text("{{ client.install_code }} of {{ label }}")
     variables = {"inventory_hostname": "web1", "ansible_search_path": [str(tmp_path)]}
     action = action_of(ActionModule, {}, variables)
     action._task = types.SimpleNamespace(async_val=0, get_search_path=lambda: [str(tmp_path)], _role=None)
 
-    def render(text: str | bytes, client: dict[str, Any] | None = None, **settings: Any) -> Rendered:
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        options = {"template": str(path), "content": None, "settings": settings}
-        return Rendered(action, options, variables, Registered("web-1", client or _CLIENT, {}))
+    def render(text: str | bytes, client: dict[str, Any] = _CLIENT, **settings: Any) -> Rendered:
+        (tmp_path / "own.j2").write_bytes(text if isinstance(text, bytes) else text.encode())
+        options = {"template": "own.j2", "content": None, "settings": settings}
+        return Rendered(action, options, variables, Registered("web-1", client, {}))
 
     return render
 
