@@ -3,61 +3,62 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of the action plugin audit_report; the code is there."""
+"""Documentation of audit_report. The code is in the action plugin of this name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: audit_report
-short_description: Report which hosts are monitored, and under whose key
+short_description: Report which hosts are monitored, and which keys they use
 version_added: 1.0.0
 description:
   - Evaluates the registered results of M(monitor.cloud.monitor_client_info), and of M(monitor.cloud.agent_config) in
     check mode. Shows a table, and writes the report as JSON, JUnit XML, HTML and metrics if requested.
-  - With O(audits), evaluates audits of other runs instead. The report then has the hosts as these audits inspected
-    them, and the account and the inventory as they are now.
-  - Runs on the controller, once for all hosts of the play. Calls no API, connects to no host, changes nothing.
-  - The role P(monitor.cloud.monitor_agent#role) has all the tasks that are needed, in C(audit) and C(report).
+  - With O(audits), evaluates audits of other runs instead. The report then combines the hosts as these audits inspected
+    them with the account and the inventory as they are now.
+  - Runs on the controller, once for all hosts of the play. Sends no requests, connects to no host, changes nothing.
+  - The entry points C(audit) and C(report) of the role P(monitor.cloud.monitor_agent#role) run all tasks of an audit.
 extends_documentation_fragment: [monitor.cloud._shared, monitor.cloud._shared.info, monitor.cloud._shared.account]
 options:
   config:
-    description: Name of the variable that holds the result of a M(monitor.cloud.agent_config) task in check mode, on
-      each host. Required, unless O(audits) or O(audits_variables) is given.
+    description: Name of the variable of each host with the result of a M(monitor.cloud.agent_config) task in check
+      mode. Required, unless O(audits) or O(audits_variables) is given.
     type: str
   audits:
     description:
-      - The audits to join. Each is the path of a file that O(json) wrote on the controller, or a pattern of paths.
-      - If several audits have a host, the latest counts. An audit from the future counts only for hosts that no other
-        audit has. The report names hosts of audits that the inventory does not have.
-      - A host that no audit has is V(unreachable). The owner of each key is determined again, because clients may have
-        been renamed or deleted since.
+      - The audits to join. Each item is the path of a file that O(json) wrote on the controller, or a pattern of paths.
+      - If several audits contain a host, the latest audit counts. An audit with a date in the future counts only for
+        hosts that no other audit contains. The report lists hosts that are in an audit but not in the inventory.
+      - A host that is in no audit is V(unreachable). The report determines the owner of each key again, because clients
+        may have been renamed or deleted after the audit.
     type: list
     elements: str
   audits_variables:
-    description: Regular expression; variables whose whole name matches hold audits to join, such as artifacts of other
-      jobs. No text in these variables is rendered as a template.
+    description: Regular expression for the whole name of variables that contain audits to join, such as artifacts of
+      other jobs. Ansible does not render text in these variables as templates.
     type: str
   max_age:
-    description: Hours after which an audit is stale; an audit from the future is stale too. The report names a stale
-      audit, still uses it, and counts it as drift. V(0) allows any age.
+    description: Hours after which an audit is stale. An audit with a date in the future is stale too. The report still
+      uses a stale audit, but names it and counts it as drift. V(0) allows any age.
     type: float
     default: 24.0
   plan:
-    description: Name of the variable that holds the result of a M(monitor.cloud.monitor_plan_info) task.
+    description: Name of the variable with the result of a M(monitor.cloud.monitor_plan_info) task.
     type: str
   subscriptions:
-    description: Name of the variable that holds the result of a M(monitor.cloud.monitor_subscription_info) task.
+    description: Name of the variable with the result of a M(monitor.cloud.monitor_subscription_info) task.
     type: str
   orphan_pattern:
-    description: Regular expression; a client is an orphan if the expression matches its whole label and no host of the
-      inventory has that label.
+    description: Regular expression for labels of orphans. A client is an orphan if no host of the inventory has its
+      label, and the expression matches the whole label.
     type: str
     default: .*
   adopt:
     description:
-      - Whether to show, instead of the report, which renamed hosts can keep the client whose key they carry.
-        RV(renames) has these clients. No file is written.
-      - Fails if the label of a host of the inventory is unknown, because its client would count as one without a host.
+      - Whether to show, instead of the report, which renamed hosts can keep the client of the key in their
+        configuration. RV(renames) lists these clients. No file is written.
+      - Fails if the label of a host of the inventory is not known, because the report would take its client for a
+        client without a host.
     type: bool
     default: false
   json: {description: Path on the controller for the report as JSON., type: str}
@@ -67,22 +68,23 @@ options:
     description:
       - Path on the controller for counts of the report as metrics, in the OpenMetrics text format, for a textfile
         collector. The collector of Prometheus' node_exporter reads files whose names end in C(.prom).
-      - The file is replaced as a whole, and all users may read it. The names of the metrics begin with
-        C(monitor_cloud_), with any brand of the service.
+      - The file is replaced as a whole, and all users may read it. The names of all metrics begin with
+        C(monitor_cloud_), whatever the brand of the service is.
     type: str
   metrics_hosts:
-    description: Whether O(metrics) also has a series for each host, with its name and state.
+    description: Whether the file O(metrics) also contains the name and the state of each host.
     type: bool
     default: false
   artifact:
     description:
-      - Name under which the report is passed on to later jobs, as M(ansible.builtin.set_stats) does. It holds no key.
+      - Name of the artifact with the report for later jobs, as with M(ansible.builtin.set_stats). The artifact contains
+        no key.
       - Cannot be used with O(fail_on_drift), because Ansible discards the artifact of a failed task.
-      - With O(config), the report then proposes neither adopt nor prune, because the run may have a slice of the
-        inventory.
+      - With O(config) and O(artifact), the report proposes neither adopt nor prune, because the run may have only a
+        slice of the inventory.
     type: str
   fail_on_drift:
-    description: Whether to fail, after the report, if RV(drift).
+    description: Whether to fail after the report if RV(drift) is true.
     type: bool
     default: false
 seealso:
@@ -98,7 +100,7 @@ EXAMPLES = r"""
   run_once: true
   delegate_to: localhost
 
-# The template is one of yours, in templates/ beside the playbook.
+# Write the template agent.conf.j2 into the directory templates beside the playbook.
 - name: Inspect each host
   monitor.cloud.agent_config:
     path: /etc/monitor/agent.conf
@@ -109,7 +111,7 @@ EXAMPLES = r"""
   register: config
   failed_when: false
 
-- name: Report
+- name: Show and write the report
   monitor.cloud.audit_report:
     account: account
     config: config
@@ -129,29 +131,31 @@ EXAMPLES = r"""
 RETURN = r"""
 drift:
   description:
-    - Whether a host is in another state than V(ok), there is an orphan, or a joined audit is stale.
-    - If the token reads the keys of no client, a host whose only finding is a key that cannot be compared is no drift.
+    - Whether a host has another state than V(ok), an orphan exists, or a joined audit is stale.
+    - If the token can read no keys at all, a host does not count as drift if its only finding is that its key cannot be
+      compared.
   returned: success, or failure because of drift, once the last host was inspected
   type: bool
 report:
   description:
-    - The report, as O(json) has it. C(docs/audit.schema.json) in the collection describes its members.
-    - The C(state) of a host is the first of its C(states), which are V(unreachable), V(foreign_key), V(unknown_key),
-      V(shared_key), V(not_registered), V(not_configured), V(unverifiable), V(outdated), V(restart_pending),
-      V(agent_stopped), V(agent_disabled), V(wrong_permissions) and V(ok).
+    - The report, as in the file O(json). C(docs/audit.schema.json) in the collection describes its members.
+    - The C(state) of a host is the first of its C(states). The states are, in this order, V(unreachable),
+      V(foreign_key), V(unknown_key), V(shared_key), V(not_registered), V(not_configured), V(unverifiable), V(outdated),
+      V(restart_pending), V(agent_stopped), V(agent_disabled), V(wrong_permissions) and V(ok).
   returned: success, once the last host was inspected
   type: dict
 renames:
   description:
-    - Clients of renamed hosts that can get the label of their host, old label to new label, as the option C(renames) of
-      M(monitor.cloud.monitor_clients) takes them.
-    - A client is left out if several hosts carry its key, if it belongs to another host of the inventory that is to be
-      monitored, or if another client has the new label.
-    - If names moved on from host to host, only the last client is returned. Audit again for the others.
+    - Clients of renamed hosts that can get the label of their host, as old label and new label, for the option
+      C(renames) of M(monitor.cloud.monitor_clients).
+    - A client is not returned if several hosts have its key, if it belongs to another host of the inventory that must
+      be monitored, or if another client has the new label.
+    - If several hosts exchanged names in a chain, only the last client of the chain is returned. Rename this client,
+      then run the audit again for the next client.
   returned: success, once the last host was inspected
   type: dict
 files:
-  description: Absolute paths of the files that were written, by their kind.
+  description: Absolute paths of the written files, by the option (V(json), V(junit), V(html) or V(metrics)).
   returned: success, or failure because of drift
   type: dict
 """

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One monitoring client: find or create, rename, delete."""
+"""Find, create, rename or delete one monitoring client."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ short_description: Manage one monitoring client
 version_added: 1.0.0
 description:
   - Makes sure that a monitoring client exists, has a label, or is absent.
-  - To register many hosts use M(monitor.cloud.monitor_clients), which reads the account once for all of them.
+  - To register many hosts use M(monitor.cloud.monitor_clients). It reads the account only once for all hosts.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys]
 options:
   label:
     description:
       - Label of the client, 3 to 32 characters, unique in the account. Required without O(id).
-      - Without O(id), the label of the client to find, to create or to delete. With O(id), the label that this client
-        has to have.
-      - A number is refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
+      - Without O(id), the label of the client to find, to create or to delete. With O(id), the new label of the client
+        that has this id.
+      - A number is an error, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Put numbers in quotes.
     type: raw
   id:
-    description: Id of the client. With O(state=present) it must exist. With O(state=absent) and O(label), the client is
-      deleted only if it has that label.
+    description: Id of the client. With O(state=present) the client must exist. With O(state=absent) and O(label), the
+      task fails if the client has another label.
     type: str
   state:
-    description: Whether the client has to exist. V(absent) deletes it with all that the service stored for it; the
-      agent on the host stays installed. A client that was renamed after it was looked up is kept, with a warning.
+    description: Whether the client must exist. V(absent) deletes the client with all its data on the service; the agent
+      on the host stays installed. If the client is renamed during the task, the task warns and keeps the client.
     type: str
     choices: [present, absent]
     default: present
@@ -46,7 +46,7 @@ EXAMPLES = r"""
     label: web1
   register: result
 
-# The next tasks get address and token from the environment.
+# The next tasks get the address and the token from environment variables.
 - name: Rename the client
   monitor.cloud.monitor_client:
     id: "{{ result.client.id }}"
@@ -61,19 +61,19 @@ EXAMPLES = r"""
 RETURN = r"""
 client:
   description:
-    - The client. After O(state=absent) the client that was deleted, empty if there was none.
+    - The client. With O(state=absent) the deleted client, or an empty dictionary if there was no client to delete.
     - In check mode the predicted client; RV(client.id) and RV(client.key_fingerprint) of a new client are null.
   returned: success
   type: dict
   contains:
-    id: {description: Unique id of the client; a number or text., type: raw}
+    id: {description: "Unique id of the client, a number or text.", type: raw}
     label: {description: Label of the client., type: str}
     apps: {description: Whether the agent monitors these applications on the host., type: dict}
     created: {description: When the client was created., type: str}
     updated: {description: When the client was last updated., type: str}
     key_fingerprint: {description: First 12 hexadecimal digits of the SHA-256 of the key; null if masked., type: str}
-    keys_masked: {description: "Whether the service masked the key or code, as for read-only access.", type: bool}
-    mask_reason: {description: Why the secrets count as masked and what to do., returned: if masked, type: str}
+    keys_masked: {description: "Whether the service masked a key, for example for a read-only token.", type: bool}
+    mask_reason: {description: Why the keys count as masked and what to do., returned: if masked, type: str}
     api_key: {description: The key for the agent., returned: "with O(include_keys=true), if not masked", type: str}
     install_code: {description: The install code., returned: "with O(include_keys=true), if not masked", type: str}
   sample:
@@ -84,7 +84,7 @@ client:
     updated: "2026-01-02T03:04:05"
     key_fingerprint: 1f3a5c7e9b2d
     keys_masked: false
-api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
+api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import apply, changes
@@ -95,7 +95,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import CLIENT
 
 OPTIONS = {
-    # The type str would turn the number 1.10 into "1.1".
+    # Not the type str, because it would turn the number 1.10 into "1.1".
     "label": {"type": "raw"},
     "id": {"type": "str"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -108,7 +108,9 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Find, create, update or delete the client, with as few requests as the task needs."""
     label, client_id, present = params["label"], params["id"], params["state"] == "present"
     if label is None and client_id is None:
-        raise InputError("label and id are null: give label or id. In check mode a client to be created has no id.")
+        raise InputError(
+            "label and id are null: give label or id. In check mode a client that an earlier task creates has no id."
+        )
     if label is not None:
         label = as_text(label)
         check_label(label)
@@ -120,10 +122,10 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     else:
         change = _change_by_id(api, client_id, values if label is None else {**values, "label": label}, present)
         if params["include_keys"]:
-            # Read all clients: a mask in the form of a key is recognized only by the other clients that have it.
+            # Some masks look like keys, but several clients have the same mask: so read all clients.
             current = api.list_clients()
     warnings, dummy = apply.ensure_capacity(api, [change], len(current))
-    # With an id the client was read just now, so it is not read again before a delete.
+    # If id is set, the task has just read the client, so it need not read the client again before a delete.
     (done,) = apply.carry_out(api, [change], check_mode=check_mode, reread=client_id is None)
     if done.error is not None:
         raise done.error
@@ -147,17 +149,19 @@ def _change_by_id(api: Api, client_id: str, values: changes.Values, present: boo
     client = api.get_client(client_id)
     if client is None:
         # Search the list too, because a late replica may not have the client yet.
-        client = next((each for each in api.list_clients() if str(each["id"]) == client_id), None)
+        client = next((item for item in api.list_clients() if str(item["id"]) == client_id), None)
     if client is None:
         if present:
-            raise InputError(f"There is no client with the id {client_id}. Give label alone to create one.")
+            raise InputError(
+                f"There is no client with the id {client_id}. Check the id. To create a client, give only label."
+            )
         return changes.absent(label or str(client_id))
     if not present:
         if label in (None, client["label"]):
             return changes.delete(client)
         raise InputError(
-            f"Client {client_id} has the label {client['label']!r}, not {label!r}: not deleted. Give the id alone, or "
-            "the label alone."
+            f"Client {client_id} was not deleted, because its label is {client['label']!r}, not {label!r}. Give only "
+            "id, or only label."
         )
     if label not in (None, client["label"]):
         changes.check_is_free(client, str(label), api.list_clients())

@@ -11,14 +11,14 @@ DOCUMENTATION = r"""
 module: monitor_client_info
 short_description: Read monitoring clients
 version_added: 1.0.0
-description: Returns the monitoring clients of the account, all or the requested ones. A missing client is not an error.
+description: Returns all monitoring clients of the account, or the requested clients. A missing client is not an error.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info, monitor.cloud._shared.keys,
   monitor.cloud._shared.sealed]
 options:
   id: {description: Id of the only client to return. Not with O(label) or O(label_pattern)., type: str}
   label:
-    description: Label of the only client to return. Not with O(label_pattern). A number is refused, because YAML reads
-      V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
+    description: Label of the only client to return. Not with O(label_pattern). A number is an error, because YAML reads
+      V(1.10) as V(1.1), and V(0123) as V(83). Put numbers in quotes.
     type: raw
   label_pattern: {description: "Regular expression that must match the whole label of a client.", type: str}
 seealso: [{module: monitor.cloud.monitor_client}, {module: monitor.cloud.monitor_clients}]
@@ -35,7 +35,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ result.clients | rejectattr('keys_masked') | length }} of {{ result.clients | length }}"
 
-# This task gets address and token from the environment.
+# This task gets the address and the token from environment variables.
 - name: Read the clients of the web servers
   monitor.cloud.monitor_client_info:
     label_pattern: web[0-9]+
@@ -43,18 +43,22 @@ EXAMPLES = r"""
 
 RETURN = r"""
 clients:
-  description: The clients found, in the order of the service, with the fields of
+  description: The clients, in the order of the service, each with the fields of
     RV(monitor.cloud.monitor_client#module:client).
   returned: success
   type: list
   elements: dict
 account_url: {description: Base URL of the service that the task used., returned: success, type: str}
 account_fingerprint:
-  description: First 12 hexadecimal digits of a SHA-256 of base URL, brand and token, equal for tasks of one account.
+  description: First 12 hexadecimal digits of a SHA-256 of base URL, brand and token. Tasks with the same account have
+    the same fingerprint.
   returned: success
   type: str
-read_only: {description: "Whether the token has no scope for changes, if known.", returned: success, type: bool}
-api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
+read_only:
+  description: Whether the token has read-only access. False if the service does not report the access.
+  returned: success
+  type: bool
+api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients.apply import views_of
@@ -70,7 +74,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 
 OPTIONS = {
     "id": {"type": "str"},
-    # The type str would turn the number 1.10 into "1.1".
+    # Not the type str, because it would turn the number 1.10 into "1.1".
     "label": {"type": "raw"},
     "label_pattern": {"type": "str"},
     "include_keys": INCLUDE_KEYS,
@@ -82,19 +86,20 @@ def run(params: Params, api: Api, check_mode: bool) -> Result:
     """Read the client of an id, or else all clients."""
     label, pattern = params["label"], params["label_pattern"]
     label = None if label is None else as_text(label)
-    # Compile first: an invalid expression is refused before anything is read.
+    # Compile the expression before the first request, so that an invalid expression fails early.
     expression = None if pattern is None else compiled(pattern, "label_pattern")
     if params["id"] is not None:
         client = api.get_client(params["id"])
         clients = [client] if client else []
-        # Read all clients: a mask in the form of a key is recognized only by the other clients that have it.
+        # Some masks look like keys, but several clients have the same mask: so read all clients.
         account = api.list_clients() if client and params["include_keys"] else clients
     else:
         account = clients = api.list_clients()
     if label is not None:
         clients = [client for client in account if client["label"] == label]
     elif expression is not None:
-        clients = [each for each in account if each["label"] is not None and expression.fullmatch(each["label"])]
+        labelled = [client for client in account if client["label"] is not None]
+        clients = [client for client in labelled if expression.fullmatch(client["label"])]
     views, clients = views_of(api, account, clients, include_keys=params["include_keys"])
     return {
         "changed": False,

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Manage many monitoring clients at once, with one read of the account."""
+"""Manage many monitoring clients in one task, with one read of the account."""
 
 from __future__ import annotations
 
@@ -12,37 +12,41 @@ module: monitor_clients
 short_description: Manage the monitoring clients of a fleet
 version_added: 1.0.0
 description:
-  - Makes sure that a client exists, or is absent, for each of many labels. The account is read once, then only what is
-    missing is created, several at a time.
-  - Safe to run from several controllers at once, and after an interrupted run. No label ever gets two clients.
-  - Renames come first, then deletes, then creates, so that pruned clients make room in the plan.
-  - Each client is read again right before it is deleted. If it was renamed since the list was read, it is kept, with a
-    warning. If this read does not find it, it is deleted all the same, because a replica of the service may be late.
-  - If several clients have one label, that label fails, and none of these clients is changed.
-  - Invalid input is refused before anything is written. A response about another client ends the task.
+  - Makes sure that a client exists, or is absent, for each of many labels. Reads the account once, then creates only
+    the missing clients, several at a time.
+  - Safe to run from several controllers at the same time, and after an interrupted run. No label gets two clients.
+  - Renames clients first, then deletes clients, then creates clients, so that pruned clients make room in the plan.
+  - Reads each client again right before it deletes the client. If another user has renamed the client in the meantime,
+    the task warns and keeps the client. If the client is not found, the task still sends the request to delete it,
+    because a replica of the service may be late.
+  - If several clients have the same label, this label fails, and none of these clients is changed.
+  - Invalid options fail before any change. If the service returns another client than requested, the task stops.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes, monitor.cloud._shared.keys,
   monitor.cloud._shared.sealed]
 options:
   labels:
-    description: Labels of the clients, 3 to 32 characters each. P(monitor.cloud.client_labels#filter) derives them from
-      hosts. Numbers are refused, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Use quotes.
+    description: Labels of the clients, 3 to 32 characters each. The filter P(monitor.cloud.client_labels#filter)
+      returns the labels of hosts. A number is an error, because YAML reads V(1.10) as V(1.1), and V(0123) as V(83). Put
+      numbers in quotes.
     type: list
     elements: raw
     required: true
   state:
-    description: Whether the clients have to exist. V(absent) deletes them with all that the service stored for them.
+    description: Whether the clients must exist. V(absent) deletes the clients with all their data on the service.
     type: str
     choices: [present, absent]
     default: present
   renames:
     description:
-      - Clients to rename first, old label to new label. Not with O(state=absent).
-      - If only the new label exists, there is nothing to do. If both exist, for chains and swaps, and if neither exists
-        and O(labels) lacks the new label, the task fails before anything is changed.
+      - Clients to rename, before all other changes. Each item is the old label and the new label. Not with
+        O(state=absent).
+      - If a client has the new label, and no client has the old label, nothing is changed. The task fails before any
+        change if both labels have a client, if a label is both old and new, or if neither label has a client and
+        O(labels) does not contain the new label.
     type: dict
     default: {}
   prune:
-    description: Whether to delete clients that O(labels) does not name and whose label matches O(prune_pattern). Not
+    description: Whether to delete the clients that are not in O(labels) and whose label matches O(prune_pattern). Not
       with O(state=absent).
     type: bool
     default: false
@@ -50,25 +54,27 @@ options:
     description: Regular expression that must match the whole label of a client to prune. Required with O(prune=true).
     type: str
   prune_limit:
-    description: The most clients that a task may prune. If there are more, the task fails before it deletes any.
+    description: The largest number of clients that the task may prune. If more clients match, the task fails before any
+      change.
     type: int
     default: 10
   verify:
-    description: Whether to read each listed client of O(labels) by its id too, because the list may be late. A client
-      that the service no longer has is created.
+    description: Whether to read each client of O(labels) also by its id, because the list may be late. If the service
+      no longer has a client of the list, the task creates a client with this label.
     type: bool
     default: false
   check_capacity:
-    description: Whether to check, before anything is changed, if the paid plan includes enough clients, without those
-      to be deleted. The plan is read only if a client is to be created. If the plan cannot be read, the task warns.
+    description: Whether to check, before any change, if the paid plan includes enough clients. Clients that the task
+      will delete do not count. The plan is read only if a client must be created. If the plan cannot be read, the task
+      warns.
     type: bool
     default: true
   allow_failures:
-    description: Whether the task succeeds although some labels failed, with the reasons in RV(failures).
+    description: Whether the task succeeds even if some labels fail. RV(failures) has the reasons.
     type: bool
     default: false
   concurrency:
-    description: How many requests are sent at a time; at most 1000.
+    description: The number of requests that are sent at the same time; at most 1000.
     type: int
     default: 8
 seealso: [{module: monitor.cloud.monitor_client}, {module: monitor.cloud.agent_config}]
@@ -83,7 +89,7 @@ EXAMPLES = r"""
   run_once: true
   delegate_to: localhost
 
-# The next tasks get address and token from the environment.
+# The next tasks get the address and the token from environment variables.
 - name: Make web1 to web3 the only clients whose label starts with web
   monitor.cloud.monitor_clients:
     labels: [web1, web2, web3]
@@ -95,7 +101,7 @@ EXAMPLES = r"""
     labels: [web2]
     renames: {web3: www3}
 
-- name: Delete what is no longer needed
+- name: Delete clients that are no longer needed
   monitor.cloud.monitor_clients:
     labels: [web1, web2, www3]
     state: absent
@@ -104,30 +110,30 @@ EXAMPLES = r"""
 RETURN = r"""
 clients:
   description:
-    - The existing clients of O(labels) and O(renames), by label, and clients that could not be pruned. After
-      O(state=absent), only clients that could not be deleted.
-    - Each has the fields of RV(monitor.cloud.monitor_client#module:client). In check mode, id and key fingerprint of a
-      new client are null.
+    - The existing clients of O(labels) and O(renames), by label, and clients that could not be pruned. With
+      O(state=absent), only the clients that could not be deleted.
+    - Each client has the fields of RV(monitor.cloud.monitor_client#module:client). In check mode, the id and the key
+      fingerprint of a new client are null.
   returned: success
   type: dict
 key_owners:
-  description: The label by key fingerprint, for every client of the account whose key is readable.
-    M(monitor.cloud.agent_config) finds by this whose key a host carries, without the keys of other hosts.
+  description: Labels by key fingerprint, for every client of the account with a readable key.
+    M(monitor.cloud.agent_config) uses this to find the owner of a key on a host, without the keys of other hosts.
   returned: success
   type: dict
   sample: {1f3a5c7e9b2d: web1}
-created: {description: Labels of created clients., returned: once something was tried, type: list, elements: str}
-renamed: {description: New labels of renamed clients., returned: once something was tried, type: list, elements: str}
-deleted: {description: Labels of deleted clients., returned: once something was tried, type: list, elements: str}
-unchanged: {description: Labels with nothing to do., returned: once something was tried, type: list, elements: str}
-failures: {description: Why labels failed; reason by label., returned: once something was tried, type: dict}
+created: {description: Labels of created clients., returned: if options are valid, type: list, elements: str}
+renamed: {description: New labels of renamed clients., returned: if options are valid, type: list, elements: str}
+deleted: {description: Labels of deleted clients., returned: if options are valid, type: list, elements: str}
+unchanged: {description: Labels of unchanged clients., returned: if options are valid, type: list, elements: str}
+failures: {description: "Reason of each failure, by label.", returned: if options are valid, type: dict}
 cost:
-  description: One line with the number of clients, of those that the plan includes, and of those to be created, and the
-    tier that includes all, with prices per month.
+  description: One line with the number of clients, the number that the plan includes, the number of clients to create,
+    and the next tier or the tier needed, with prices per month.
   returned: in check mode, if clients would be created and O(check_capacity=true)
   type: str
   sample: "Clients: 8 of 10 that monitor-10 includes, 20 a month; 2 more to register."
-api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
+api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
 from collections.abc import Sequence
@@ -140,7 +146,7 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.api import 
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, TaskFailure
 
 OPTIONS = {
-    # The type str would turn a nested list into one label, and prune would delete the clients in that list.
+    # Not the type str, because it would turn a nested list into one label. Then prune would delete the listed clients.
     "labels": {"type": "list", "elements": "raw", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "include_keys": INCLUDE_KEYS,
@@ -158,7 +164,7 @@ _LISTED = {"create": "created", "rename": "renamed", "delete": "deleted", "none"
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the clients, and the plan if something is to be created; then make the changes."""
+    """Read the clients, and the plan if a client must be created; then make the changes."""
     fleet = Fleet(
         labels=[as_text(label) for label in params["labels"]],
         present=params["state"] == "present",
@@ -223,7 +229,7 @@ def _failure_message(result: Result) -> str:
         shown.append(f"There are {len(alike) - 3} more reasons in the return value failures.")
     number = "1 label" if len(failures) == 1 else f"{len(failures)} labels"
     made = ", ".join(f"{name} {len(result[name])}" for name in _LISTED.values())
-    return f"{number} failed. {' '.join(shown)} Of the others: {made}."
+    return f"{number} failed. {' '.join(shown)} Other labels: {made}."
 
 
 MODULE = Module(run, OPTIONS, {"required_if": [("prune", True, ["prune_pattern"])]})

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The monitoring plan of the account."""
+"""Switch the monitoring plan of the account."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ module: monitor_plan
 short_description: Manage the monitoring plan
 version_added: 1.0.0
 description:
-  - Switches the account's monitoring plan to a tier, to the free plan, or up to the smallest tier that includes a
-    number of clients. A switch changes what the account is billed.
+  - Switches the monitoring plan of the account to a tier, to the free plan, or up to the smallest tier that includes a
+    number of clients. A switch changes the cost of the account.
   - The user of the token needs the grant C(monitor_subscription).
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.changes]
 options:
   subscription:
-    description: Id of the tier to switch to, as M(monitor.cloud.monitor_subscription_info) lists them, or V(free).
+    description: Id of the tier to switch to, or V(free). M(monitor.cloud.monitor_subscription_info) returns the ids.
       Required without O(min_clients).
     type: str
   min_clients:
-    description: The number of clients that the plan must include. Switches up to the smallest such tier, never down.
+    description: The number of clients that the plan must include. If the plan includes fewer clients, the task switches
+      to the smallest tier that includes enough.
     type: int
   allow_over_capacity:
-    description: Whether to switch to a tier that includes fewer clients than exist, or to the free plan, whose limit is
-      not known, while clients exist.
+    description: Whether the task may switch to a tier that includes fewer clients than exist, or to the free plan if
+      clients exist. The limit of the free plan is not known.
     type: bool
     default: false
 seealso: [{module: monitor.cloud.monitor_plan_info}, {module: monitor.cloud.monitor_subscription_info}]
@@ -39,8 +40,8 @@ EXAMPLES = r"""
     api_token: "{{ monitor_api_token }}"
     min_clients: 30
 
-# The next task gets address and token from the environment.
-- name: Go back to the free plan, whatever its limit is
+# The next task gets the address and the token from environment variables.
+- name: Switch to the free plan without a check of its limit
   monitor.cloud.monitor_plan:
     subscription: free
     allow_over_capacity: true
@@ -48,18 +49,18 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description: The plan of the account, in check mode the predicted plan, with the fields of
+  description: The plan of the account, or in check mode the predicted plan. It has the fields of
     RV(monitor.cloud.monitor_subscription_info#module:subscriptions). Empty for the free plan.
   returned: success
   type: dict
 previous: {description: The plan before the task. Empty for the free plan., returned: success, type: dict}
 price_difference:
   description: How much more the plan costs than the previous plan, by period, if the service states both prices. The
-    free plan counts as 0. Also in the diff of a switch.
+    free plan costs 0. The diff of a switch shows this difference too.
   returned: success
   type: dict
   sample: {hourly: 0.015, monthly: 10}
-api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
+api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._clients import plan as plans
@@ -75,7 +76,7 @@ OPTIONS = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the plan and the tiers; for a switch count the clients, and set the plan."""
+    """Read the plan and the tiers. If the plan differs, count the clients and switch the plan."""
     tiers = api.find(SUBSCRIPTION)
     change = plans.plan_change(api.get_plan(), tiers, params["subscription"], params["min_clients"])
     if change.changed and not params["allow_over_capacity"]:

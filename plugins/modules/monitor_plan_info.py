@@ -11,10 +11,10 @@ DOCUMENTATION = r"""
 module: monitor_plan_info
 short_description: Read the monitoring plan and how much of it is used
 version_added: 1.0.0
-description: Returns the account's monitoring plan, how many clients there are and how many are included.
+description: Returns the monitoring plan of the account, the number of clients, and the number that the plan includes.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
-  count_clients: {description: Whether to count the clients too; one more request., type: bool, default: true}
+  count_clients: {description: Whether to count the clients with one more request., type: bool, default: true}
 seealso: [{module: monitor.cloud.monitor_plan}]
 """
 
@@ -25,7 +25,7 @@ EXAMPLES = r"""
     api_token: "{{ monitor_api_token }}"
   register: result
 
-- name: Warn when the plan is nearly used up
+- name: Warn if at least 90 % of the clients that the plan includes exist
   ansible.builtin.debug:
     msg: "{{ result.clients_used }} of {{ result.clients_included }} clients are used."
   when: not result.free and result.clients_used >= 0.9 * result.clients_included
@@ -38,12 +38,12 @@ plan:
   returned: success
   type: dict
 free: {description: Whether the account is on the free plan., returned: success, type: bool}
-clients_used: {description: How many clients there are., returned: with O(count_clients=true), type: int}
+clients_used: {description: Number of clients of the account., returned: with O(count_clients=true), type: int}
 clients_included:
-  description: How many clients the plan includes. Null for the free plan, whose limit is not known.
+  description: Number of clients that the plan includes. Null for the free plan, because its limit is not known.
   returned: success
   type: int
-api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
+api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result

@@ -11,7 +11,7 @@ DOCUMENTATION = r"""
 module: monitor_subscription_info
 short_description: Read the tiers that the monitoring plan can have
 version_added: 1.0.0
-description: Returns the tiers, with their numbers of clients and prices. Tiers are public, so no token is sent.
+description: Returns the tiers, with the number of clients and the price of each tier. Needs no token.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   id: {description: Id of the only tier to return., type: str}
@@ -27,21 +27,21 @@ EXAMPLES = r"""
 
 RETURN = r"""
 subscriptions:
-  description: The tiers found. Empty if no tier has the O(id).
+  description: The tiers. Empty if no tier has the O(id).
   returned: success
   type: list
   elements: dict
   contains:
     id: {description: Id of the tier., type: str}
     label: {description: Name of the tier., type: str}
-    clients_included: {description: How many clients the tier includes., type: int}
-    price: {description: "Price of an hour, C(hourly), and of a month, C(monthly).", type: dict}
+    clients_included: {description: Number of clients that the tier includes., type: int}
+    price: {description: "Price per hour, C(hourly), and per month, C(monthly).", type: dict}
   sample:
     - id: monitor-10
       label: Monitor 10 pack
       clients_included: 10
       price: {hourly: 0.06, monthly: 40}
-api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
+api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
 from ansible_collections.monitor.cloud.plugins.module_utils._module import Module, Params, Result
@@ -52,7 +52,7 @@ OPTIONS = {"id": {"type": "str"}}
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the tier of an id, or else all tiers."""
+    """Read the tier that has the id, or all tiers if no id is given."""
     return {"changed": False, "subscriptions": api.find(SUBSCRIPTION, params["id"])}
 
 

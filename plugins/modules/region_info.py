@@ -3,21 +3,21 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the regions and what is available in them."""
+"""Read regions and the availability of compute instance types."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: region_info
-short_description: Read regions and what is available in them
+short_description: Read regions and the availability of compute instance types
 version_added: 1.0.0
-description: Returns the regions that meet all given conditions. Regions are public, so no token is sent.
+description: Returns the regions that meet all given conditions. Needs no token.
 extends_documentation_fragment: [monitor.cloud._shared.api, monitor.cloud._shared.info]
 options:
   id: {description: Id of the region., type: str}
-  country: {description: "Country of the region, as the service writes it, in upper or lower case.", type: str}
+  country: {description: "Country of the region, as in RV(regions[].country), in upper or lower case.", type: str}
   capabilities:
-    description: Capabilities, all of which the region must have, in upper or lower case.
+    description: Capabilities that the region must have, in upper or lower case. The region must have all of them.
     type: list
     elements: str
     default: []
@@ -26,8 +26,8 @@ options:
     type: str
     choices: [ok, outage]
   compute_type:
-    description: Id of a compute instance type that is available in the region. The service lists only some types; a
-      type that it does not list is in no region.
+    description: Id of a compute instance type that must be available in the region. The service lists only some types.
+      If the service does not list the type, no region is returned.
     type: str
   include_availability: {description: "Whether to return RV(regions[].availability).", type: bool, default: false}
 """
@@ -40,8 +40,8 @@ EXAMPLES = r"""
     capabilities: [Block Storage]
     status: ok
 
-# This task gets the address from the environment: MONITOR_BASE_URL.
-- name: Read one region and what is available there
+# This task gets the address from the environment variable MONITOR_BASE_URL.
+- name: Read one region and the availability of instance types
   monitor.cloud.region_info:
     id: us-east
     include_availability: true
@@ -49,7 +49,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 regions:
-  description: The regions found, with all fields that the service sends.
+  description: The regions, with all fields that the service sends.
   returned: success
   type: list
   elements: dict
@@ -57,11 +57,11 @@ regions:
     id: {description: Id of the region., type: str}
     label: {description: "City, state or region, and country.", type: str}
     country: {description: Country of the region., type: str}
-    capabilities: {description: What the region supports., type: list, elements: str}
+    capabilities: {description: Features that the region supports., type: list, elements: str}
     resolvers: {description: "Addresses of resolvers, separated by commas, in C(ipv4) and C(ipv6).", type: dict}
     status: {description: V(ok) or V(outage)., type: str}
     availability:
-      description: Compute instance types, C(plan), and whether they are C(available) in the C(region).
+      description: Records with a compute instance type, C(plan), a C(region), and whether the type is C(available).
       returned: with O(include_availability=true)
       type: list
       elements: dict
@@ -72,7 +72,7 @@ regions:
       capabilities: [Block Storage]
       resolvers: {ipv4: "192.0.2.1,192.0.2.2", ipv6: "2001:db8::1"}
       status: ok
-api_usage: {description: "Requests, retries among them, and seconds waited.", returned: when sent, type: dict}
+api_usage: {description: "Requests, retries, and seconds of waiting.", returned: after a request, type: dict}
 """
 
 import typing as t
@@ -92,29 +92,29 @@ OPTIONS = {
 
 
 def run(params: Params, api: Api, check_mode: bool) -> Result:
-    """Read the region of an id, or else all regions; and their availability if the task needs it."""
+    """Read the region that has the id, or all regions, and their availability if an option needs the availability."""
     region_id = params["id"]
     regions = [region for region in api.find(REGION, region_id) if _matches(region, params)]
     compute_type, shown = params["compute_type"], params["include_availability"]
     if regions and (shown or compute_type is not None):
         records = api.list_availability() if region_id is None else api.get_region_availability(str(regions[0]["id"]))
         with_records = [
-            (region, [each for each in records if each.get("region") == region["id"]]) for region in regions
+            (region, [item for item in records if item.get("region") == region["id"]]) for region in regions
         ]
         regions = [
-            {**region, "availability": own} if shown else region
-            for region, own in with_records
-            if compute_type is None or any(each.get("plan") == compute_type and each.get("available") for each in own)
+            {**region, "availability": items} if shown else region
+            for region, items in with_records
+            if compute_type is None or any(item.get("plan") == compute_type and item.get("available") for item in items)
         ]
     return {"changed": False, "regions": regions}
 
 
 def _matches(region: dict[str, t.Any], params: Params) -> bool:
-    has = {str(each).lower() for each in region.get("capabilities") or []}
+    capabilities = {str(name).lower() for name in region.get("capabilities") or []}
     return (
         (params["country"] is None or str(region.get("country")).lower() == params["country"].lower())
         and (params["status"] is None or region.get("status") == params["status"])
-        and has.issuperset(each.strip().lower() for each in params["capabilities"])
+        and capabilities.issuperset(name.strip().lower() for name in params["capabilities"])
     )
 
 

@@ -28,7 +28,7 @@ def test_no_control_character_of_a_label_reaches_a_terminal(emulator: Emulator, 
     [
         # Keys that only the response to the create shows: the files of web-1 and web-2 cannot be compared.
         ({"api_key": None, "install_code": None}, ""),
-        ({"api_key": f"{'0A1B2C3D' * 4}\n"}, "the api_key holds U+000A"),
+        ({"api_key": f"{'0A1B2C3D' * 4}\n"}, "the api_key contains U+000A"),
     ],
 )
 def test_keys_as_a_service_shows_them(emulator: Emulator, tmp_path: Path, keys: dict[str, Any], failure: str) -> None:

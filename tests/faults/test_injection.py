@@ -112,10 +112,10 @@ def test_responses_stay_text_in_the_inventory_and_in_registered_variables(hostil
 KEY = f"{{{{lookup('pipe','touch${{IFS}}{CANARY}')}}}}{{%set(x)%}}"
 CODE = f"';touch${{IFS}}{CANARY};$(touch${{IFS}}{CANARY})`touch${{IFS}}{CANARY}`\"{{{{7|int}}}}\\n"
 _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "web-1": ({"api_key": KEY}, "the api_key holds U+007B LEFT CURLY BRACKET"),
-    "web-2": ({"install_code": CODE}, "the install_code holds U+0027 APOSTROPHE"),
-    "web-3": ({"api_key": "A1B2C3D4E5F6A7B8\ufeff"}, "the api_key holds U+FEFF ZERO WIDTH NO-BREAK SPACE"),
-    "web-4": ({"created": f"2026\nrun={CANARY}"}, "the field 'created' holds the line end U+000A"),
+    "web-1": ({"api_key": KEY}, "the api_key contains U+007B LEFT CURLY BRACKET"),
+    "web-2": ({"install_code": CODE}, "the install_code contains U+0027 APOSTROPHE"),
+    "web-3": ({"api_key": "A1B2C3D4E5F6A7B8\ufeff"}, "the api_key contains U+FEFF ZERO WIDTH NO-BREAK SPACE"),
+    "web-4": ({"created": f"2026\nrun={CANARY}"}, "the field 'created' contains the line end U+000A"),
 }
 
 

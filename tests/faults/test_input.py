@@ -32,7 +32,7 @@ def test_numbers_out_of_range_are_refused(account: Any) -> None:
     ):
         options: dict[str, Any] = {"labels": ["web1"], option: value}
         message = try_task(account, monitor_clients, **options)[1]
-        assert "neither more than 86400" in message or "not more than 1000" in message, option
+        assert "both at most 86400" in message or "not more than 1000" in message, option
 
 
 def test_no_text_on_a_host_keeps_the_controller_busy() -> None:

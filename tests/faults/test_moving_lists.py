@@ -90,7 +90,8 @@ def test_the_result_names_clients_that_were_not_pruned(emulator: Emulator) -> No
     assert sorted(result["key_owners"].values()) == ["new-2", "web-1"]
     assert list(result["diff"]["before"]) == ["old-1"]
     assert result["warnings"] == [
-        "Client 2 was not deleted: its label was 'old-2' when the list was read, and is 'new-2' now."
+        "Client 2 was not deleted, because it was renamed: its label was 'old-2' when the list was "
+        "read, and is 'new-2' now."
     ]
     assert len(emulator.requests("get_client")) == 2, "one read for each client to delete"
     emulator.clear_log()

@@ -61,7 +61,7 @@ _ACCESS = "read-write access"
 MASKED: list[tuple[dict[str, object], str, str, dict[str, str]]] = [
     ({"mask_labels": ["web-1", "web-2"], "mask_text": "[REDACTED]"}, "read_write", _ACCESS, {"web-2": _ACCESS}),
     # The client of web-3 cannot be created.
-    ({}, "read_only", "the service will refuse what", {"web-2": _ACCESS, "web-3": "monitor:read_write"}),
+    ({}, "read_only", "the service will refuse the changes", {"web-2": _ACCESS, "web-3": "monitor:read_write"}),
 ]
 
 

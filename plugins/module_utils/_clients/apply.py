@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Make the changes of :mod:`.changes`, several at a time. Creates are retried until their outcome is known."""
+"""Functions that make the changes of :mod:`.changes`, several at a time.
+
+A create request is retried until its outcome is known.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,11 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.errors impo
 )
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import SUBSCRIPTION
 
-# The least number of failures in a row that counts as one common cause, even with fewer workers.
+# If at least this many changes fail in a row, assume a common cause, and skip the other changes.
 _LEAST_IN_A_ROW = 3
-# Statuses with which services refuse to show a client that they list.
+# A service that shows clients only in its list refuses to show one client with one of these statuses.
 _NOT_READABLE = (403, 404, 405, 501)
-# Services word the reason for a taken label differently.
+# Words in the error that a service returns if another client has the label; each service has its own text.
 _TAKEN = re.compile(r"uniq|taken|exists|duplicate|in use|conflict|already", re.IGNORECASE)
 _NOT_LISTED = "Another client has the label, but this token does not see it. Use a token that sees all clients."
 _ALIKE = "The account has a client {!r}: the service treats both labels as equal. Use that label, or another one."
@@ -40,7 +43,7 @@ _ALIKE = "The account has a client {!r}: the service treats both labels as equal
 class ChangeResult(t.NamedTuple):
     """A change and its result: the client that exists now (``{}`` for none), or the error that stopped the change.
 
-    ``change`` has the action ``none`` if another controller made the requested change first. ``tried``: whether a
+    ``change`` has the action ``none`` if another controller made the requested change first. ``tried`` is True if a
     request was sent.
     """
 
@@ -51,12 +54,12 @@ class ChangeResult(t.NamedTuple):
 
     @property
     def renamed_meanwhile(self) -> bool:
-        """Whether a client was not deleted, because it had been renamed: ``change`` is :func:`absent` then."""
+        """Whether another controller renamed the client, so this task kept it. ``change`` is :func:`absent` then."""
         return bool(self.client) and not self.change.changed and not self.change.after
 
 
 def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
-    """A listed client as its own response has it; as listed if the service shows only lists; ``{}`` if deleted."""
+    """Read a listed client by its id. Return ``{}`` if it is deleted; the listed client if the service refuses this."""
     try:
         return api.get_client(client["id"]) or {}
     except ApiError as error:
@@ -66,10 +69,10 @@ def _read_by_id(api: Api, client: fields.Client) -> fields.Client:
 
 
 def without_deleted(api: Api, current: Sequence[fields.Client], labels: t.Collection[str]) -> list[fields.Client]:
-    """The listed clients, without those of ``labels`` that the service no longer has: a list may be late."""
+    """Read the clients of ``labels`` by id, because a list may be late. Return the list without deleted clients."""
     to_verify = [client for client in current if client["label"] in labels]
     read = api.http.each(functools.partial(_read_by_id, api), to_verify)
-    deleted = {client["id"] for client, own in zip(to_verify, read) if not own}
+    deleted = {client["id"] for client, by_id in zip(to_verify, read) if not by_id}
     return [client for client in current if client["id"] not in deleted]
 
 
@@ -78,9 +81,10 @@ def ensure_capacity(
 ) -> tuple[list[str], str]:
     """Raise InputError if the paid plan has no room for the clients to create; return warnings, and the cost as text.
 
-    ``existing`` is the number of clients in the account. Deletes make room, because :func:`carry_out` does them first.
-    Without a create nothing is read. The tiers are read only if the plan is too small, or free in check mode, which
-    alone returns the cost. If the plan cannot be read, a warning replaces the check.
+    ``existing`` is the number of clients in the account. Deleted clients make room, because :func:`carry_out` deletes
+    before it creates. The plan is read only if ``changes`` create a client. The tiers are read only if the plan is too
+    small, or if check mode finds the free plan. Only check mode returns the cost. If the plan cannot be read, the
+    function returns a warning.
     """
     actions = [change.action for change in changes]
     if "create" not in actions:
@@ -89,11 +93,11 @@ def ensure_capacity(
         plan = api.get_plan()
     except ApiError as error:
         option = "To skip this check, set check_capacity: false (monitor_clients; role: monitor_agent_check_capacity)."
-        return [f"Whether the plan has room for the new clients was not checked. {error} {option}"], ""
+        return [f"Could not check that the plan has room for the new clients. {error} {option}"], ""
     used, new = existing - actions.count("delete"), actions.count("create")
     tiers: list[plans.Tier] = []
     if plans.is_too_small(plans.use_of_plan(used, new, plan, [])) or (check_mode and not plan):
-        # The tiers only complete the message, so an error in reading them is ignored.
+        # The tiers only add a hint to the message, so ignore an error of this request.
         with contextlib.suppress(MonitorError):
             tiers = api.find(SUBSCRIPTION)
     use = plans.use_of_plan(used, new, plan, tiers)
@@ -104,10 +108,11 @@ def ensure_capacity(
 def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: bool = True) -> list[ChangeResult]:
     """Make the changes, or only predict their results in check mode. Results have the order of the changes.
 
-    Renames come first, then deletes, which make room in the plan, then creates; each kind several at a time. With
-    ``reread`` each client is read again right before it is deleted.
+    Rename clients first, then delete clients to make room in the plan, then create clients. With ``reread``, read each
+    client again right before its deletion.
 
-    An error of one label does not stop the others. After an error that every label would get, the rest is not tried.
+    If the change of one label fails, the changes of other labels go on. After an error that every label would get, the
+    other changes are not tried.
     """
     done = [ChangeResult(change, change.after, change.problem) for change in changes]
     if check_mode:
@@ -123,10 +128,11 @@ def carry_out(api: Api, changes: Sequence[Change], *, check_mode: bool, reread: 
 
 @dataclasses.dataclass
 class _Worker:
-    """The threads that make changes. They skip the remaining changes once each would fail with the same error.
+    """The threads that make changes. The threads skip all other changes if each would fail with the same error.
 
-    One error is enough if the service cannot be reached, refuses the token or returns 429; of other errors, as many in
-    a row as there are workers, at least three. After a response about another object no change of any kind is made.
+    This is so after one error if the service cannot be reached, refuses the token or returns 429. Other errors must
+    follow each other, at least three, and as many as there are threads. After a response about another object, the
+    threads make no more changes.
     """
 
     api: Api
@@ -136,7 +142,7 @@ class _Worker:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def start(self, changes: Sequence[Change]) -> list[ChangeResult]:
-        """Make changes of one kind, even if an error stopped another kind. After a WrongObjectError make none."""
+        """Make changes of one kind, even if an error stopped another kind. Make no change after a WrongObjectError."""
         self.in_a_row = 0
         if not isinstance(self.cause, WrongObjectError):
             self.cause = None
@@ -165,9 +171,9 @@ class _Worker:
         return done
 
     def _delete(self, change: Change) -> ChangeResult:
-        """Delete a client, unless it has been renamed since the list was read: so read the client again first.
+        """Read the client again, and delete the client unless it was renamed after the list was read.
 
-        If this read does not find the client, delete it too: a replica of the service may be late.
+        If this read does not find the client, delete it all the same: a replica of the service may be late.
         """
         before = client = change.before
         if self.reread:
@@ -178,12 +184,12 @@ class _Worker:
         return ChangeResult(change, {})
 
     def _record(self, change: Change, error: ApiError) -> None:
-        # These errors concern this label or client only.
+        # An error with a status 404 or 409, or about the label, concerns only one label or client.
         if error.status in (404, 409) or error.names_field("label"):
             self.in_a_row = 0
             return
         self.in_a_row += 1
-        # All requests but a create without a response were retried, so these errors would recur for each change.
+        # Http has retried these errors already (except a create request without a response): each change would fail.
         certain = error.status in (None, 401, 429) and (change.action != "create" or error.outcome != "unknown")
         every = certain or self.in_a_row >= max(self.api.http.settings.concurrency, _LEAST_IN_A_ROW)
         if isinstance(error, WrongObjectError) or (self.cause is None and every):
@@ -193,16 +199,16 @@ class _Worker:
 def views_of(
     api: Api, known: Sequence[fields.Client], clients: Sequence[fields.Client], *, include_keys: bool
 ) -> tuple[fields.Views, list[fields.Client]]:
-    """The views of ``clients`` of the account ``known``, and the clients, with keys as far as the service shows them.
+    """Return the views of ``clients``, and the clients, with their keys if the service shows the keys.
 
-    Some services mask keys in lists only. So with ``include_keys`` masked clients are read one by one, unless the first
-    of them is masked in its own response too. Raises ApiError if such a read fails, but for a client that the service
-    does not show.
+    ``known`` are all clients of the account. Some services mask keys in lists only. So with ``include_keys`` read each
+    masked client by its id. Stop if the service masks the first client there too. Raise ApiError if such a read fails,
+    except for a status that means that the service shows clients only in lists.
     """
 
     def read(client: fields.Client) -> fields.Client:
-        own = _read_by_id(api, client)
-        return client if fields.mask_reason(own) else {**client, **fields.secrets_of(own)}
+        by_id = _read_by_id(api, client)
+        return client if fields.mask_reason(by_id) else {**client, **fields.secrets_of(by_id)}
 
     views = fields.Views(known, clients, include_keys=include_keys)
     unread = {client["id"] for client in clients if client and client.get("install_code") is None} | views.masked.keys()
@@ -217,22 +223,22 @@ def views_of(
 
 
 def not_deleted(done: Sequence[ChangeResult]) -> list[str]:
-    """Warnings about clients that were not deleted, because they had been renamed."""
+    """Return a warning for each client that was not deleted because it had been renamed."""
     return [
-        f"Client {entry.client['id']} was not deleted: its label was {entry.change.label!r} when the list was read, "
-        f"and is {entry.client['label']!r} now."
+        f"Client {entry.client['id']} was not deleted, because it was renamed: its label was {entry.change.label!r} "
+        f"when the list was read, and is {entry.client['label']!r} now."
         for entry in done
         if entry.renamed_meanwhile
     ]
 
 
 def _create_all(worker: _Worker, changes: Sequence[Change]) -> list[ChangeResult]:
-    """Create clients. If the outcome of a create is unknown, or its label is taken, read the list of clients.
+    """Create clients. If the outcome of a create request is unknown, or its label is taken, read the list of clients.
 
-    No label gets two clients: a create of unknown outcome is retried only after a list without its label was read.
-    If the first request was only late, the retry finds the label taken. The client then counts as created by this task,
-    and its create is retried until the list has the client. Any other taken label that the list lacks is an error.
-    Gives up after ``retry_timeout`` seconds in which nothing was created.
+    No label gets two clients. If the outcome of a create request is unknown, retry the request only if the list does
+    not have its label. If the first request was only late, the service refuses the retry because the label is taken.
+    Then this task created the client: retry until the list has the client. If a label is taken for any other reason,
+    and the list does not have it, report an error. Give up after ``retry_timeout`` seconds without a new client.
     """
     done: dict[str, ChangeResult] = {}
     todo, unknown, http = list(changes), set[str](), worker.api.http
@@ -276,7 +282,7 @@ def _is_ambiguous(error: MonitorError | None) -> bool:
 
 
 def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
-    """Whether to retry a create. ``was_unknown``: an earlier create of this task may have taken the label."""
+    """Whether to retry a create request. ``was_unknown``: an earlier request of this task may have taken the label."""
     return isinstance(error, ApiError) and (
         error.outcome in ("unknown", "pending") or (was_unknown and _is_taken(error))
     )
@@ -284,17 +290,20 @@ def _may_succeed_later(error: MonitorError | None, was_unknown: bool) -> bool:
 
 def _is_taken(error: ApiError) -> bool:
     """Whether the error reports that another client has the label."""
-    about_label = [each["reason"] for each in error.errors if each["field"] == "label"]
-    return error.status == 409 or any(map(_TAKEN.search, about_label))
+    reasons = [item["reason"] for item in error.errors if item["field"] == "label"]
+    return error.status == 409 or any(map(_TAKEN.search, reasons))
 
 
 def _bare(label: str) -> str:
-    """A label without the differences that some services ignore: white space and case."""
+    """Return a label in lower case without white space: some services treat labels as equal if only these differ."""
     return "".join(label.split()).casefold()
 
 
 def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection[str]) -> list[ChangeResult]:
-    """Failed creates, resolved by the list of clients: created, created by another controller, or not created."""
+    """Read the list of clients to find the outcome of failed create requests, and return a result for each request.
+
+    This task created the client, another controller created it, or the client does not exist.
+    """
     try:
         existing = api.find_clients([entry.change.label for entry in ambiguous])
     except ApiError as failure:
@@ -307,7 +316,7 @@ def _resolved(api: Api, ambiguous: Sequence[ChangeResult], unknown: t.Collection
     for entry in ambiguous:
         client, error, bare = existing.get(entry.change.label), _error(entry), _bare(entry.change.label)
         if client is None:
-            # A create without a response may still arrive, so its outcome stays unknown.
+            # Without a response the create request may still reach the service, so its outcome stays unknown.
             if error.outcome == "unknown" and error.status is not None:
                 error.outcome = "pending"
             if _is_taken(error):

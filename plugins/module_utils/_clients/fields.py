@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fields of a client: its label, and the keys that are masked, shown as fingerprints, or left out. Pure.
+"""Functions for the fields of a client: check labels, recognize masked keys, and show clients without keys. Pure.
 
-Implements the schemas Label and Client of docs/openapi.yaml, which leave open when and how ``api_key`` and
-``install_code`` are masked.
+They implement the schemas Label and Client of docs/openapi.yaml. The schemas do not define when and how a service masks
+``api_key`` and ``install_code``.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ Client = t.Dict[str, t.Any]  # noqa: UP006
 
 SECRET_FIELDS = tuple(CLIENT.secret)
 
-# Masks are short, blank, or contain one of these characters; keys do not. JSON can contain a lone surrogate, which
-# cannot be written to a file.
+# A mask is short or blank, or contains one of these characters; a key does not. JSON can contain a lone surrogate
+# (\ud800-\udfff). No file can contain a lone surrogate.
 _MASK_CHARACTERS = re.compile(r"[\s\x00-\x1f\x7f-\x9f*\[\]<>…•\ud800-\udfff]")
 _SHORTEST_KEY = 16
-# A key may have letters, digits and these characters only: others can be syntax of a configuration, or invisible.
+# Characters that a key may not have: they can be syntax of a configuration file, or invisible.
 _NOT_OF_KEYS = re.compile(r"[^A-Za-z0-9._~+/=:@-]")
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 _LEAST_LETTERS = 8
-# The line ends of str.splitlines.
+# The characters that end a line for str.splitlines.
 _LINE_END = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 _CHECK_ACCESS = (
-    "A service masks keys if the token or its user lacks read-write access to the client: check both. If they have it, "
-    "ask the operator of the service for the reason."
+    "A service masks keys if the token or its user lacks read-write access to the client: check the access of both. If "
+    "both have this access, ask the operator of the service for the reason."
 )
 _SHORTEST_LABEL = 3
 _LONGEST_LABEL = 32
 _HASH_DIGITS = 8
-# docs/openapi.yaml (Label) limits only the length; some services accept only these characters.
+# docs/openapi.yaml (Label) limits only the length of a label, but some services accept only these characters.
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{3,32}")
-# Core splits the text '["web1", "web2"]' at the comma into other labels; prune would then delete web1 and web2.
+# Core splits the text '["web1", "web2"]' at the comma into two invalid labels. So prune would delete web1 and web2.
 _TEXT_OF_LIST = re.compile(r"\s*\[(\s*['\"].*|[^]]*,[^[]*)\]\s*", re.DOTALL)
-# With ansible-pull machines have these names in common, so they would share a client with such a label.
+# Each machine that runs ansible-pull has these names, so all these machines would share one client.
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "127.0.0.1", "::1")
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9_-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def as_text(label: t.Any, of_host: str = "") -> str:
-    """A label as text; InputError if YAML read it as another type: 1.10 as 1.1, 0123 as 83, 12:30:45 as 45045."""
+    """Return a label as text. Raise InputError if YAML read the label as another type: 1.10 as 1.1, 0123 as 83."""
     if isinstance(label, (dict, list)):
-        # The message leaves the value out, because a client can have keys.
+        # The value can be a client with keys, so the message does not show the value.
         raise InputError(f"A label{of_host} is a list or dictionary. Give a text, such as the label of a client.")
-    # The other types are listed, because core's vaulted text is not a str.
+    # Do not test for str, because text that core decrypted from a vault has another type.
     if label is None or isinstance(label, (bool, int, float)):
         raise InputError(f"The label {label!r}{of_host} is not text. Put it in quotes.")
     return str(label)
@@ -66,17 +66,17 @@ def check_label(label: str) -> None:
     if not has_valid_length(label):
         raise InputError(
             f"The label {label!r} has {len(label)} character{'s' * (len(label) != 1)}; a label has "
-            f"{_SHORTEST_LABEL} to {_LONGEST_LABEL}. Choose another one; the filter monitor.cloud.client_label derives "
-            "a valid one from any host name."
+            f"{_SHORTEST_LABEL} to {_LONGEST_LABEL}. Choose another label. The filter monitor.cloud.client_label makes "
+            "a valid label from any host name."
         )
 
 
 def check_own(label: str) -> None:
-    """Raise InputError for a label that every machine has: a name of localhost, or the label derived from it."""
+    """Raise InputError if the label is, or is derived from, a name of localhost: every machine has these names."""
     if label in _LOCAL_NAMES or label in map(client_label, _LOCAL_NAMES):
         raise InputError(
             f"{label!r} cannot be a label: every machine named localhost would share one key. Set monitor_agent_label "
-            "to a name of this machine alone; the guide has a recipe for ansible-pull."
+            "to a name that no other machine has; the guide has a recipe for ansible-pull."
         )
 
 
@@ -86,7 +86,7 @@ def has_valid_length(label: str) -> bool:
 
 
 def check_labels(labels: t.Sequence[str]) -> None:
-    """Raise InputError for the first label that :func:`check_label` refuses, or that is listed twice."""
+    """Raise InputError if a label is invalid or listed twice, or if ``labels`` is the text of a list."""
     seen = set()
     for label in labels:
         check_label(label)
@@ -95,15 +95,17 @@ def check_labels(labels: t.Sequence[str]) -> None:
         seen.add(label)
     if _TEXT_OF_LIST.fullmatch(",".join(labels)):
         raise InputError(
-            f"labels is the text of a list, with the first label {labels[0]!r}. Give a list, as an extra variable in "
-            'JSON: -e \'{"labels": ["web1", "web2"]}\'. Or give a text without brackets and quotes: web1,web2.'
+            f"labels is the text of a list, not a list; the first label is {labels[0]!r}. Give a list, as an extra "
+            'variable in JSON: -e \'{"labels": ["web1", "web2"]}\'. Or give a text without brackets and quotes: '
+            "web1,web2."
         )
 
 
 def client_label(host: str, own: t.Any = None) -> str:
-    """The label of a host: ``own``, which the inventory or an option sets, else the name of the host.
+    """Return the label of a host: ``own``, which the inventory or an option sets, else the name of the host.
 
-    A name that some services do not accept as a label gives :func:`derived_name`. InputError if ``own`` is not text.
+    If some services do not accept the name as a label, return :func:`derived_name`. Raise InputError if ``own`` is not
+    text.
     """
     if own not in (None, ""):
         return as_text(own, f" of host {host}")
@@ -111,22 +113,23 @@ def client_label(host: str, own: t.Any = None) -> str:
 
 
 def derived_name(name: str) -> str:
-    """The start of a name without special characters, ``-``, and 8 hex digits of a hash of the whole name."""
+    """Return the start of a name without special characters, ``-``, and 8 hex digits of a hash of the whole name."""
     head = _NOT_PORTABLE.sub("-", name)[: _LONGEST_LABEL - _HASH_DIGITS - 1].strip("-") or "host"
     return f"{head}-{fingerprint(name)[:_HASH_DIGITS]}"
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether no program can read the name as an option, a pattern, a template or shell code."""
+    """Whether a name is safe: no program can read the name as an option, a pattern, a template or shell code."""
     return bool(_PLAIN_NAME.fullmatch(name))
 
 
 def labels_of_hosts(
     hosts: t.Sequence[str], all_hosts: t.Iterable[str], own_label: t.Callable[[str], t.Any]
 ) -> dict[str, str]:
-    """Host → label for ``hosts``. InputError for an invalid label, or one that another host of ``all_hosts`` has.
+    """Return the label of each of ``hosts``. Raise InputError if a label is invalid, or if two hosts have one label.
 
-    ``own_label`` returns the label that the inventory sets for a host, or None.
+    The second host can be any of ``all_hosts``. ``own_label`` returns the label that the inventory sets for a host, or
+    None.
     """
     requested = set(hosts)
     owners: dict[str, str] = {}
@@ -139,63 +142,63 @@ def labels_of_hosts(
                 raise InputError(f"monitor_agent_label of host {host}: {error}") from error
         if owners.setdefault(label, host) != host and owners[label] in requested:
             raise InputError(
-                f"The hosts {owners[label]} and {host} have the same label {label!r}. Each host needs a client of its "
-                "own: set monitor_agent_label for one of them in the inventory."
+                f"The hosts {owners[label]} and {host} have the same label {label!r}, but each host needs its own "
+                "client. Set another monitor_agent_label for one of the two hosts in the inventory."
             )
     return {host: label for label, host in owners.items() if host in requested}
 
 
 def listed(names: t.Sequence[str], limit: int = 20, form: t.Callable[[str], str] = repr) -> str:
-    """Names for a message, in quotes: the first ones up to the limit, and the number of the others."""
+    """Join names for a message, in quotes: the first names up to the limit, and the number of the other names."""
     more = len(names) - limit
     return ", ".join(map(form, names[:limit])) + (f" and {more} more" if more > 0 else "")
 
 
 def compiled(pattern: str, option: str) -> re.Pattern[str]:
-    """The regular expression of an option, or InputError."""
+    """Compile the regular expression of an option. Raise InputError if it is invalid."""
     try:
-        # DOTALL: a label can contain a line break, and ".*" must match every label.
+        # A label can contain a line break, and ".*" must match every label: so use DOTALL.
         return re.compile(pattern, re.DOTALL)
     except (re.error, OverflowError, RecursionError) as error:
         raise InputError(f"{option} {pattern!r} is not a valid regular expression: {error}.") from error
 
 
 def matching(pattern: str, option: str, labels: t.Sequence[str]) -> list[str]:
-    """The labels that the expression matches as a whole, in their order; InputError if the expression is invalid."""
+    """Return the labels that the expression matches as a whole. Raise InputError if the expression is invalid."""
     expression = compiled(pattern, option)
     return [label for label in labels if expression.fullmatch(label)]
 
 
 def name_of(client: Client) -> str:
-    """The label; ``client <id>`` for a client without one."""
+    """Return the label of a client, or ``client <id>`` if the client has no label."""
     return str(client["label"]) if client["label"] is not None else f"client {client['id']}"
 
 
 def why_masked(value: object, field: str) -> str:
-    """Why a value is a mask by itself, without a comparison of clients; empty if the value can be a key.
+    """Return the reason why a value is a mask, without a comparison of clients; empty if the value can be real.
 
     An install code can be shorter than a key, and the same for all clients.
     """
     if not isinstance(value, str):
         return f"The {field} is missing, or is not text."
-    # A key with a line break at its end is no mask, and is refused by why_unusable.
-    if found := _MASK_CHARACTERS.search(value.rstrip("\r\n")):
-        return f"The {field} holds {_name_of(found[0])}, as masks do."
+    # A key with a line break at its end is not a mask: why_unusable refuses such a key.
+    if match := _MASK_CHARACTERS.search(value.rstrip("\r\n")):
+        return f"The {field} contains {_name_of(match[0])}: only masks do."
     if field == "install_code":
         letters = len(_LETTER_OR_DIGIT.findall(value))
-        few = f"The {field} has {letters} letters and digits, and a code has at least {_LEAST_LETTERS}."
+        few = f"The {field} has {letters} letters and digits; an install code has at least {_LEAST_LETTERS}."
         return few if letters < _LEAST_LETTERS else ""
-    few = f"The {field} has {len(value)} characters, and a key has at least {_SHORTEST_KEY}."
+    few = f"The {field} has {len(value)} characters; a key has at least {_SHORTEST_KEY}."
     return few if len(value) < _SHORTEST_KEY else ""
 
 
 def is_masked(value: object, field: str = "api_key") -> bool:
-    """Whether a value is a mask by itself, without a comparison of clients."""
+    """Whether a value is a mask; no comparison with other clients is needed."""
     return bool(why_masked(value, field))
 
 
 def mask_reason(client: t.Mapping[str, t.Any]) -> str:
-    """Why the api_key or install_code of a client is a mask by itself; empty if both can be real.
+    """Return the reason why the api_key or the install_code of a client is a mask; empty if both can be real.
 
     An install code can be missing, because most templates need only the key.
     """
@@ -204,34 +207,34 @@ def mask_reason(client: t.Mapping[str, t.Any]) -> str:
 
 
 def with_remedy(reason: str) -> str:
-    """Why keys are masked, and what to do."""
+    """Return the reason why keys are masked, and what the user can do."""
     return f"{reason} {_CHECK_ACCESS}"
 
 
 def secrets_of(client: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """The secrets of a client by the name of their field, without masks."""
+    """Return the secrets of a client by the name of their field, without masks."""
     return {name: client[name] for name in SECRET_FIELDS if not is_masked(client.get(name), name)}
 
 
 def why_unusable(client: t.Mapping[str, t.Any]) -> str:
-    """Why a client must not be written into a configuration, with field and character; empty if it may be written.
+    """Return the reason why a client must not be written into a configuration; empty if it may be written.
 
-    Other users of the account choose some values, which could inject lines into a configuration.
+    Other users of the account choose some values, and such a value could inject lines into a configuration.
     """
     for name, value in client.items():
         if name not in SECRET_FIELDS:
-            if found := next(filter(None, map(_LINE_END.search, _texts(value))), None):
-                return f"the field {name!r} holds the line end {_name_of(found[0])}"
+            if match := next(filter(None, map(_LINE_END.search, _texts(value))), None):
+                return f"the field {name!r} contains the line end {_name_of(match[0])}"
         elif not is_masked(value, name):
-            if found := _NOT_OF_KEYS.search(value):
-                return f"the {name} holds {_name_of(found[0])}; only letters, digits and ._~+/=:@- are allowed"
+            if match := _NOT_OF_KEYS.search(value):
+                return f"the {name} contains {_name_of(match[0])}; only letters, digits and ._~+/=:@- are allowed"
             if len(_LETTER_OR_DIGIT.findall(value)) < _LEAST_LETTERS:
                 return f"the {name} has fewer than {_LEAST_LETTERS} letters and digits"
     return ""
 
 
 def _texts(value: t.Any) -> t.Iterator[str]:
-    """All strings in a value, keys of dictionaries included."""
+    """Return all strings in a value, keys of dictionaries included."""
     if isinstance(value, str):
         yield value
     for item in [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -239,27 +242,27 @@ def _texts(value: t.Any) -> t.Iterator[str]:
 
 
 def _name_of(character: str) -> str:
-    """A character as messages show it: its code point and Unicode name."""
+    """Return the code point and the Unicode name of a character, for messages."""
     return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
 
 
 def escaped(value: t.Any) -> t.Any:
-    """A text for a diff: characters that control a terminal or the direction of a text as escapes."""
+    """Escape characters that control a terminal or the direction of text, so that a diff can show the value."""
     if not isinstance(value, str) or value.isprintable():
         return value
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in value)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in value)
 
 
 def fingerprint(key: str) -> str:
-    """The first 12 hexadecimal digits of the SHA-256 of a key: distinguishes keys without showing them."""
+    """Return the first 12 hexadecimal digits of the SHA-256 of a key: keys can be compared, but not read."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
-    """Client id → why its api_key or install_code is a mask, for clients with a mask.
+    """Return the reason why the api_key or install_code is a mask, by client id, for clients with a mask.
 
-    A key that two clients have is a mask too: keys are unique, and some services mask with a constant in the format
-    of a key. So ``clients`` must be all clients of the account.
+    A key that two clients have is a mask too: keys are unique, and some services mask keys with one constant that looks
+    like a key. So ``clients`` must be all clients of the account.
     """
     counts = collections.Counter(str(client.get("api_key")) for client in clients)
     reasons = {}
@@ -271,10 +274,10 @@ def masked(clients: t.Sequence[Client]) -> dict[t.Any, str]:
 
 
 class Views:
-    """How results and diffs show the clients of an account, of which all are needed to recognize masks.
+    """The clients of an account as results and diffs show them. All clients are needed to recognize masks.
 
-    ``known`` are lists of clients, such as before and after a task; of one id the last client counts. Clients that
-    check mode predicts have the id None.
+    ``known`` are lists of clients, such as the clients before and after a task. If two clients have one id, the last
+    client counts. Clients that check mode predicts have the id None.
     """
 
     def __init__(self, *known: t.Iterable[Client], include_keys: bool = False) -> None:
@@ -285,10 +288,10 @@ class Views:
         self._include_keys = include_keys
 
     def show(self, client: Client) -> Client:
-        """A client for a result, ``{}`` for none: without secrets, with ``key_fingerprint`` and ``keys_masked``.
+        """Return a client for a result: without secrets, with ``key_fingerprint`` and ``keys_masked``.
 
-        With ``include_keys`` the two secrets stay, unless masked: a template that uses a mask must fail. Without
-        ``include_keys``, other fields that contain a secret are left out too, such as an install command, but not id
+        With ``include_keys``, the client keeps its two secrets, except masks: a template that uses a mask must fail.
+        Without ``include_keys``, remove any other field that contains a secret, such as an install command, but keep id
         and label.
         """
         if not client:
@@ -309,7 +312,7 @@ class Views:
         }
 
     def diff(self, changes: t.Iterable[tuple[Client, Client]]) -> dict[str, dict[str, t.Any]]:
-        """The diff of clients before and after (``{}`` for none): label → key fingerprint, with fields that differ."""
+        """Return a diff: the key fingerprint and the changed fields of each label. ``{}`` stands for no client."""
         sides: tuple[dict[str, t.Any], ...] = ({}, {})
         for pair in changes:
             settable = [name for name in CLIENT.settable if name != "label"]
@@ -322,6 +325,6 @@ class Views:
         return {"before": sides[0], "after": sides[1]}
 
     def key_owners(self) -> dict[str, str]:
-        """Key fingerprint → label, for every client of the account that has a readable key and a label."""
+        """Return the label by key fingerprint, for every client of the account that has a readable key and a label."""
         readable = (client for client in self._account.values() if client["id"] not in self.masked)
         return {fingerprint(client["api_key"]): client["label"] for client in readable if client["label"] is not None}

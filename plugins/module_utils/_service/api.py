@@ -4,8 +4,8 @@
 
 """The thirteen operations of docs/openapi.yaml as methods of one class.
 
-Objects stay as the service sends them, with unknown fields. Every method raises ApiError, and InputError if it needs
-a token and none is set.
+The methods return objects as the service sends them, with unknown fields. Each method raises ApiError; a method that
+needs a token raises InputError if no token is set.
 """
 
 from __future__ import annotations
@@ -29,49 +29,49 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service.resources i
 
 T = t.TypeVar("T")
 
-# Values of page_size to try: one service accepts 500, most accept 100; None sends no page_size.
+# Values of page_size to try in this order: few services accept 500, most accept 100; None sends no page_size.
 _PAGE_SIZES: tuple[int | None, ...] = (500, 100, None)
-# At most this many reads of a list that concurrent writers keep changing.
+# The largest number of reads of one list: concurrent writers can change the list again and again.
 _MAX_READS = 6
 _BRAND = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 class Api:
-    """The service behind an :class:`Http`. ``brand`` is the product name of paths, tier ids and the plan's field."""
+    """The operations of the service. ``brand`` is the product name in paths, tier ids and the field of the plan."""
 
     def __init__(self, http: Http, *, brand: str = "monitor", page_size: int | None = None) -> None:
         if not _BRAND.fullmatch(brand):
-            raise InputError(f"brand {brand!r} must be the product name of the service's paths, such as 'monitor'.")
+            raise InputError(f"brand {brand!r} must be the product name in paths of the service, such as 'monitor'.")
         if page_size is not None and page_size < 1:
             raise InputError(f"page_size must be at least 1, not {page_size}.")
         self.http = http
         self.brand = brand
         self._page_sizes = _PAGE_SIZES if page_size is None else (page_size,)
         self._update = resources.UPDATE_CLIENT
-        # All clients in responses, for redaction: by id and keys, so that keys stay known after a masked response.
+        # All clients in responses, by id and keys, for redaction: a later response with masks must not replace a key.
         self.known: dict[str, Object] = {}
-        # The progress of a task: the number of changes to make, 0 until it is known, and of changes made.
+        # The progress of a task: the number of changes to make (0 until known), and the number of changes made.
         self.total = self.done = 0
 
     @property
     def reads_only(self) -> bool:
-        """Whether the service has reported scopes of the token that allow no change."""
+        """Whether the token has read-only access by the scopes that the service reported."""
         return f"{self.brand}:read_only" in self.http.scopes and f"{self.brand}:read_write" not in self.http.scopes
 
     def list_clients(self) -> list[Object]:
-        """All clients that the token may access, each once (list_clients)."""
+        """Return all clients that the token may access, each client once (list_clients)."""
         return self._read_list(resources.CLIENT.list_all, self._client)
 
     def find_clients(self, labels: Collection[str]) -> dict[str, Object]:
-        """Label → client. Reads the list until it has all ``labels``, or the others certainly do not exist.
+        """Return the clients by label. Read the list until it has all ``labels``, or a label certainly does not exist.
 
-        While concurrent writers change the list, entries move between pages, so a read can miss a client.
+        While concurrent writers change the list, entries move between pages, so one read can miss a client.
         """
         clients = self._read_list(resources.CLIENT.list_all, self._client, frozenset(labels))
         return {client["label"]: client for client in clients if client["label"] is not None}
 
     def count_clients(self) -> int:
-        """The number of clients, with one request if the service reports ``results``."""
+        """Return the number of clients. One request is enough if the service reports ``results``."""
         results = self._call(resources.CLIENT.list_all._replace(purpose="count the clients"), response.page_of)[
             "results"
         ]
@@ -83,18 +83,18 @@ class Api:
         return client
 
     def create_client(self, values: Object) -> Object:
-        """Create a client with these field values (create_client). After an error of unknown outcome it may exist."""
+        """Create a client with these field values (create_client). If the outcome is unknown, the client may exist."""
 
         def created(value: t.Any) -> Object:
             client = response.client_of(value, labelled=True)
-            # If the client was listed before, a gateway mixed up two responses: do not advise to delete it.
-            known = client["label"] != values["label"] and {each["id"] for each in list(self.known.values())}
+            # If an earlier response had this client, a gateway mixed up two responses: do not advise to delete it.
+            known = client["label"] != values["label"] and {item["id"] for item in list(self.known.values())}
             return _as_sent(self._client(value), values, "" if known and client["id"] in known else "delete it")
 
         return self._call(resources.CREATE_CLIENT, created, body=values, label=values["label"])
 
     def get_client(self, client_id: int | str, *, labelled: bool = False) -> Object | None:
-        """The client of an id, or None (get_client). ``labelled``: ApiError if the client has no label."""
+        """Return the client of an id, or None (get_client). With ``labelled``, raise ApiError without a label."""
         return self._call_or_none(
             resources.CLIENT.get_one,
             lambda value: response.requested(self._client(value, labelled=labelled), id=client_id),
@@ -102,9 +102,9 @@ class Api:
         )
 
     def update_client(self, client: Object, values: Object) -> Object:
-        """Set fields of a client (update_client) by ``POST``; after a 405 by ``PUT``, also for later updates.
+        """Set fields of a client (update_client) by ``POST``. After a 405 use ``PUT`` for this and all later updates.
 
-        After an empty response the client is read, and again while a late replica returns the old values.
+        After an empty response read the client, and read it again while a late replica returns the old values.
         """
 
         def updated(value: t.Any) -> Object:
@@ -132,7 +132,7 @@ class Api:
         return self.update_client(client, values)
 
     def delete_client(self, client_id: int | str, label: str) -> None:
-        """Delete a client (delete_client). A client that does not exist is not an error."""
+        """Delete a client (delete_client). If the client does not exist, do nothing."""
         self._call_or_none(
             resources.DELETE_CLIENT,
             lambda it: response.is_empty(it) or response.object_of(it),
@@ -141,24 +141,24 @@ class Api:
         )
 
     def get_plan(self) -> Object:
-        """The tier of the paid plan, or ``{}`` for the free plan (get_plan)."""
+        """Return the tier of the paid plan, or ``{}`` for the free plan (get_plan)."""
         return self._call(resources.GET_PLAN, response.plan_of)
 
     def set_plan(self, tier: str | None) -> Object:
-        """Switch to a tier, None for the free plan, and return the plan that the service confirms (update_plan)."""
+        """Switch to a tier, or with None to the free plan. Return the plan that the service confirms (update_plan)."""
 
         def confirmed(value: t.Any) -> Object:
             plan = self.get_plan() if value is None else response.plan_of(value)
             if plan.get("id") != tier:
-                problem = f"the service confirmed {plan.get('id') or 'the free plan'!r} instead"
-                hint = "Check the account's plan before you go on: monitor_plan_info."
+                problem = f"the service confirmed {plan.get('id') or 'the free plan'!r} instead of {tier or 'free'!r}"
+                hint = "Check the plan of the account with monitor_plan_info before you go on."
                 raise ApiError(problem, hint=hint, outcome="done")
             return plan
 
         return self._call(resources.SET_PLAN, confirmed, body={f"{self.brand}_subscription": tier}, plan=tier or "free")
 
     def find(self, resource: Resource, name: str | None = None) -> list[Object]:
-        """All objects of a resource; with the id ``name``, a list of at most one object."""
+        """Return all objects of a resource. With ``name``, an id, return a list of at most one object."""
         check = functools.partial(response.item_of, resource)
         if name is None:
             return self._read_list(resource.list_all, check)
@@ -166,13 +166,13 @@ class Api:
         return [item] if item else []
 
     def list_availability(self) -> list[Object]:
-        """The availability records of all regions (list_region_availability)."""
+        """Return the availability records of all regions (list_region_availability)."""
         return self._read_list(resources.LIST_AVAILABILITY, response.object_of)
 
     def get_region_availability(self, region_id: str) -> list[Object]:
-        """The availability records of one region (get_region_availability).
+        """Return the availability records of one region (get_region_availability).
 
-        Some services return only one record or a page of them. Then the records of all regions are read.
+        Some services return only one record, or one page of records. Then read the records of all regions.
         """
 
         def checked(value: t.Any) -> list[Object] | None:
@@ -186,7 +186,7 @@ class Api:
         return records
 
     def _call_or_none(self, operation: Operation, check: t.Callable[[t.Any], T], **names: t.Any) -> T | None:
-        """The result of :meth:`_call`, or None if the object does not exist."""
+        """Return the result of :meth:`_call`, or None if the object does not exist."""
         try:
             return self._call(operation, check, **names)
         except ApiError as error:
@@ -203,7 +203,10 @@ class Api:
         body: Object | None = None,
         **names: t.Any,
     ) -> T:
-        """Send the request of an operation; return the response as ``check`` does. ``names`` fill the placeholders."""
+        """Send the request of an operation, and return what ``check`` returns for the response.
+
+        ``names`` fill the placeholders in the path and the purpose of the operation.
+        """
         request = self._filled_in(operation, names)
         if request.access and not self.http.settings.token:
             raise InputError.missing_option("api_token", request.purpose)
@@ -220,7 +223,7 @@ class Api:
             raise self._about(error, request) from None
 
     def _about(self, error: ApiError, request: Operation) -> ApiError:
-        """The error, with its request. A nested one, such as a read after an update, keeps its method and URL."""
+        """Add the request to the error. An error that already names a request keeps the method and the URL."""
         error.purpose, error.method = request.purpose, error.method or request.method
         error.url = error.url or self.http.settings.base_url + request.path
         return error
@@ -235,12 +238,12 @@ class Api:
     def _read_list(
         self, operation: Operation, check: t.Callable[[t.Any], Object], labels: frozenset[str] = frozenset()
     ) -> list[Object]:
-        """All items of a collection, each id once, each as ``check`` returns it.
+        """Return all items of a collection, each id once; ``check`` converts each item.
 
-        While a list changes, entries move between its pages. So read it until it has as many items as the service
-        announced, or the same items as in the last read; at most twice. If items are missing, as from a service without
-        an order, unite up to ``_MAX_READS`` reads. ApiError if two reads lack the same items. With ``labels``, unite
-        reads in any case, and read until all labels were seen.
+        While a list changes, entries move between its pages. So read the list until it has as many items as the service
+        announced, or the same items as in the last read; at most twice. If items are missing, as from a service that
+        does not sort, join the items of up to ``_MAX_READS`` reads. Raise ApiError if two reads lack the same items.
+        With ``labels``, join the items of all reads, and read until all labels were seen.
         """
         seen: dict[str, Object] = {}
         before: list[str] | None = None
@@ -251,13 +254,13 @@ class Api:
             entries = [item for page in pages for item in page["data"]]
             announced = {page["results"] for page in pages}
             least = min((results for results in announced if results is not None), default=0)
-            # Records without an id are all kept.
-            by_id = {repr(item.get("id") or f"no id {place}"): item for place, item in enumerate(entries)}
+            # Keep all records without an id.
+            by_id = {repr(item.get("id") or f"no id {index}"): item for index, item in enumerate(entries)}
             items, ids = list(by_id.values()), sorted(by_id)
             if len(entries) < least and ids == before:
                 request = self._filled_in(operation, {})
                 error = ApiError(f"the service announced {least} entries and returned {len(entries)}")
-                error.hint = "If the service counts what this token cannot see, use a token that sees it."
+                error.hint = "If the service counts entries that this token cannot see, use a token that sees them all."
                 raise self._about(error, request)
             seen.update(by_id)
             if ids == before or announced in ({None}, {len(items)}):
@@ -268,7 +271,7 @@ class Api:
         return list(seen.values()) if labels or len(items) < least else items
 
     def _page(self, operation: Operation, check: t.Callable[[t.Any], Object], number: int) -> Object:
-        """One page of a collection, each item checked. A page past the end, for which services return 404, is empty."""
+        """Read one page of a collection, and check each item. A 404 for a page past the end means an empty page."""
         size = self._page_sizes[0] if operation.takes_page_size else None
         query = {**({"page_size": size} if size else {}), **({"page": number} if number > 1 else {})}
         try:
@@ -276,7 +279,7 @@ class Api:
         except ApiError as error:
             if error.status == 404 and number > 1:
                 return {"data": [], "pages": 1, "results": None}
-            # Any 400 or 422 can be a refused page_size: services and gateways blame page_size, another field or none.
+            # Any 400 or 422 can mean that page_size is refused: the errors name page_size, another field or no field.
             is_refusal = error.status in (400, 422) and not error.retryable and number == 1
             if size is None or len(self._page_sizes) == 1 or not is_refusal:
                 raise
@@ -285,18 +288,18 @@ class Api:
 
 
 def _as_sent(client: Object, values: Object, remedy: str) -> Object:
-    """The client that was created or updated; WrongObjectError, with the remedy, if a value is not as it was sent."""
+    """Return the created or updated client. Raise WrongObjectError with the remedy if one of ``values`` differs."""
     try:
         return response.requested(client, **values)
     except WrongObjectError as error:
         error.outcome = "done"
         if remedy:
-            error.hint = f"Client {client['id']} has this value now: {remedy} by its id (monitor_client)."
+            error.hint = f"Client {client['id']} now has the wrong value: {remedy} by its id (monitor_client)."
         raise
 
 
 def _quoted(segment: object) -> str:
     if segment in ("", ".", ".."):
         raise InputError(f"id {segment!r} is not valid: give an id as the service lists it.")
-    # Python decodes a byte of a command line that is not UTF-8 as a lone surrogate.
+    # If a command line is not UTF-8, Python decodes each invalid byte as a lone surrogate.
     return urllib.parse.quote(str(segment), safe="", errors="surrogatepass")

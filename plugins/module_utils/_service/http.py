@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Requests to the service: the only file that imports ``requests``. Safe to use from several threads."""
+"""Requests to the service. Only this file imports the library ``requests``. Threads can share its objects."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ except ImportError:
 T = t.TypeVar("T")
 
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
-# Seconds to connect, and to retry before the first response: so a wrong base_url fails within 20 s.
+# The most seconds for a connection, and for retries before the first response: a wrong base_url fails within 20 s.
 _FIRST_CONTACT = 10.0
 _WAKE_UP = 0.5
-# MiB of a decoded response: a page of 500 clients has 0.2.
+# The largest decoded response in MiB. A page of 500 clients has 0.2 MiB.
 _LARGEST = 32
 
 
 class Settings(t.NamedTuple):
-    """How to reach the service. Times in seconds; ``base_url`` includes the version segment."""
+    """The settings of the connection. Times are in seconds; ``base_url`` includes the version segment."""
 
     base_url: str
     token: str | None = None
@@ -55,25 +55,25 @@ class Settings(t.NamedTuple):
 
 
 class Http:
-    """The connection to the service. ``usage``: requests, retries among them, and seconds waited before retries."""
+    """The connection to the service. ``usage`` counts the requests, the retries, and the seconds waited for retries."""
 
     def __init__(self, settings: Settings) -> None:
         if MISSING:
             raise InputError(missing_required_lib("requests", url="https://pypi.org/project/requests"))
         self.settings, self._session = settings, _session(settings)
         self.usage = {"requests": 0, "retries": 0, "waited": 0.0}
-        # The scopes of the token; empty if the service does not report them.
+        # The scopes of the token; empty if the service does not report scopes.
         self.scopes: list[str] = []
-        # Called twice a second by the main thread, while several requests are made.
+        # The main thread calls on_wait twice a second while other threads make requests.
         self.on_wait: t.Callable[[], None] = lambda: None
         self._lock, self._stopped = threading.Lock(), threading.Event()
         self._reached, self.paused_until = False, 0.0
 
     def request(self, operation: Operation, *, query: Object | None, body: Object | None) -> t.Any:
-        """Send the request of an operation, with retries; return the decoded JSON of the response, None if it is empty.
+        """Send the request of an operation, with retries; return the decoded JSON, or None for an empty response.
 
-        Public operations carry no token. A request that is not idempotent is retried only if the service certainly did
-        not carry it out. Raises ApiError.
+        Send no token for public operations. Retry a request that is not idempotent only if the service certainly did
+        not carry out the request. Raise ApiError if the request fails.
         """
         outcome: Outcome = "not_done"
         attempt, began, limit = 0, time.monotonic(), self.settings.retry_timeout
@@ -81,7 +81,7 @@ class Http:
             try:
                 return self._attempt(operation, query, body)
             except ApiError as error:
-                # If the outcome of one attempt is unknown, so is that of the request.
+                # If the outcome of one attempt is unknown, the outcome of the request is unknown too.
                 error.outcome = outcome = "unknown" if outcome == "unknown" else error.outcome
                 if not error.retryable:
                     raise
@@ -89,7 +89,7 @@ class Http:
             attempt += 1
 
     def pause(self, error: ApiError, attempt: int, began: float, limit: float, retries: int = 1) -> None:
-        """Wait before retries, as long as the service asks or with back-off; raise the error if that is too long."""
+        """Wait before a retry, as long as the service asks, or a back-off. Raise the error if the limit is exceeded."""
         backoff = random.uniform(0, min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(attempt, 10)))
         now, seconds = time.monotonic(), error.wait or backoff
         if now + seconds > began + limit:
@@ -100,13 +100,16 @@ class Http:
         with self._lock:
             self.usage["retries"] += retries
             self.usage["waited"] = round(self.usage["waited"] + seconds, 3)
-            # A rate limit is that of the token, so all workers wait.
+            # A rate limit counts all requests with the token, so all threads wait.
             self.paused_until = max(self.paused_until, now + (error.wait or 0))
         if self._stopped.wait(seconds):
             raise error
 
     def each(self, function: t.Callable[[t.Any], T], items: t.Iterable[t.Any]) -> list[T]:
-        """The results of calls, several at a time, in the order of the items. No call starts after an exception."""
+        """Call the function for each item, several calls at a time, and return the results in the order of the items.
+
+        After an exception start no more calls.
+        """
         errors: list[BaseException] = []
 
         def call(item: t.Any) -> T:
@@ -121,11 +124,11 @@ class Http:
         with concurrent.futures.ThreadPoolExecutor(max_workers=self.settings.concurrency) as pool:
             futures = [pool.submit(call, item) for item in items]
             try:
-                # Python handles signals in the main thread, but not while that waits for a lock: so wake it up.
+                # Python handles signals only in the main thread, and not while this thread waits: so wait briefly.
                 while concurrent.futures.wait(futures, _WAKE_UP).not_done:
                     self.on_wait()
             except BaseException as error:
-                # At Ctrl-C, or at the end of a task's timeout, the pool would wait for the retries of its threads.
+                # After Ctrl-C or a timeout of the task, stop the threads: the pool would wait for all their retries.
                 errors.append(error)
                 self._stopped.set()
                 raise
@@ -144,7 +147,7 @@ class Http:
             with self._session.request(
                 operation.method, url, headers=headers, allow_redirects=False, stream=True, **options
             ) as response:
-                # A body shorter than Content-Length is an error: the default of urllib3 2, but not of 1.26.
+                # Make a body shorter than Content-Length an error: urllib3 2 does so by default, urllib3 1.26 does not.
                 response.raw.enforce_content_length = True
                 for chunk in response.iter_content(2**16):
                     content += chunk
@@ -157,43 +160,43 @@ class Http:
         return value_of(operation, response.status_code, response.headers, bytes(content), self._redact)
 
     def _no_response(self, failure: Exception, operation: Operation) -> ApiError:
-        # Not by __context__, which can be another attempt: urllib3 1.26 first tries an argument of Python 2.
+        # Do not follow __context__: in urllib3 1.26 it can be a TypeError, from an argument that only Python 2 has.
         causes: list[t.Any] = [failure]
         for cause in causes:
             wrapped = (getattr(cause, "reason", None), *cause.args, cause.__cause__)
-            causes += [each for each in wrapped if isinstance(each, BaseException)][:1]
+            causes += [inner for inner in wrapped if isinstance(inner, BaseException)][:1]
         unsent = (urllib3.exceptions.ConnectTimeoutError, ssl.SSLCertVerificationError)
-        sent = not any(isinstance(each, unsent) for each in causes)
+        sent = not any(isinstance(cause, unsent) for cause in causes)
         self._reached = self._reached or isinstance(failure, requests.ReadTimeout)
         lasting = isinstance(failure, (ValueError, requests.exceptions.SSLError))
-        # A service or load balancer that restarts closes connections in their handshake: an SSLError with EOF.
+        # If a service or load balancer restarts, it closes connections during the handshake: an SSLError with EOF.
         passing = (isinstance(failure, requests.RequestException) and not lasting) or "EOF" in str(failure)
-        # An error about an invalid address of a proxy quotes its password.
+        # If the address of a proxy is invalid, the error contains the password of the proxy: do not show the error.
         text = "" if isinstance(failure, ValueError) else f": {causes[-1]}"
         return ApiError(
             self._redact(f"no response: {type(causes[-1]).__name__}{text}"),
-            hint="Check base_url, the network, the proxy of the environment, ca_path or REQUESTS_CA_BUNDLE, timeout "
-            f"({self.settings.timeout:g} s).",
+            hint="Check base_url, the network, the proxy of the environment, ca_path or REQUESTS_CA_BUNDLE, and "
+            f"timeout ({self.settings.timeout:g} s).",
             outcome="unknown" if sent and operation.method != "GET" else "not_done",
             retryable=passing and (operation.idempotent or not sent),
         )
 
     def _redact(self, text: str) -> str:
-        """A text for a message: without the token, on one line, of bounded length."""
+        """Return a text for a message: without the token, on one line, at most 500 characters."""
         secrets = {"token": self.settings.token} if self.settings.token else {}
         return printable(redact(text[:50_000], secrets))[:500].strip()
 
 
 def _session(settings: Settings) -> requests.Session:
     session = requests.Session()
-    # By default the library requests also accepts br and zstd if their libraries are installed.
+    # Accept only gzip and deflate: by default requests also accepts br and zstd if their libraries are installed.
     session.headers.update(
         {"User-Agent": settings.user_agent, "Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
     )
     for scheme in ("https://", "http://"):
         session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=settings.concurrency))
-    # The environment is read here only: with each request that would cost nearly as much as the request, and a password
-    # of a netrc file would replace the token. On macOS the look-up of the system's proxies crashes a forked process.
+    # Read the environment only here. By default requests reads it for each request, which is slow, and a password in a
+    # netrc file would replace the token. On macOS a forked process crashes if it reads the proxies of the system.
     session.trust_env = False
     if urllib.request.getproxies_environment() and (
         settings.allow_http or settings.base_url.lower().startswith("https:")
@@ -202,6 +205,6 @@ def _session(settings: Settings) -> requests.Session:
     bundles = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"))
     session.verify = (settings.ca_path or next(filter(None, bundles), True)) if settings.validate_certs else False
     if not settings.validate_certs:
-        # urllib3 would warn for each connection.
+        # Without this call urllib3 warns for each connection.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return session

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Redaction of texts that are shown: without secrets, plain or as JSON and URLs quote them, and printable. Pure."""
+"""Functions that make text safe to show: they replace secrets (also as quoted in JSON and URLs) and controls. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import urllib.parse
 
 
 def redact(text: str, secrets: t.Mapping[str, str]) -> str:
-    """The text with ``<name>`` instead of each secret. Redact a text before cutting it: parts are not recognised."""
+    """Replace each secret in a text by ``<name>``. Redact a text before you cut it: half a secret is not recognized."""
     for name, secret in secrets.items():
         for form in _forms(secret):
             text = text.replace(form, f"<{name}>")
@@ -27,10 +27,10 @@ def _forms(secret: str) -> tuple[str, ...]:
 
 
 def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
-    """:func:`redact` for all strings in lists and dicts. Keys of dicts stay, because callers look values up by them."""
+    """Redact all strings in lists and dicts, but not the keys of dicts: callers look values up by these keys."""
     if isinstance(value, str):
         shown = redact(value, secrets)
-        # Return the same object if it holds no secret, because core attaches the origin of a value to it.
+        # Core attaches the origin of a value to its object, so return the same object if it contains no secret.
         return value if shown == value else shown
     if isinstance(value, dict):
         return {key: redact_all(item, secrets) for key, item in value.items()}
@@ -38,5 +38,5 @@ def redact_all(value: t.Any, secrets: t.Mapping[str, str]) -> t.Any:
 
 
 def printable(text: str, replacement: str = " ") -> str:
-    """The text with the replacement for each character that could control a terminal or break a line."""
+    """Replace each character of a text that could control a terminal or break a line."""
     return "".join(character if character.isprintable() else replacement for character in text)

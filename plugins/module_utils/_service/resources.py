@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The resources of docs/openapi.yaml, each described once. Pure.
+"""Descriptions of the resources of docs/openapi.yaml. Pure.
 
-From these descriptions follow the requests, the checks of responses, the options that set fields, what results and
-diffs show, and the variables of the inventory.
+Other files use these descriptions for requests, checks of responses, options that set fields, results, diffs and the
+variables of the inventory.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _PLAN_GRANTS = "one of the grants account_access, {brand}_subscription, add_{bra
 
 
 class Field(t.NamedTuple):
-    """A field. ``types`` are checked if the field is there.
+    """A field of a resource. If a response contains the field, the value must have one of the ``types``.
 
-    ``required``: a response without it cannot be used. ``settable``: requests that create or update can hold it.
+    ``required``: a response without the field is an error. ``settable``: create and update requests can set the field.
     """
 
     types: type | tuple[type, ...] = object
@@ -33,22 +33,22 @@ class Field(t.NamedTuple):
 
 
 class Operation(t.NamedTuple):
-    """An operation: the request, its purpose as errors report it, and the access that it needs, None if public.
+    """An operation: its request, its purpose for messages, and the access that it needs (None: public).
 
-    The texts are format strings with the brand and with the object of the operation.
+    ``path``, ``purpose`` and ``access`` are format strings; their placeholders are the brand and the object.
     """
 
     method: str
     path: str
     purpose: str
     access: str | None = None
-    # Whether a second request has no further effect.
+    # Idempotent: a second request has no further effect.
     idempotent: bool = True
     takes_page_size: bool = False
 
 
 class Resource(t.NamedTuple):
-    """A kind of object that the service lists at ``path``, and has at ``path/id``. ``noun`` names one in messages."""
+    """A kind of object: ``path`` is the list of all objects, ``path/id`` one object. ``noun`` is for messages."""
 
     noun: str
     path: str
@@ -74,7 +74,7 @@ class Resource(t.NamedTuple):
 
     @property
     def options(self) -> dict[str, t.Any]:
-        """The options of a module for the settable fields, except label, which also identifies the client."""
+        """The options of a module for all settable fields except label: modules define the option label themselves."""
         return {name: {"type": "str"} for name in self.settable if name != "label"}
 
 
@@ -101,7 +101,7 @@ SUBSCRIPTION = Resource(
 )
 REGION = Resource("region", "/regions", {"id": Field(str, required=True), "capabilities": Field(list)})
 
-# Operations other than those of Resource.list_all and Resource.get_one.
+# The operations that Resource.list_all and Resource.get_one do not create.
 CREATE_CLIENT = Operation(
     "POST", CLIENT.path, "create client {label!r}", f"{_WRITE} and the grant add_{{brand}}", idempotent=False
 )

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Conversion of a response to an object of the documented shape, or to an error. Pure.
+"""Functions that convert a response to an object of the documented shape, or to an error. Pure.
 
-Only what the collection relies on is required of an object; unknown fields stay.
+They check only the fields that the collection uses, and keep unknown fields.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from ansible_collections.monitor.cloud.plugins.module_utils._service import reso
 from ansible_collections.monitor.cloud.plugins.module_utils._service.errors import ApiError, WrongObjectError
 from ansible_collections.monitor.cloud.plugins.module_utils._service.resources import Object, Operation, Resource
 
-# A CDN that cannot reach the service returns 520 to 529.
+# Statuses after which a request is retried. A CDN that cannot reach the service returns 520 to 529.
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _TOKEN = "The token is wrong or lacks access: check api_token (monitor_agent_api_token, MONITOR_API_TOKEN). It needs"
 _MAINTENANCE = "The service is in maintenance: try again later."
 _OTHER_SERVER = "Check base_url, and any proxy before it: another server may have responded."
-# Fields with the text of an error, the most specific first.
+# Fields that can contain the text of an error, the most specific field first.
 _TEXTS = ("reason", "detail", "message", "msg", "faultstring", "error_description", "title", "error", "fault", "errors")
-# The most errors of a response that a message shows.
+# The largest number of errors of a response that a message shows.
 _MOST = 20
 _INTEGER = re.compile(r"(0|[1-9][0-9]{0,18})(\.0)?")
-# The most characters of a text of the service that a message shows.
+# A message shows at most this many characters of a text from the service.
 _LONGEST = 200
-# With the smallest known page size, 25, enough for 250,000 clients.
+# The largest number of pages: the smallest known page has 25 clients, so this is enough for 250,000 clients.
 _MAX_PAGES = 10_000
 
 
 def value_of(
     operation: Operation, status: int, headers: Mapping[str, str], content: bytes, redact: t.Callable[[str], str]
 ) -> t.Any:
-    """The decoded JSON of a response, None if it is empty; ApiError for a refusal, a redirect or invalid content.
+    """Return the decoded JSON of a response, None if the response is empty. ``redact`` redacts text for messages.
 
-    ``redact`` is applied to texts in messages.
+    Raise ApiError for an error of the service, a redirect or invalid content.
     """
     body: t.Any = None
     try:
@@ -49,29 +49,29 @@ def value_of(
     except (ValueError, RecursionError):
         is_json = False
     errors = _errors_of(body, redact)
-    # Some services refuse with the status 200 and errors, which a delete would otherwise count as success.
+    # Some services report errors with the status 200. Without this check a refused delete would count as success.
     refuses = status >= 300 or (isinstance(body, dict) and body.get("errors") and not body.keys() & {"id", "data"})
     if is_json and not refuses:
         return body
-    # JSON is not quoted in messages, because it may hold keys.
+    # JSON may contain keys, so messages do not quote JSON.
     looks_like_json = is_json or content.lstrip()[:1] in (b"{", b"[")
-    # A gateway returns pages with 400 in passing; half a response can be whole next time.
+    # Retry after an HTML page with 400, because gateways return such pages now and then, and after incomplete JSON.
     of_gateway = status == 400 and not looks_like_json
     in_maintenance = status == 503 and "X-Maintenance-Mode" in headers
     transient = (status in _RETRIED and not in_maintenance) or of_gateway or (not refuses and looks_like_json)
     is_refusal = (300 <= status < 500 and status != 408 and not of_gateway) or in_maintenance
     if 300 <= status < 400:
-        # The address is shown without credentials, query and fragment, which can hold secrets.
+        # Credentials, query and fragment of the address can contain secrets, so the message does not show these parts.
         target = headers.get("Location", "").partition("?")[0].partition("#")[0].rpartition("@")[2]
         reason = f"a redirect to {redact(target)[:_LONGEST]!r}, which is not followed"
     elif errors:
-        reason = "; ".join(f"{each['field']}: {each['reason']}" if each["field"] else each["reason"] for each in errors)
+        reason = "; ".join(f"{item['field']}: {item['reason']}" if item["field"] else item["reason"] for item in errors)
     elif looks_like_json:
         reason = redact(_text(body)) or "an empty body, invalid JSON, or JSON of an unknown shape"
     else:
-        # Redact the text before cutting it, because half a token would not be found.
+        # Redact the text before cutting it, because half a token is not recognized.
         reason = f"not JSON but {redact(content[:10_000].decode('utf-8', 'replace'))[:_LONGEST]!r}"
-    # The service gives errors with each 403, so one without them comes from another server.
+    # The service explains each 403 with errors. A 403 without errors comes from another server.
     of_token = operation.access and (status == 401 or (status == 403 and errors))
     hint = "" if transient or (errors and status not in (401, 403)) else _OTHER_SERVER
     hint = f"{_TOKEN} {operation.access}." if of_token else _MAINTENANCE if in_maintenance else hint
@@ -87,21 +87,21 @@ def value_of(
 
 
 def _errors_of(body: t.Any, redact: t.Callable[[str], str]) -> list[Object]:
-    """The errors of the documented shape: those of the service, not of a gateway before it."""
+    """Return the errors of a response if they have the documented shape. Errors of a gateway have another shape."""
     errors = body.get("errors") if isinstance(body, dict) else None
     if isinstance(errors, dict):
-        # Rails: lists of texts by field.
+        # Services written with Rails return a dictionary: a list of texts for each field.
         errors = [{"field": field, "reason": _text(reasons)} for field, reasons in errors.items()]
-    objects = [each for each in (errors if isinstance(errors, list) else [])[:_MOST] if isinstance(each, dict)]
+    objects = [item for item in (errors if isinstance(errors, list) else [])[:_MOST] if isinstance(item, dict)]
     return [
-        {"field": redact(str(each.get("field") or "")), "reason": redact(_text(each) or "no reason given")}
-        for each in objects
-        if each.keys() & {"field", "reason"}
+        {"field": redact(str(item.get("field") or "")), "reason": redact(_text(item) or "no reason given")}
+        for item in objects
+        if item.keys() & {"field", "reason"}
     ]
 
 
 def _text(body: t.Any) -> str:
-    """The text of an error in a shape that is not the documented one; empty without one."""
+    """Return the text of an error in a response of another shape than documented; empty if there is no such text."""
     if isinstance(body, dict):
         return next(filter(None, (_text(body.get(name)) for name in _TEXTS)), "")
     if isinstance(body, list):
@@ -110,7 +110,7 @@ def _text(body: t.Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds to wait by a Retry-After header, which has seconds or a date; None without a valid header."""
+    """Return the seconds to wait from the header Retry-After (seconds or a date); None without a valid header."""
     given = headers.get("Retry-After", "")
     try:
         seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time() if ":" in given else float(given)
@@ -121,7 +121,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def invalid_shape(what: str) -> ApiError:
     hint = "Check that base_url is the address of the service, version segment included."
-    return ApiError(f"the response is not of the documented shape: {what}", hint=hint)
+    return ApiError(f"the response does not have the documented shape: {what}", hint=hint)
 
 
 def object_of(value: t.Any) -> Object:
@@ -131,12 +131,12 @@ def object_of(value: t.Any) -> Object:
 
 
 def is_empty(value: t.Any) -> bool:
-    """Whether a response is ``{}``, or one of the values that services return instead of it."""
+    """Whether a response is ``{}``, or a value that some services return in place of ``{}``."""
     return value in (None, {}, [])
 
 
 def item_of(resource: Resource, value: t.Any) -> Object:
-    """An object of a resource, its required fields and the types of its fields checked."""
+    """Return an object of a resource. Raise ApiError if a required field is missing, or a field has another type."""
     item = object_of(value)
     for name, field in resource.fields.items():
         missing = item.get(name) is None
@@ -146,15 +146,15 @@ def item_of(resource: Resource, value: t.Any) -> Object:
 
 
 def plan_of(value: t.Any) -> Object:
-    """A tier, or ``{}``: an incomplete tier must not be taken for the free plan."""
+    """Return a tier, or ``{}`` for the free plan. An incomplete tier is an error, because it is not the free plan."""
     return {} if is_empty(value) else item_of(resources.SUBSCRIPTION, value)
 
 
 def client_of(value: t.Any, *, labelled: bool = False) -> Object:
-    """A client with the members of ``apps`` as booleans: responses to a create have been seen to have 0 and 1.
+    """Return a client with ``apps`` as booleans, because responses to create requests can contain 0 and 1.
 
-    An id of digits becomes a number. A label that is missing, empty or not text becomes None: such a client is known by
-    its id alone. ``labelled``: ApiError without a label.
+    Convert an id of digits to a number. If the label is missing, empty or not text, set None. With ``labelled``, raise
+    ApiError if the client has no label.
     """
     client = dict(item_of(resources.CLIENT, value))
     label, integer = client.get("label"), _INTEGER.fullmatch(str(client["id"]))
@@ -168,19 +168,19 @@ def client_of(value: t.Any, *, labelled: bool = False) -> Object:
 
 
 def page_of(value: t.Any, check: t.Callable[[t.Any], Object] = lambda item: item) -> Object:
-    """A page of a collection, each item checked. ``results`` is None if the service does not report it."""
+    """Return a page of a collection, each item checked. ``results`` is None if the service does not report a number."""
     page = object_of(value)
     data, pages, results = page.get("data"), page.get("pages", 1), page.get("results")
     if not isinstance(data, list) or not isinstance(pages, int) or not isinstance(results, (int, type(None))):
         raise invalid_shape("data is not a list, or pages or results is not a number")
-    # Without pages, one page would count as the complete list.
+    # If the field pages is missing, one page would count as the complete list.
     if pages > _MAX_PAGES or ("pages" not in page and results not in (None, len(data))):
         raise invalid_shape(f"missing pages, or more than {_MAX_PAGES}")
     return {"data": [check(item) for item in data], "pages": pages, "results": results}
 
 
 def requested(item: Object, **expected: t.Any) -> Object:
-    """The item; WrongObjectError if these fields are not what was requested. An id may be a number or text."""
+    """Return the item. Raise WrongObjectError if a field differs from ``expected``. An id may be a number or text."""
     for field, value in expected.items():
         returned = item.get(field)
         if returned is None or str(returned) != str(value):

@@ -72,11 +72,15 @@ def test_what_is_refused_before_the_first_request(
         (monitor_clients, {"labels": ["web1", "a" * 33]}, f"The label {'a' * 33!r} has 33 characters"),
         (monitor_client, {"label": None, "state": "absent"}, "label and id are null: give label or id."),
         (monitor_client, {"id": 99}, "There is no client with the id 99."),
-        (monitor_client, {"id": 1, "label": "web2", "state": "absent"}, "Client 1 has the label 'old1', not 'web2'"),
+        (
+            monitor_client,
+            {"id": 1, "label": "web2", "state": "absent"},
+            "Client 1 was not deleted, because its label is 'old1'",
+        ),
         # Observed: "too many clients for the plan".
         (monitor_client, {"label": "web3"}, "The plan 'monitor-3' is too small"),
         (monitor_clients, {"labels": ["new1", "new2"], "prune": True, "prune_pattern": "old1"}, "The plan 'monitor-3'"),
-        (monitor_plan, {"subscription": "free"}, "The account has 3 clients, and the free plan has no known limit"),
+        (monitor_plan, {"subscription": "free"}, "The account has 3 clients, but the plan 'free' has no known limit"),
     ],
 )
 def test_what_is_refused_before_the_first_write(

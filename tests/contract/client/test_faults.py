@@ -53,7 +53,7 @@ def test_a_refusal_of_one_label_does_not_stop_the_others(emulator: Emulator) -> 
     assert message.startswith("4 labels failed. Could not create client 'web 2': ")
     assert message.endswith(
         " There are 1 more reasons in the return value failures. "
-        "Of the others: created 0, renamed 0, deleted 0, unchanged 2."
+        "Other labels: created 0, renamed 0, deleted 0, unchanged 2."
     )
     assert found_in(json.dumps(refused.value.details), plain_secrets(emulator)) == []
 

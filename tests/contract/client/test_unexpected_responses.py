@@ -75,7 +75,7 @@ def test_a_create_that_returns_another_label(emulator: Emulator) -> None:
     desired = ["Web1", *(f"next{n:04}" for n in range(20))]
     message = failed(emulator, monitor_clients, labels=desired, concurrency=1, **_SURPLUS)
     assert "Could not create client 'Web1': the service returned the label 'web1' instead of 'Web1'" in message
-    assert "Client 2 has this value now: delete it by its id (monitor_client)." in message
+    assert "Client 2 now has the wrong value: delete it by its id (monitor_client)." in message
     assert [entry["operation"] for entry in writes(emulator)] == ["delete_client", "create_client"]
 
 
@@ -100,7 +100,7 @@ def test_a_rename_that_returns_another_label(emulator: Emulator, empty: bool) ->
         emulator, monitor_clients, labels=["new1"], renames={"old1": "Web1", "old2": "new2"}, concurrency=1
     )
     assert "the service returned the label 'web1' instead of 'Web1'" in message
-    assert "Client 1 has this value now: update it again by its id (monitor_client)." in message
+    assert "Client 1 now has the wrong value: update it again by its id (monitor_client)." in message
     assert "The service may have made the change" not in message
     assert [entry["operation"] for entry in writes(emulator)] == ["update_client"]
 

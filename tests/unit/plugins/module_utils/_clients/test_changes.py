@@ -35,13 +35,13 @@ def _fleet(labels: list[str], **options: Any) -> Fleet:
         ({"present": False, "renames": {"web1": "www1"}}, "need state: present"),
         ({"present": False, "prune_pattern": ".*"}, "need state: present"),
         ({"renames": {"web1": "www1", "web2": "www1"}}, "two clients the same new label"),
-        ({"renames": {"web1": "web2", "web2": "web3"}}, "a chain or swap at 'web2'"),
-        ({"renames": {"keep": "www1"}}, "'keep' is both in renames and in labels"),
+        ({"renames": {"web1": "web2", "web2": "web3"}}, "renames has 'web2' both as old and as new label"),
+        ({"renames": {"keep": "www1"}}, "'keep' is an old label in renames, and also in labels"),
         ({"prune_pattern": "("}, "prune_pattern '\\(' is not a valid regular expression"),
         ({"labels": [], "prune_pattern": "old.*"}, "labels is empty"),
         ({"prune_pattern": "web.*"}, "prune would delete 2 clients, more than prune_limit"),
-        ({"renames": {"old1": "web1"}}, "there are clients of both labels. Delete the client whose history is not"),
-        ({"renames": {"gone": "new1"}}, "there is no client of either label"),
+        ({"renames": {"old1": "web1"}}, "clients with both labels exist. Delete the client whose history is not"),
+        ({"renames": {"gone": "new1"}}, "no client has either label"),
         ({"labels": ["web1", " web2"], "prune_pattern": "web.*"}, "but there is 'web2'. Remove the white space around"),
         ({"labels": ["web1", " web9"]}, "There is no client ' web9'. Remove the white space around the label."),
     ],
@@ -95,5 +95,5 @@ def test_a_client_keeps_its_own_label_and_gets_only_the_fields_that_differ() -> 
         check_is_free(current[0], label, current)
         change = update(current[0], {"label": label})
         assert (change.action, change.values, change.after["label"]) == (action, sent, label)
-    with pytest.raises(InputError, match="client 2 has it"):
+    with pytest.raises(InputError, match="client 2 has this label"):
         check_is_free(current[0], "web2", current)

@@ -154,11 +154,14 @@ def test_a_key_on_two_clients_is_a_mask() -> None:
 def test_one_masked_field_makes_the_client_masked() -> None:
     for field in ("api_key", "install_code"):
         clients = [_client(1, **{field: "[REDACTED]"}), _client(2)]
-        assert masked(clients) == {1: f"The {field} holds U+005B LEFT SQUARE BRACKET, as masks do."}
+        assert masked(clients) == {1: f"The {field} contains U+005B LEFT SQUARE BRACKET: only masks do."}
     for fields, reason in (
         ({"api_key": None}, "The api_key is missing, or is not text."),
-        ({"api_key": "short"}, "The api_key has 5 characters, and a key has at least 16."),
-        ({"install_code": "A-1-B-2-C-3-D"}, "The install_code has 7 letters and digits, and a code has at least 8."),
+        ({"api_key": "short"}, "The api_key has 5 characters; a key has at least 16."),
+        (
+            {"install_code": "A-1-B-2-C-3-D"},
+            "The install_code has 7 letters and digits; an install code has at least 8.",
+        ),
         # A service may have no install codes.
         ({"install_code": None}, ""),
     ):
@@ -181,7 +184,7 @@ def test_a_key_with_another_character_is_refused_by_its_name(field: str) -> None
         client = _client(1, **{field: f"{_KEY}{character}x"})
         assert mask_reason(client) == ""
         assert why_unusable(client) == (
-            f"the {field} holds U+{ord(character):04X} {unicodedata.name(character)}; "
+            f"the {field} contains U+{ord(character):04X} {unicodedata.name(character)}; "
             "only letters, digits and ._~+/=:@- are allowed"
         )
         # The other field can still be shown and redacted.
@@ -196,7 +199,7 @@ def test_a_line_end_in_any_other_field_is_refused(name: str, value: Any) -> None
     for end in "\n\r\x0b\x0c\x1c\x1e\x85\u2028\u2029":
         text = json.loads(json.dumps(value).replace("{}", json.dumps(end)[1:-1]))
         assert why_unusable(_client(1, **{name: text})).startswith(
-            f"the field {name!r} holds the line end U+{ord(end):04X}"
+            f"the field {name!r} contains the line end U+{ord(end):04X}"
         )
 
 
@@ -229,7 +232,7 @@ def test_views_leave_out_secrets_unless_requested() -> None:
 def test_a_mask_is_never_shown_as_a_key() -> None:
     client = _client(1, api_key="[REDACTED]")
     shown = Views([client], include_keys=True).show(client)
-    assert "as masks do. A service masks keys if the token" in shown.pop("mask_reason")
+    assert "only masks do. A service masks keys if the token" in shown.pop("mask_reason")
     assert shown == {"id": 1, "label": "web1", "key_fingerprint": None, "keys_masked": True}
 
 

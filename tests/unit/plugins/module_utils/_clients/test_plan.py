@@ -92,7 +92,7 @@ def test_a_tier_by_name(plan: dict[str, Any], desired: str) -> None:
 @pytest.mark.parametrize(
     ("desired", "existing", "problem"),
     [
-        ("monitor-3", 4, "The account has 4 clients, and 'monitor-3' includes 3"),
+        ("monitor-3", 4, "The account has 4 clients, but the plan 'monitor-3' includes 3"),
         ("free", 1, "The account has 1 client, "),
     ],
 )
@@ -115,9 +115,14 @@ def test_whether_a_plan_fits(desired: str, existing: int, problem: str) -> None:
         # A tier that is no longer offered.
         ({"id": "monitor-5", "clients_included": 5}, _TIERS, "monitor-5", "monitor-5"),
         ({}, [], 1, "The service lists no subscriptions. Check base_url"),
-        ({}, _TIERS, 101, "101 clients; the largest, 'monitor-100', includes 100. Choose a smaller"),
+        ({}, _TIERS, 101, "101 clients; the largest, 'monitor-100', includes 100 clients. Choose a smaller"),
         (_TIERS[0], _TIERS, 0, "min_clients must be at least 1, not 0"),
-        ({}, _TIERS, "monitor-4", "Choose one of: 'free', 'monitor-3', 'monitor-10', 'monitor-40', 'monitor-100'"),
+        (
+            {},
+            _TIERS,
+            "monitor-4",
+            "Choose one of these: 'free', 'monitor-3', 'monitor-10', 'monitor-40', 'monitor-100'",
+        ),
     ],
 )
 def test_which_tier_is_chosen(plan: Any, tiers: Any, desired: Any, expected: str) -> None:

@@ -217,7 +217,7 @@ def test_objects_of_the_documented_shape(convert: Any, value: dict[str, Any], ch
     ],
 )
 def test_objects_of_another_shape_are_errors(convert: Any, value: object, problem: str) -> None:
-    with pytest.raises(ApiError, match=f"not of the documented shape: .*{problem}") as refused:
+    with pytest.raises(ApiError, match=f"does not have the documented shape: .*{problem}") as refused:
         convert(value)
     assert refused.value.hint.startswith("Check that base_url is the address of the service")
 

@@ -53,8 +53,8 @@ def test_what_is_known_of_a_client(client: dict[str, Any], state: str, secrets: 
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("api_key", f"$(touch){_KEY}", "api_key holds U\\+0024 DOLLAR SIGN"),
-        ("notes", [{"a\u2028": 1}], "field 'notes' holds the line end U\\+2028 LINE SEPARATOR"),
+        ("api_key", f"$(touch){_KEY}", "api_key contains U\\+0024 DOLLAR SIGN"),
+        ("notes", [{"a\u2028": 1}], "field 'notes' contains the line end U\\+2028 LINE SEPARATOR"),
     ],
 )
 def test_a_client_that_could_be_syntax_is_refused(field: str, value: Any, reason: str) -> None:
